@@ -1,0 +1,262 @@
+"""Hakoiri from Python: make a run, open one, and ask it.
+
+    from coordinator.api import explore, open_run
+
+    with explore("klotski", data="runs") as run:
+        print(run.layer_sizes[:5], len(run.layer(57)))
+        print(run.diameter().diameter, run.path("goal").moves)
+    with open_run("last", data="runs") as run:
+        print(run.distance("BAAC/BAAC/DEEF/DGHF/I..J"))
+
+Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coordinator.census import measure_component
+from coordinator.control import Control, Observer, SilentObserver
+from coordinator.drive import Ways, cores, drive, make_run, pinned_puzzle
+from coordinator.errors import RunError, UnanswerableError
+from coordinator.graphing import build_graph
+from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
+from coordinator.runs import data_directory, open_for_reading
+from coordinator.summary import summarise
+from coordinator.threads import ThreadExecutor
+from puzzles.contract import Puzzle
+from puzzles.keys import Key, Keys
+from puzzles.registry import PuzzleSpec
+from storage.census import read_component, read_labels, read_pairs
+from storage.manifest import ComponentRecord, Depth, LayerRecord, Mode
+from storage.store import RunStore
+from worker.graphs import Graph
+
+GOAL = "goal"
+
+
+@dataclass(frozen=True)
+class Diameter:
+    """The exact distances of one component, and every unordered pair that attains the diameter, as keys (pairs, 2)."""
+
+    record: ComponentRecord
+    pairs: Keys
+
+    @property
+    def diameter(self) -> int:
+        """The greatest distance between two configurations, in moves."""
+        return self.record.diameter
+
+
+@dataclass(frozen=True)
+class ShortestPath:
+    """A shortest path: its keys from source to target, their texts, and one description per move."""
+
+    keys: list[Key]
+    configurations: list[str]
+    moves: list[str]
+
+    def __len__(self) -> int:
+        """The number of moves."""
+        return len(self.moves)
+
+
+class Run:
+    """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+        self.puzzle, self.spec = pinned_puzzle(store)
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """The run's full name."""
+        return self.store.manifest.run
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is a census of the whole space, not a search from a start."""
+        return self.store.manifest.mode == "whole"
+
+    def summary(self) -> dict[str, Any]:
+        """What ``hakoiri run --json`` prints."""
+        return summarise(self.store)
+
+    @property
+    def layer_sizes(self) -> list[int]:
+        """The number of configurations in each layer; of a whole space, which has no distances, the one number."""
+        return [record.size for record in self.layer_records()]
+
+    def layer_records(self) -> list[LayerRecord]:
+        """Size, digest and goals of each layer."""
+        return self.store.layer_records()
+
+    def layer(self, depth: Depth) -> Keys:
+        """The keys of layer `depth`, strictly increasing, in the puzzle's dtype."""
+        if not 0 <= depth <= self.store.state.depth:
+            raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}")
+        return self.store.layer(depth)
+
+    def configurations(self) -> tuple[Keys, np.ndarray]:
+        """All keys of the run in increasing order, and for each its depth or, of a whole space, its component."""
+        if self.whole:
+            return self.store.layer(0), read_labels(self.store)
+        layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
+        depths = np.repeat(np.arange(len(layers), dtype=np.uint32), [len(layer) for layer in layers])
+        keys = np.concatenate(layers)
+        order = np.argsort(keys)
+        return keys[order], depths[order]
+
+    def graph(self) -> tuple[Keys, Graph]:
+        """All keys in increasing order and the graph of the moves between them."""
+        keys, _ = self.configurations()
+        executor = ThreadExecutor(self.puzzle, cores(), Control())
+        try:
+            return keys, build_graph(self.puzzle, keys, executor, Ways().budget())
+        finally:
+            executor.close()
+
+    def components(self, limit: int | None = None) -> list[ComponentRecord]:
+        """The components, largest first, ties by least key; of a search from a start, its own only."""
+        self._require_complete()
+        if not self.whole:
+            return [self.diameter().record]
+        count = self.store.state.components or 0
+        return [read_component(self.store, number) for number in range(min(count, limit or count))]
+
+    def diameter(self, component: int | None = None) -> Diameter:
+        """The exact diameter of a component, by default the largest, of a search from a start its own."""
+        self._require_complete()
+        count = (self.store.state.components or 0) if self.whole else 1
+        number = component or 0
+        if not 0 <= number < count:
+            raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
+        if self.whole:
+            return Diameter(read_component(self.store, number), read_pairs(self.store, number))
+        return self._measure()
+
+    def distance(self, target: str, source: str | None = None) -> int:
+        """The exact distance in moves from the start, or from `source`, to `target` (texts or ``0x`` keys)."""
+        return len(self.path(target, source))
+
+    def path(self, target: str = GOAL, source: str | None = None) -> ShortestPath:
+        """A shortest path to `target`, a configuration or ``"goal"``, from the start or from `source`.
+
+        Raises `UnanswerableError` if there is none, `ConfigurationError` for a text that is no configuration.
+        """
+        origin = self.puzzle.start if source is None else self.puzzle.parse(source)
+        path = self._path_of_keys(origin, target)
+        return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
+
+    def _path_of_keys(self, origin: Key, target: str) -> list[Key]:
+        if target == GOAL:
+            wanted: Wanted = self.puzzle.is_goal
+            if not self.whole and origin == self.puzzle.start:
+                return self._path_to_goal()
+        else:
+            key = self.puzzle.parse(target)
+            if not self.whole and origin == self.puzzle.start:
+                return self._path_within_layers(key)
+            wanted = equals(key)
+        path = search_path(self.puzzle, origin, wanted, Control())
+        return require_path(path, self.puzzle.render(origin), target)
+
+    def _path_to_goal(self) -> list[Key]:
+        depth = self.store.state.goal_depth
+        if depth is None:
+            raise UnanswerableError(f"run {self.name}: no goal {self._so_far()}")
+        layer = self.store.layer(depth)
+        goal = int(layer[self.puzzle.is_goal(layer)][0])
+        return path_from_start(self.store, self.puzzle, goal, depth)
+
+    def _path_within_layers(self, key: Key) -> list[Key]:
+        depth = self.store.find(key)
+        if depth is None:
+            raise UnanswerableError(f"run {self.name}: {self.puzzle.render(key)} is not {self._so_far()}")
+        return path_from_start(self.store, self.puzzle, key, depth)
+
+    def _so_far(self) -> str:
+        if self.store.state.exhausted:
+            return "can be reached from the start"
+        depth = self.store.state.depth
+        return f"among the layers up to {depth}, as far as the run went; 'hakoiri resume {self.name}' goes on"
+
+    def _real_start(self, source: str | None) -> Key:
+        """The configuration that the user named, where merged mirrors would know only its class."""
+        base: Puzzle = getattr(self.puzzle, "base", self.puzzle)
+        return base.parse(source if source is not None else str(self.spec.start))
+
+    def _spell_out(self, keys: list[Key]) -> ShortestPath:
+        moves = [self.puzzle.describe_move(one, other) for one, other in zip(keys, keys[1:], strict=False)]
+        return ShortestPath(keys, [self.puzzle.render(key) for key in keys], moves)
+
+    def _measure(self) -> Diameter:
+        keys, graph = self.graph()
+        executor = ThreadExecutor(self.puzzle, cores(), Control())
+        try:
+            found = measure_component(graph, self.puzzle, executor, Ways().budget())
+        finally:
+            executor.close()
+        record = ComponentRecord(
+            0, len(keys), found.diameter, found.radius, len(found.centre), len(found.periphery), len(found.pairs),
+            int(keys[0]),
+        )  # fmt: skip
+        return Diameter(record, keys[found.pairs])
+
+    def _require_complete(self) -> None:
+        state = self.store.state
+        if not state.exhausted:
+            why = "stopped at its first goal" if state.status == "complete" else f"is {state.status}"
+            raise UnanswerableError(
+                f"run {self.name} {why}, so its components are not known yet; "
+                f"'hakoiri resume {self.name}', or run it without --until-goal"
+            )
+
+
+def open_run(name: str = "last", data: str | os.PathLike[str] | None = None) -> Run:
+    """A run by its name, a unique prefix, or ``last``; `data` as for the command line."""
+    return Run(open_for_reading(data_directory(data), name))
+
+
+def explore(
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: str | None = None,
+    merge_mirrors: bool = False, until_goal: bool = False, data: str | os.PathLike[str] | None = None,
+    ways: Ways | None = None, observer: Observer | None = None,
+) -> Run:  # fmt: skip
+    """A new run, driven to its end in this process: all that `start` reaches, layer by layer."""
+    spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
+    return _run_to_end(spec, "explore", until_goal, data, ways, observer)
+
+
+def census(
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, merge_mirrors: bool = False,
+    data: str | os.PathLike[str] | None = None, ways: Ways | None = None, observer: Observer | None = None,
+) -> Run:  # fmt: skip
+    """A new run, driven to its end in this process: every configuration, component and exact diameter there is."""
+    return _run_to_end(PuzzleSpec(puzzle, dict(options or {}), None, merge_mirrors), "whole", False, data, ways, observer)
+
+
+def _run_to_end(
+    spec: PuzzleSpec, mode: Mode, until_goal: bool, data: str | os.PathLike[str] | None, ways: Ways | None,
+    observer: Observer | None,
+) -> Run:  # fmt: skip
+    ways = ways or Ways()
+    directory: Path = make_run(data_directory(data), spec, mode, until_goal, ways)
+    state = drive(directory, ways, Control(), observer or SilentObserver())
+    if state.status != "complete":
+        raise RunError(f"run {directory.name} is {state.status}: {state.reason}")
+    return Run(RunStore(directory))

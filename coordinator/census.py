@@ -1,0 +1,206 @@
+"""The census of a whole space: every configuration, its component, and each component's exact distances.
+
+The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by
+one search per component. Each step is committed; what is on disk is not computed again.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from coordinator.budget import Budget
+from coordinator.control import Control, Observer
+from coordinator.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
+from coordinator.errors import ContradictionError
+from coordinator.executor import Executor
+from coordinator.graphing import build_graph, spread
+from puzzles.contract import Puzzle
+from puzzles.keys import Keys
+from storage.census import read_labels, read_pairs, recorded_components, stage_component, stage_labels
+from storage.digest import chain
+from storage.manifest import ComponentRecord
+from storage.records import pack_record
+from storage.store import RunStore
+from worker.components import label_components, order_by_component, part_of
+from worker.graphs import Graph
+from worker.tasks import Arrays
+
+#: Components of so many configurations and more are bounded one by one; smaller ones are searched from every vertex.
+LARGE = 2_000
+#: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
+_BATCH_WORK = 1_000_000
+_COMMIT_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """The graph in component order: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``, in key order."""
+
+    keys: Keys
+    graph: Graph
+    firsts: np.ndarray
+
+    def size(self, component: int) -> int:
+        return int(self.firsts[component + 1] - self.firsts[component])
+
+    def part(self, begin: int, end: int) -> Graph:
+        """Components ``begin..end-1``."""
+        return part_of(self.graph, int(self.firsts[begin]), int(self.firsts[end]))
+
+
+class Census:
+    """One session of a census, on an open store, from its last commit on."""
+
+    def __init__(
+        self, store: RunStore, puzzle: Puzzle, executor: Executor, budget: Budget, control: Control, observer: Observer
+    ) -> None:
+        self._store, self._puzzle, self._executor = store, puzzle, executor
+        self._budget, self._control, self._observer = budget, control, observer
+        self._state = store.state
+        self._counted = self._committed = time.monotonic()
+
+    def run(self) -> None:
+        """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
+        keys = self._configurations()
+        graph = build_graph(self._puzzle, keys, self._executor, self._budget)
+        self._control.check()
+        if self._state.components is None:
+            self._label(graph)
+        ordered = _in_order(keys, graph, read_labels(self._store))
+        try:
+            for record, pairs in self._measure(ordered):
+                self._add(record, pairs)
+        finally:
+            if self._store.staged and not self._store.poisoned:
+                self._commit()
+        self._finish()
+
+    def _configurations(self) -> Keys:
+        if self._state.depth >= 0:
+            return self._store.layer(0)
+        blocks = []
+        for block in self._puzzle.configurations():
+            blocks.append(block)
+            self._observer.phase("configurations", sum(map(len, blocks)), 0)
+            self._control.check()
+        keys = np.concatenate(blocks)
+        if (keys[1:] <= keys[:-1]).any():
+            raise ContradictionError(f"{self._puzzle.name} does not list its configurations in increasing order")
+        goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
+        self._store.put_layer(0, keys, goals)
+        self._state = replace(self._state, depth=0, configurations=len(keys))
+        self._commit()
+        return keys
+
+    def _label(self, graph: Graph) -> None:
+        labels = label_components(graph).astype(np.uint32)
+        stage_labels(self._store, labels)
+        components = int(labels.max()) + 1 if len(labels) else 0
+        self._state = replace(self._state, edges=len(graph.targets) // 2, components=components)
+        self._commit()
+
+    def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """The records of all components that have none yet, with their diametral pairs."""
+        missing = sorted(set(range(self._state.components or 0)) - set(recorded_components(self._store)))
+        large = [component for component in missing if ordered.size(component) >= LARGE]
+        for component in large:
+            graph = ordered.part(component, component + 1)
+            yield _record(ordered, component, measure_component(graph, self._puzzle, self._executor, self._budget))
+        batches = list(_batches(missing[len(large) :], ordered))
+        chunks = (_batch_arrays(ordered, batch) for batch in batches)
+        small = sum(ordered.size(component) for component in missing[len(large) :])
+        for number, result in spread("eccentricities", self._puzzle, chunks, self._executor, self._budget, small):
+            yield from _batch_records(ordered, batches[number], *result)
+
+    def _add(self, record: ComponentRecord, pairs: Keys) -> None:
+        self._control.check()
+        stage_component(self._store, record, pairs)
+        self._state = replace(self._state, components_done=self._state.components_done + 1)
+        self._observer.phase("components", self._state.components_done, self._state.components or 0)
+        if time.monotonic() - self._committed > _COMMIT_SECONDS:
+            self._commit()
+
+    def _finish(self) -> None:
+        self._state = replace(self._state, status="complete", exhausted=True, digest=census_digest(self._store))
+        self._commit()
+
+    def _commit(self) -> None:
+        now = time.monotonic()
+        self._state = replace(self._state, seconds=self._state.seconds + now - self._counted)
+        self._store.commit(self._state)
+        self._counted = self._committed = time.monotonic()
+
+
+def census_digest(store: RunStore) -> str:
+    """The digest of a finished census: of all keys, their labels, every component's record and pairs."""
+    parts: list[bytes | str] = [store.layer_record(0).digest, read_labels(store).astype(">u4").tobytes()]
+    for component, record in recorded_components(store).items():
+        parts.append(pack_record(record.as_dict()))
+        parts.append(read_pairs(store, component).astype(store.dtype.newbyteorder(">")).tobytes())
+    return chain(parts)
+
+
+def measure_component(graph: Graph, puzzle: Puzzle, executor: Executor, budget: Budget) -> Eccentricities:
+    """Exact distances of a connected graph, its searches farmed where it is large enough."""
+    size = len(graph.offsets) - 1
+    tasks = executor.workers if budget.farms(size) else 1
+
+    def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
+        return [result for _, result in spread(task, puzzle, chunks, executor, budget, size, graph)]
+
+    return exact_eccentricities(graph, run, tasks)
+
+
+def _in_order(keys: Keys, graph: Graph, labels: np.ndarray) -> _Ordered:
+    order, ordered = order_by_component(graph, labels.astype(np.int32))
+    firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    return _Ordered(keys[order], ordered, firsts)
+
+
+def _batches(components: list[int], ordered: _Ordered) -> Iterator[range]:
+    """Runs of consecutive components whose searches take about `_BATCH_WORK` together."""
+    begin, work = 0, 0
+    for index, component in enumerate(components):
+        work += ordered.size(component) ** 2
+        last = index + 1 == len(components)
+        if last or work >= _BATCH_WORK or components[index + 1] != component + 1:
+            yield range(components[begin], component + 1)
+            begin, work = index + 1, 0
+
+
+def _batch_arrays(ordered: _Ordered, batch: range) -> Arrays:
+    firsts = ordered.firsts[batch.start : batch.stop] - ordered.firsts[batch.start]
+    return [*ordered.part(batch.start, batch.stop), firsts]
+
+
+def _batch_records(
+    ordered: _Ordered, batch: range, found: np.ndarray, pairs: np.ndarray
+) -> Iterator[tuple[ComponentRecord, Keys]]:
+    shift = int(ordered.firsts[batch.start])
+    for component in batch:
+        begin, end = (int(first) - shift for first in ordered.firsts[component : component + 2])
+        own = found[begin:end]
+        mine = pairs[(pairs[:, 0] >= begin) & (pairs[:, 0] < end)] - np.int32(begin)
+        diameter, radius = int(own.max()), int(own.min())
+        centre, periphery = np.flatnonzero(own == radius), np.flatnonzero(own == diameter)
+        answer = Eccentricities(
+            diameter, radius, centre.astype(np.int32), periphery.astype(np.int32), sorted_pairs(mine)
+        )
+        yield _record(ordered, component, answer)
+
+
+def _record(ordered: _Ordered, component: int, answer: Eccentricities) -> tuple[ComponentRecord, Keys]:
+    keys = ordered.keys[ordered.firsts[component] : ordered.firsts[component + 1]]
+    record = ComponentRecord(
+        component=component,
+        size=len(keys),
+        diameter=answer.diameter,
+        radius=answer.radius,
+        centre=len(answer.centre),
+        periphery=len(answer.periphery),
+        pair_count=len(answer.pairs),
+        representative=int(keys[0]),
+    )
+    return record, keys[answer.pairs]

@@ -1,0 +1,69 @@
+"""How somebody outside stops a search, and how the search tells somebody outside what it does."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from coordinator.errors import StopRun
+from storage.manifest import Depth
+
+#: How often the store is asked whether another process wants the run cancelled.
+_CANCEL_LOOK_SECONDS = 0.2
+
+
+class Observer(Protocol):
+    """Who watches a run; every method returns at once."""
+
+    def layer(self, depth: Depth, size: int, configurations: int) -> None:
+        """Layer `depth` is known; so many configurations in all."""
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        """`done` of `total` steps of a named phase of the census."""
+
+    def note(self, text: str) -> None:
+        """Something that a user should know but need not act on."""
+
+
+class SilentObserver:
+    """Watches nothing."""
+
+    def layer(self, depth: Depth, size: int, configurations: int) -> None:
+        """Nothing."""
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
+
+class Control:
+    """Asked between steps whether to go on. `interrupt` may be called from a signal handler."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._cancelled: Callable[[], bool] = lambda: False
+        self._next_look = 0.0
+
+    def watch(self, cancelled: Callable[[], bool]) -> None:
+        """From now on also ask `cancelled` from time to time."""
+        self._cancelled = cancelled
+
+    def interrupt(self, reason: str) -> None:
+        """Stop at the next check, resumable."""
+        self._reason = reason
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `interrupt` was called."""
+        return bool(self._reason)
+
+    def check(self) -> None:
+        """Return to go on; raise `StopRun` to leave."""
+        if self._reason:
+            raise StopRun("interrupted", self._reason)
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + _CANCEL_LOOK_SECONDS
+            if self._cancelled():
+                raise StopRun("cancelled", "cancelled on request")

@@ -1,0 +1,220 @@
+"""A run's life: made, driven from its last commit, left in a state that says how it ended."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from coordinator.budget import Budget
+from coordinator.census import Census
+from coordinator.control import Control, Observer
+from coordinator.errors import ContradictionError, MismatchError, StopRun
+from coordinator.executor import Executor
+from coordinator.explore import Exploration
+from coordinator.repair import repair_run
+from coordinator.runs import new_run_name
+from coordinator.threads import ThreadExecutor
+from puzzles.contract import Puzzle
+from puzzles.errors import HakoiriError, PuzzleError
+from puzzles.keys import layout_of
+from puzzles.registry import PuzzleSpec
+from storage.environment import refuse_network_file_system
+from storage.errors import StorageError
+from storage.layout import FORMAT_VERSION
+from storage.lock import RunLock
+from storage.manifest import Manifest, Mode, State, Status
+from storage.probe import require_sound
+from storage.store import RunStore, create_run
+from worker.errors import TaskError
+from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How to drive a run: nothing of this changes its result.
+
+    `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
+    core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
+    half of what is free; `chunk` and `farm_from` in configurations (`coordinator.budget`); `deadline` in seconds, after
+    which a chunk is given to another worker as well.
+    """
+
+    redis: str | None = None
+    workers: int | None = None
+    memory: int | None = None
+    chunk: int | None = None
+    farm_from: int | None = None
+    deadline: float | None = None
+
+    def lasting(self) -> dict[str, Any]:
+        """What a manifest keeps for whoever drives the run: all but the Redis URL, which may hold a password."""
+        kept = asdict(self)
+        del kept["redis"]
+        return {name: value for name, value in kept.items() if value is not None}
+
+    def over(self, kept: Mapping[str, Any]) -> "Ways":
+        """These ways, and where they say nothing, those that a manifest kept."""
+        names = {entry.name for entry in fields(self)}
+        chosen = {name: value for name, value in asdict(self).items() if value is not None}
+        return Ways(**{name: value for name, value in kept.items() if name in names} | chosen)
+
+    def budget(self) -> Budget:
+        """Memory and chunks."""
+        memory = self.memory if self.memory is not None else psutil.virtual_memory().available // 2
+        return Budget(memory, self.chunk, self.farm_from)
+
+
+def make_run(
+    data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, service: bool = False
+) -> Path:
+    """The directory of a new run in state queued. Checks the puzzle and its options; durable on return."""
+    if mode == "whole" and (until_goal or spec.start is not None):
+        raise PuzzleError("--whole counts every configuration, from no start and to no goal: leave out --from, --until-goal")
+    puzzle = spec.build()
+    run = new_run_name(data, puzzle.name)
+    # The start is pinned in full, so that a later change of a puzzle's usual start cannot change the run.
+    pinned = replace(spec, options=puzzle.parameters, start=puzzle.render(puzzle.start))
+    manifest = Manifest(
+        FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,
+        layout_of(puzzle.dtype), mode, until_goal, ways.lasting(),
+    )  # fmt: skip
+    directory = create_run(data, manifest, State(service=service))
+    refuse_network_file_system(directory)
+    return directory
+
+
+def drive(directory: Path, ways: Ways, control: Control, observer: Observer, repair: bool = False) -> State:
+    """Drive a run to its end, or until `control` stops it; returns its last state. Resumes whatever is there.
+
+    Raises `RunHeldError` if somebody else drives it, `MismatchError` if this program would do something else than the
+    run was begun with, `DamagedError` for damaged layers (unless `repair`, which computes them again first); storage,
+    Redis, budget and puzzle errors leave the run interrupted or failed, saying why, with all committed layers.
+    """
+    with RunLock(directory):
+        require_sound(directory)
+        with RunStore(directory, writable=True) as store:
+            if store.state.status == "complete" and not repair:
+                return store.state
+            refuse_network_file_system(directory)
+            puzzle, spec = pinned_puzzle(store)
+            ways = ways.over(store.manifest.settings)
+            if not is_warm(puzzle):
+                observer.note("compiling the kernels, once for this version (some ten seconds)")
+            warm(puzzle)
+            load_search_kernels(puzzle)
+            if store.manifest.mode == "whole":
+                load_graph_kernels(puzzle)
+            return _session(store, puzzle, spec, ways, control, observer, repair)
+
+
+def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
+    """The puzzle of a run, built anew. `MismatchError` if it is not what the run was begun with."""
+    manifest = store.manifest
+    spec = PuzzleSpec.from_dict(manifest.puzzle)
+    try:
+        puzzle = spec.build()
+    except PuzzleError as error:
+        raise MismatchError(f"run {manifest.run} cannot be continued: {error}") from error
+    for what, pinned, here in (
+        ("the puzzle's version", manifest.puzzle_version, puzzle.version),
+        ("the parameters", dict(spec.options), puzzle.parameters),
+        ("the key layout", manifest.layout, layout_of(puzzle.dtype)),
+    ):
+        if pinned != here:
+            raise MismatchError(
+                f"run {manifest.run} was begun with another puzzle: {what} was {pinned}, here it is {here}; "
+                "use the Hakoiri that began it, or start a new run"
+            )
+    return puzzle, spec
+
+
+def require_same(store: RunStore, options: Mapping[str, str], puzzle: str | None, start: str | None) -> None:
+    """Raise `MismatchError` if a resume names another puzzle, option or start than the run has; says which."""
+    spec = PuzzleSpec.from_dict(store.manifest.puzzle)
+    given: dict[str, tuple[Any, Any]] = {name: (spec.options.get(name), value) for name, value in options.items()}
+    if puzzle is not None:
+        given["puzzle"] = (spec.name, puzzle)
+    if start is not None:
+        built = spec.build()
+        given["start"] = (built.render(built.start), built.render(built.parse(start)))
+    for name, (pinned, wanted) in given.items():
+        if pinned != wanted:
+            raise MismatchError(
+                f"run {store.manifest.run} has {name} {pinned}, the resume names {wanted}; "
+                "leave that out, or start a new run"
+            )
+
+
+def _session(
+    store: RunStore, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer, repair: bool
+) -> State:
+    """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
+    store.set_cancel_request(False)
+    control.watch(store.cancel_requested)
+    session = store.state.session + 1
+    store.commit(replace(store.state, status="running", reason="", session=session))
+    budget = ways.budget()
+    try:
+        with _executor(puzzle, spec, ways, budget, control, observer) as executor:
+            if repair:
+                repair_run(store, puzzle, executor, budget, observer)
+            kind = Census if store.manifest.mode == "whole" else Exploration
+            kind(store, puzzle, executor, budget, control, observer).run()
+    except StopRun as stop:
+        # A cancelled run is not taken up again by a coordinator.
+        service = store.state.service and stop.status == "interrupted"
+        store.commit(replace(store.state, status=stop.status, reason=stop.reason, service=service))
+    except (ContradictionError, TaskError) as error:
+        _leave(store, "failed", error)
+        raise
+    except (HakoiriError, OSError, MemoryError) as error:
+        _leave(store, "interrupted", error)
+        raise
+    return store.state
+
+
+def _leave(store: RunStore, status: Status, error: Exception) -> None:
+    """Write down how a session ended; where even that cannot be written, the lock that goes says interrupted."""
+    if store.poisoned:
+        return
+    store.discard_staged()
+    with suppress(StorageError):
+        store.commit(replace(store.state, status=status, reason=str(error)))
+
+
+@contextmanager
+def _executor(
+    puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, budget: Budget, control: Control, observer: Observer
+) -> Iterator[Executor]:
+    """The executor that `ways` ask for, with the worker processes that belong to it."""
+    if ways.redis is None:
+        executor: Executor = ThreadExecutor(puzzle, ways.workers or cores(), control)
+        try:
+            yield executor
+        finally:
+            executor.close()
+        return
+    # Here, because rq takes a tenth of a second to import.
+    from coordinator.farm import DEADLINE_SECONDS, FarmExecutor
+    from worker.connection import connect
+    from worker.supervisor import supervised
+
+    connection = connect(ways.redis)
+    executor = FarmExecutor(
+        ways.redis, connection, puzzle, spec, control, observer, budget.memory, ways.deadline or DEADLINE_SECONDS
+    )
+    try:
+        with supervised(ways.redis, ways.workers or 0, observer.note):
+            yield executor
+    finally:
+        executor.close()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,141 @@
+"""Runs by name: where they lie, finding one, how each stands, ending one. Imports neither puzzles nor the search."""
+
+import os
+import secrets
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from coordinator.errors import RunError, UnknownRunError
+from storage.errors import StorageError
+from storage.layout import created_at, deleting, run_directories
+from storage.lock import RunLock, holder_of
+from storage.manifest import Manifest, State, Status
+from storage.probe import find_faults, require_sound
+from storage.store import RunStore
+
+LAST = "last"
+#: How long `cancel` waits for a driver to leave.
+_CANCEL_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How a run stands. `fault` says why nothing is known of it; `holder` who drives it now."""
+
+    run: str
+    manifest: Manifest | None
+    state: State
+    holder: dict[str, Any] | None
+    fault: str = ""
+
+    @property
+    def status(self) -> str:
+        """The state's status, corrected for a driver that died without a word, or ``"damaged"``."""
+        if self.fault:
+            return "damaged"
+        return "interrupted" if self.state.status == "running" and self.holder is None else self.state.status
+
+    @property
+    def rate(self) -> float:
+        """Configurations per second of computing, over all sessions."""
+        return self.state.configurations / self.state.seconds if self.state.seconds else 0.0
+
+
+def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
+    """Where runs lie: what is given, else HAKOIRI_DATA, else the platform's user data folder. May not exist yet."""
+    return Path(given or os.environ.get("HAKOIRI_DATA") or platformdirs.user_data_dir("hakoiri")).expanduser()
+
+
+def new_run_name(data: Path, puzzle: str) -> str:
+    """A free name: six random hexadecimal digits, so that a short prefix finds the run, then the puzzle."""
+    while True:
+        name = f"{secrets.token_hex(3)}-{puzzle}"
+        if not (data / name).exists():
+            return name
+
+
+def find_run(data: Path, name: str) -> Path:
+    """The directory of a run given by its name, a unique prefix, or ``last`` (the one made last)."""
+    runs = run_directories(data)
+    if not runs:
+        raise UnknownRunError(f"there are no runs in {data}; make one with 'hakoiri run klotski', or name --data")
+    if name == LAST:
+        return max(runs, key=created_at)
+    found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+    if not found or not name:
+        raise UnknownRunError(f"there is no run {name!r} in {data}; 'hakoiri runs' lists them")
+    if len(found) > 1:
+        raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
+    return found[0]
+
+
+def open_for_reading(data: Path, name: str) -> RunStore:
+    """The store of a run, for questions; close it. `DamagedError` if its file cannot be read."""
+    directory = find_run(data, name)
+    require_sound(directory)
+    return RunStore(directory)
+
+
+def list_runs(data: Path) -> list[RunStatus]:
+    """Every run in a data directory, the oldest first; a damaged one is listed as such."""
+    directories = sorted(run_directories(data), key=created_at)
+    faults = find_faults(directories) if directories else []
+    return [_status_of(directory, fault) for directory, fault in zip(directories, faults, strict=True)]
+
+
+def status_of(directory: Path) -> RunStatus:
+    """How one run stands. `DamagedError` if its file cannot be read."""
+    require_sound(directory)
+    return _read_status(directory)
+
+
+def _status_of(directory: Path, fault: str) -> RunStatus:
+    if not fault:
+        try:
+            return _read_status(directory)
+        except StorageError as error:
+            fault = str(error)
+    return RunStatus(directory.name, None, State(), holder_of(directory), fault)
+
+
+def _read_status(directory: Path) -> RunStatus:
+    # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
+    holder = holder_of(directory)
+    with RunStore(directory) as store:
+        return RunStatus(directory.name, store.manifest, store.state, holder)
+
+
+def cancel_run(directory: Path) -> Status:
+    """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
+    require_sound(directory)
+    _request_cancel(directory)
+    until = time.monotonic() + _CANCEL_SECONDS
+    while holder_of(directory) is not None and time.monotonic() < until:
+        time.sleep(_LOOK_SECONDS)
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        store.set_cancel_request(False)
+        if store.state.status not in ("complete", "cancelled"):
+            store.commit(replace(store.state, status="cancelled", reason="cancelled on request", service=False))
+        return store.state.status
+
+
+def _request_cancel(directory: Path) -> None:
+    with RunStore(directory, writable=True) as store:
+        if store.state.status == "complete":
+            raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")
+        store.set_cancel_request(True)
+
+
+def delete_run(directory: Path) -> None:
+    """Remove a run and all its data; `RunHeldError` while somebody drives it."""
+    with RunLock(directory):
+        # Renamed first: a kill in the middle leaves no half of a run behind under its name.
+        doomed = deleting(directory.parent, directory.name)
+        os.rename(directory, doomed)
+    shutil.rmtree(doomed)

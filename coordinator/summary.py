@@ -1,0 +1,78 @@
+"""What a run has found, as one plain mapping: the JSON of `run`, and the source of its table."""
+
+from typing import Any
+
+from puzzles.registry import PuzzleSpec
+from storage.manifest import Depth, LayerRecord, Manifest, State
+from storage.store import RunStore
+
+
+def summarise(store: RunStore) -> dict[str, Any]:
+    """Everything that a user asks first. What a mode does not have is ``None``."""
+    manifest, state = store.manifest, store.state
+    records = store.layer_records()
+    whole = manifest.mode == "whole"
+    size, depth = (None, None) if whole else largest_window([record.size for record in records])
+    return identity(manifest) | {
+        "status": state.status,
+        "reason": state.reason,
+        "exhausted": state.exhausted,
+        "configurations": state.configurations,
+        "depth": None if whole or state.depth < 0 else state.depth,
+        "goal_depth": state.goal_depth,
+        "goals": sum(record.goals for record in records),
+        "layers": [record.size for record in records],
+        "largest_window": size,
+        "largest_window_at": depth,
+        "edges": state.edges,
+        "components": state.components,
+        "digest": state.digest,
+        "sessions": state.session,
+        "stored_bytes": sum(record.stored_bytes for record in records),
+        "seconds": round(state.seconds, 3),
+    }
+
+
+def identity(manifest: Manifest) -> dict[str, Any]:
+    """What the run was begun with."""
+    spec = PuzzleSpec.from_dict(manifest.puzzle)
+    return {
+        "run": manifest.run,
+        "puzzle": spec.name,
+        "parameters": dict(spec.options),
+        "mode": manifest.mode,
+        "start": None if manifest.mode == "whole" else spec.start,
+        "merge_mirrors": spec.merge_mirrors,
+        "until_goal": manifest.until_goal,
+        "created": manifest.created,
+    }
+
+
+def standing(state: State) -> dict[str, Any]:
+    """How far a run is, for lists; `depth` is ``None`` before the first layer."""
+    return {
+        "configurations": state.configurations,
+        "depth": state.depth if state.depth >= 0 else None,
+        "goal_depth": state.goal_depth,
+        "seconds": round(state.seconds, 3),
+    }
+
+
+def largest_window(sizes: list[int]) -> tuple[int | None, Depth | None]:
+    """The largest |U(N-1)| + |U(N)| + |U(N+1)| and its (least) N; what a search holds in memory at most."""
+    if not sizes:
+        return None, None
+    windows = [sum(sizes[max(0, depth - 1) : depth + 2]) for depth in range(len(sizes))]
+    return max(windows), windows.index(max(windows))
+
+
+def layer_row(record: LayerRecord) -> dict[str, Any]:
+    """One layer for `layers`."""
+    return {
+        "depth": record.depth,
+        "size": record.size,
+        "digest": record.digest,
+        "goals": record.goals,
+        "stored_bytes": record.stored_bytes,
+        "session": record.session,
+    }

@@ -1,0 +1,54 @@
+"""The embedded executor: threads in this process. Kernels release the GIL, so threads are enough."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from coordinator.control import Control
+from puzzles.contract import Puzzle
+from puzzles.errors import HakoiriError
+from worker.errors import TaskError
+from worker.tasks import TASKS, Array, Arrays
+
+_LOOK_SECONDS = 0.2
+
+
+class ThreadExecutor:
+    """`workers` threads; twice as many chunks in flight."""
+
+    name = "threads"
+
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
+        self._puzzle = puzzle
+        self._workers = workers
+        self._control = control
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+        numbered = enumerate(chunks)
+        flying: dict[Future[Arrays], int] = {}
+        while True:
+            while len(flying) < 2 * self._workers and (following := next(numbered, None)) is not None:
+                number, chunk = following
+                flying[self._pool.submit(TASKS[task], self._puzzle, chunk, shared)] = number
+            if not flying:
+                return
+            landed, _ = wait(flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            self._control.check()
+            for future in landed:
+                yield flying.pop(future), _result(task, future)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _result(task: str, future: Future[Arrays]) -> list[Array]:
+    try:
+        return list(future.result())
+    except HakoiriError:
+        raise
+    except Exception as error:
+        raise TaskError(f"task {task} failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,58 @@
+"""The one door to numba: compiled kernels that release the GIL and are cached on disk.
+
+numba's cache sees an edit of the file that holds a kernel, but not of the modules that the kernel imports
+(numba#9483), so the cache directory carries a digest of all source files: another source, another directory.
+``NUMBA_CACHE_DIR`` in the environment wins. Filling the cache from several processes at once can crash
+(numba#4807); ``worker.warm`` therefore fills it under a lock before workers start.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import platformdirs
+
+_PACKAGES = ("puzzles", "storage", "worker", "coordinator")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _source_digest() -> str:
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_directory() -> Path:
+    """The directory of compiled kernels for exactly this source, created if it was not there.
+
+    Where the user's cache folder cannot be written (a read-only home), a new private temporary folder: slower to
+    start, never shared, because compiled kernels are code.
+    """
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(given)
+    wanted = Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / _source_digest()
+    try:
+        wanted.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=wanted):
+            return wanted
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="hakoiri-kernels-"))
+
+
+# IMPORTANT: set before numba is imported, which reads it once.
+os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
+
+import numba  # noqa: E402
+
+
+def jit(function: _Function) -> _Function:
+    """`function` compiled by numba: nopython, no GIL while it runs, cached, never parallel (chunks are)."""
+    compiled: _Function = numba.njit(function, cache=True, nogil=True)
+    return compiled

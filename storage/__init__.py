@@ -1,0 +1,17 @@
+"""Layers on disk: LMDB, block codec, checksums, manifest, locks, recovery. Knows nothing of moves."""
+
+__all__ = [
+    "blocks",
+    "census",
+    "check",
+    "codec",
+    "digest",
+    "environment",
+    "errors",
+    "layout",
+    "lock",
+    "manifest",
+    "probe",
+    "records",
+    "store",
+]

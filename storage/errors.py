@@ -1,0 +1,40 @@
+"""What can go wrong with a run on disk.
+
+StorageError (HakoiriError)
+├── RunHeldError (BlockingIOError)     another process drives the run
+├── DamagedError                       bytes on disk are not what was written: names the first block that fails
+├── FormatError                        written by another version of the format
+├── DiskFullError (OSError)            no room left, found before or during a write
+├── NotWritableError (PermissionError) the data directory refuses us, or is a network file system
+└── PoisonedError                      a write failed before: this process may not write to the run any more
+"""
+
+from puzzles.errors import HakoiriError
+
+
+class StorageError(HakoiriError):
+    """The base of everything below."""
+
+
+class RunHeldError(StorageError, BlockingIOError):
+    """Another live process holds the run's lock."""
+
+
+class DamagedError(StorageError):
+    """A record, block or data file fails its checks."""
+
+
+class FormatError(StorageError):
+    """The run was written by a format that this program does not read."""
+
+
+class DiskFullError(StorageError, OSError):
+    """There is not enough free disk for what comes next."""
+
+
+class NotWritableError(StorageError, PermissionError):
+    """The data directory cannot be used for writing."""
+
+
+class PoisonedError(StorageError):
+    """An earlier write of this process failed; what it wrote cannot be trusted until the run is opened again."""

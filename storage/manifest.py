@@ -1,0 +1,108 @@
+"""What a run is (pinned for ever) and how far it has come (rewritten with every commit)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+Depth = int
+Mode = Literal["explore", "whole"]
+Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The identity of a run. A resume with anything else is refused.
+
+    `puzzle` is a `puzzles.registry.PuzzleSpec` as a map, `layout` a name in `puzzles.keys.LAYOUTS`, `created` a local
+    time; `settings` are the ways of working (chunk, memory, workers) that a resume may change.
+    """
+
+    format: int
+    run: str
+    created: str
+    puzzle: Mapping[str, Any]
+    puzzle_version: int
+    layout: str
+    mode: Mode
+    until_goal: bool
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For msgpack."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a run has come, always that of its last commit.
+
+    `depth` is that of the last committed layer, -1 before the first; `seconds` the time of all sessions together;
+    `service` says that a coordinator takes the run up by itself; `exhausted` that nothing is left to find.
+    `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
+    """
+
+    status: Status = "queued"
+    reason: str = ""
+    service: bool = False
+    session: int = 0
+    depth: Depth = -1
+    configurations: int = 0
+    goal_depth: Depth | None = None
+    exhausted: bool = False
+    edges: int | None = None
+    components: int | None = None
+    components_done: int = 0
+    digest: str = ""
+    seconds: float = 0.0
+    updated: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For msgpack."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class LayerRecord:
+    """One committed layer: how many configurations and goals, its digest, its bytes on disk, who computed it.
+
+    `session` counts the processes that drove the run; a layer keeps the number of the one that committed it.
+    """
+
+    depth: Depth
+    size: int
+    digest: str
+    goals: int
+    stored_bytes: int
+    session: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For msgpack."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ComponentRecord:
+    """One component of a whole space, the largest first, ties by least key. Distances in moves.
+
+    `centre` and `periphery` count the configurations whose eccentricity is the radius and the diameter;
+    `representative` is the least key.
+    """
+
+    component: int
+    size: int
+    diameter: int
+    radius: int
+    centre: int
+    periphery: int
+    pair_count: int
+    representative: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For msgpack."""
+        return asdict(self)
+
+
+def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `values` that the dataclass `kind` has, so that a later minor version may add fields."""
+    names = {entry.name for entry in fields(kind)}
+    return {name: value for name, value in values.items() if name in names}

@@ -1,0 +1,38 @@
+"""Small records in LMDB: a CRC-32 of four bytes, big-endian, then a msgpack map. Broken if the CRC differs."""
+
+import zlib
+from typing import Any
+
+import msgpack
+
+from storage.errors import DamagedError
+
+_CRC_BYTES = 4
+
+
+def pack_record(fields: dict[str, Any]) -> bytes:
+    """The bytes of a record."""
+    return seal(msgpack.packb(fields, use_bin_type=True))
+
+
+def unpack_record(raw: bytes, what: str) -> dict[str, Any]:
+    """The fields of a record; `DamagedError` that names `what` if a byte differs."""
+    fields = msgpack.unpackb(unseal(raw, what), raw=False, strict_map_key=False)
+    if not isinstance(fields, dict):
+        raise DamagedError(f"{what} is not a record")
+    return fields
+
+
+def seal(payload: bytes, context: bytes = b"") -> bytes:
+    """`payload` behind the CRC of `context` and itself; the context is where the bytes belong, so none can move."""
+    return zlib.crc32(payload, zlib.crc32(context)).to_bytes(_CRC_BYTES, "big") + payload
+
+
+def unseal(raw: bytes | memoryview, what: str, context: bytes = b"") -> memoryview:
+    """The payload behind a CRC; `DamagedError` that names `what` if it does not fit."""
+    view = memoryview(raw)
+    payload = view[_CRC_BYTES:]
+    expected, found = int.from_bytes(view[:_CRC_BYTES], "big"), zlib.crc32(payload, zlib.crc32(context))
+    if len(view) < _CRC_BYTES or expected != found:
+        raise DamagedError(f"{what} is damaged: checksum {expected:08x} expected, {found:08x} found")
+    return payload

@@ -1,0 +1,33 @@
+"""Every name that Hakoiri has in Redis. A session is one process driving one run; a token one chunk of it."""
+
+#: RQ's queue. One for all: a worker that listens to several uses a pop that is not atomic (rq#1716).
+QUEUE = "hakoiri"
+#: Pushed to when a run is queued, so that an idle coordinator looks at once.
+WAKE = "hakoiri:wake"
+#: The set of all workers that ever said hello; those without a `worker_key` are dead.
+WORKERS = "hakoiri:workers"
+
+
+def worker_key(worker: str) -> str:
+    """Exists while the worker lives."""
+    return f"hakoiri:worker:{worker}"
+
+
+def news_key(session: str) -> str:
+    """The list of messages from workers to the coordinator of a session."""
+    return f"hakoiri:{session}:news"
+
+
+def input_key(session: str, token: str) -> str:
+    """The arrays of a chunk."""
+    return f"hakoiri:{session}:in:{token}"
+
+
+def shared_key(session: str, stage: int) -> str:
+    """The arrays that all chunks of a stage share."""
+    return f"hakoiri:{session}:shared:{stage}"
+
+
+def result_key(session: str, token: str, attempt: int) -> str:
+    """The result of one attempt at a chunk; each attempt has its own, so that a late one harms nobody."""
+    return f"hakoiri:{session}:out:{token}:{attempt}"

@@ -1,0 +1,59 @@
+"""Arrays as bytes for Redis: CRC-32, then msgpack of one ``[kind, dtype, shape, bytes]`` per array.
+
+Kind ``k`` is a strictly increasing batch of keys, delta-coded as on disk (about a third of its raw size): `bytes` is
+its first key, big-endian, and the differences. Kind ``r`` is any other array of numbers, raw, little-endian. Nothing
+here can name or run code.
+"""
+
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from puzzles.keys import LAYOUTS, layout_of
+from storage.codec import decode_block, encode_block
+from storage.errors import DamagedError
+from storage.records import seal, unseal
+from worker.errors import PayloadError
+from worker.tasks import Array, Arrays
+
+#: The array types that tasks exchange.
+_DTYPES = {name: np.dtype(name) for name in ("<u2", "<u4", "<u8", "<i4", "<i8")}
+#: A varint of 64 bits takes at most ten bytes.
+_LONGEST_DIFFERENCE = 10
+
+
+def pack_arrays(arrays: Arrays) -> bytes:
+    """The bytes of some arrays."""
+    return seal(msgpack.packb([_pack(array) for array in arrays], use_bin_type=True))
+
+
+def unpack_arrays(raw: bytes) -> list[Array]:
+    """The arrays again, writable. Raises `PayloadError` for anything that `pack_arrays` did not write."""
+    try:
+        entries = msgpack.unpackb(unseal(raw, "payload"), raw=False)
+        return [_unpack(*entry) for entry in entries]
+    except (DamagedError, ValueError, TypeError, KeyError) as error:
+        raise PayloadError(f"a payload in Redis is not readable: {error}") from error
+
+
+def _pack(array: Array) -> list[Any]:
+    if array.ndim == 1 and len(array) and array.dtype in LAYOUTS.values() and (array[1:] > array[:-1]).all():
+        room = np.empty(len(array) * _LONGEST_DIFFERENCE, dtype=np.uint8)
+        _, differences = encode_block(array, 0, room)
+        first = int(array[0]).to_bytes(array.dtype.itemsize, "big")
+        return ["k", layout_of(array.dtype), list(array.shape), first + differences]
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return ["r", little.dtype.str, list(array.shape), little.tobytes()]
+
+
+def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
+    if kind == "k":
+        dtype = LAYOUTS[dtype_name]
+        keys = decode_block(raw[dtype.itemsize :], int.from_bytes(raw[: dtype.itemsize], "big"), shape[0], dtype)
+        if keys is None:
+            raise PayloadError("its keys are broken")
+        return keys
+    if kind != "r":
+        raise PayloadError(f"unknown kind {kind!r}")
+    return np.frombuffer(raw, dtype=_DTYPES[dtype_name]).reshape(shape).copy()

@@ -1,0 +1,81 @@
+"""N worker processes on this machine, kept alive: one that dies, by whatever signal, is replaced."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_POLL_SECONDS = 0.1
+#: A worker that dies at once is not started again at once.
+_RESTART_SECONDS = 0.5
+#: A worker asked to stop may finish its chunk for so long.
+_GRACE_SECONDS = 30.0
+
+
+class Supervisor:
+    """Starts `count` workers on construction; `run` keeps them alive, `stop` ends them."""
+
+    def __init__(self, url: str, count: int, say: Callable[[str], None]) -> None:
+        # The URL goes by the environment: arguments are visible to every user of the machine.
+        self._environment = {**os.environ, "HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        self._say = say
+        self._stopping = False
+        self._workers = [self._start() for _ in range(count)]
+
+    def run(self) -> None:
+        """Replace workers that die, until `request_stop`; then end them all."""
+        while not self._stopping:
+            for index, worker in enumerate(self._workers):
+                code = worker.poll()
+                if code is not None and not self._stopping:
+                    self._say(f"worker process {worker.pid} {_fate(code)}; starting another")
+                    time.sleep(_RESTART_SECONDS)
+                    self._workers[index] = self._start()
+            time.sleep(_POLL_SECONDS)
+        self.stop()
+
+    def request_stop(self) -> None:
+        """Make `run` come back; safe in a signal handler."""
+        self._stopping = True
+
+    def stop(self) -> None:
+        """Ask every worker to finish its chunk and end; kill those that do not."""
+        for worker in self._workers:
+            worker.terminate()
+        deadline = time.monotonic() + _GRACE_SECONDS
+        for worker in self._workers:
+            try:
+                worker.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+        )  # fmt: skip
+
+
+@contextmanager
+def supervised(url: str, count: int, say: Callable[[str], None]) -> Iterator[None]:
+    """`count` workers kept alive while the block runs."""
+    if not count:
+        yield
+        return
+    supervisor = Supervisor(url, count, say)
+    keeper = threading.Thread(target=supervisor.run, name="supervisor")
+    keeper.start()
+    try:
+        yield
+    finally:
+        supervisor.request_stop()
+        keeper.join()
+
+
+def _fate(code: int) -> str:
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
