@@ -25,7 +25,7 @@ from coordinator.drive import Ways, cores, drive, make_run, pinned_puzzle
 from coordinator.errors import RunError, UnanswerableError
 from coordinator.graphing import build_graph
 from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
-from coordinator.runs import data_directory, open_for_reading
+from coordinator.runs import data_directory, find_run
 from coordinator.summary import summarise
 from coordinator.threads import ThreadExecutor
 from puzzles.contract import Puzzle
@@ -33,6 +33,7 @@ from puzzles.keys import Key, Keys
 from puzzles.registry import PuzzleSpec
 from storage.census import read_component, read_labels, read_pairs
 from storage.manifest import ComponentRecord, Depth, LayerRecord, Mode
+from storage.probe import require_sound
 from storage.store import RunStore
 from worker.graphs import Graph
 
@@ -228,8 +229,13 @@ class Run:
 
 
 def open_run(name: str = "last", data: str | os.PathLike[str] | None = None) -> Run:
-    """A run by its name, a unique prefix, or ``last``; `data` as for the command line."""
-    return Run(open_for_reading(data_directory(data), name))
+    """A run by its name, a unique prefix, or ``last``; `data` as for the command line.
+
+    Raises `UnknownRunError`, and `DamagedError` if its file cannot be read.
+    """
+    directory = find_run(data_directory(data), name)
+    require_sound(directory)
+    return Run(RunStore(directory))
 
 
 def explore(

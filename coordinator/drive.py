@@ -25,13 +25,17 @@ from puzzles.keys import layout_of
 from puzzles.registry import PuzzleSpec
 from storage.environment import refuse_network_file_system
 from storage.errors import StorageError
-from storage.layout import FORMAT_VERSION
+from storage.layout import FORMAT_VERSION, QUEUED_FILE
 from storage.lock import RunLock
 from storage.manifest import Manifest, Mode, State, Status
 from storage.probe import require_sound
-from storage.store import RunStore, create_run
+from storage.ledger import create_run
+from storage.store import RunStore
 from worker.errors import TaskError
 from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
+
+#: A run with one of these states is not driven any further by itself.
+_ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Ways:
 
 
 def make_run(
-    data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, service: bool = False
+    data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, queued: bool = False
 ) -> Path:
     """The directory of a new run in state queued. Checks the puzzle and its options; durable on return."""
     if mode == "whole" and (until_goal or spec.start is not None):
@@ -83,7 +87,7 @@ def make_run(
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,
         layout_of(puzzle.dtype), mode, until_goal, ways.lasting(),
     )  # fmt: skip
-    directory = create_run(data, manifest, State(service=service))
+    directory = create_run(data, manifest, queued)
     refuse_network_file_system(directory)
     return directory
 
@@ -98,18 +102,26 @@ def drive(directory: Path, ways: Ways, control: Control, observer: Observer, rep
     with RunLock(directory):
         require_sound(directory)
         with RunStore(directory, writable=True) as store:
-            if store.state.status == "complete" and not repair:
-                return store.state
-            refuse_network_file_system(directory)
-            puzzle, spec = pinned_puzzle(store)
-            ways = ways.over(store.manifest.settings)
-            if not is_warm(puzzle):
-                observer.note("compiling the kernels, once for this version (some ten seconds)")
-            warm(puzzle)
-            load_search_kernels(puzzle)
-            if store.manifest.mode == "whole":
-                load_graph_kernels(puzzle)
-            return _session(store, puzzle, spec, ways, control, observer, repair)
+            try:
+                if store.state.status != "complete" or repair:
+                    puzzle, spec = pinned_puzzle(store)
+                    _prepare(store, puzzle, observer)
+                    _session(store, puzzle, spec, ways.over(store.manifest.settings), control, observer, repair)
+            finally:
+                if store.state.status in _ENDED:
+                    (directory / QUEUED_FILE).unlink(missing_ok=True)
+            return store.state
+
+
+def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
+    """Bring every kernel into this process before the clock of the run starts."""
+    refuse_network_file_system(store.directory)
+    if not is_warm(puzzle):
+        observer.note("compiling the kernels, once for this version (some ten seconds)")
+    warm(puzzle)
+    load_search_kernels(puzzle)
+    if store.manifest.mode == "whole":
+        load_graph_kernels(puzzle)
 
 
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
@@ -152,7 +164,7 @@ def require_same(store: RunStore, options: Mapping[str, str], puzzle: str | None
 
 def _session(
     store: RunStore, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer, repair: bool
-) -> State:
+) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     store.set_cancel_request(False)
     control.watch(store.cancel_requested)
@@ -166,16 +178,13 @@ def _session(
             kind = Census if store.manifest.mode == "whole" else Exploration
             kind(store, puzzle, executor, budget, control, observer).run()
     except StopRun as stop:
-        # A cancelled run is not taken up again by a coordinator.
-        service = store.state.service and stop.status == "interrupted"
-        store.commit(replace(store.state, status=stop.status, reason=stop.reason, service=service))
+        store.commit(replace(store.state, status=stop.status, reason=stop.reason))
     except (ContradictionError, TaskError) as error:
         _leave(store, "failed", error)
         raise
     except (HakoiriError, OSError, MemoryError) as error:
         _leave(store, "interrupted", error)
         raise
-    return store.state
 
 
 def _leave(store: RunStore, status: Status, error: Exception) -> None:

@@ -100,8 +100,8 @@ class FarmExecutor:
                     if not self._chunks:
                         self._forget_stage()
                         return
-                    results = self._collect()
                     self._reap()
+                    results = self._collect()
                 except _AWAY as error:
                     self._outlast(error)
                     continue

@@ -12,11 +12,11 @@ import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
 from storage.errors import StorageError
-from storage.layout import created_at, deleting, run_directories
+from storage.layout import QUEUED_FILE, created_at, deleting, run_directories
+from storage.ledger import Ledger
 from storage.lock import RunLock, holder_of
 from storage.manifest import Manifest, State, Status
 from storage.probe import find_faults, require_sound
-from storage.store import RunStore
 
 LAST = "last"
 #: How long `cancel` waits for a driver to leave.
@@ -75,13 +75,6 @@ def find_run(data: Path, name: str) -> Path:
     return found[0]
 
 
-def open_for_reading(data: Path, name: str) -> RunStore:
-    """The store of a run, for questions; close it. `DamagedError` if its file cannot be read."""
-    directory = find_run(data, name)
-    require_sound(directory)
-    return RunStore(directory)
-
-
 def list_runs(data: Path) -> list[RunStatus]:
     """Every run in a data directory, the oldest first; a damaged one is listed as such."""
     directories = sorted(run_directories(data), key=created_at)
@@ -107,7 +100,7 @@ def _status_of(directory: Path, fault: str) -> RunStatus:
 def _read_status(directory: Path) -> RunStatus:
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder = holder_of(directory)
-    with RunStore(directory) as store:
+    with Ledger(directory) as store:
         return RunStatus(directory.name, store.manifest, store.state, holder)
 
 
@@ -118,15 +111,16 @@ def cancel_run(directory: Path) -> Status:
     until = time.monotonic() + _CANCEL_SECONDS
     while holder_of(directory) is not None and time.monotonic() < until:
         time.sleep(_LOOK_SECONDS)
-    with RunLock(directory), RunStore(directory, writable=True) as store:
+    with RunLock(directory), Ledger(directory, writable=True) as store:
         store.set_cancel_request(False)
         if store.state.status not in ("complete", "cancelled"):
-            store.commit(replace(store.state, status="cancelled", reason="cancelled on request", service=False))
+            store.commit(replace(store.state, status="cancelled", reason="cancelled on request"))
+        (directory / QUEUED_FILE).unlink(missing_ok=True)
         return store.state.status
 
 
 def _request_cancel(directory: Path) -> None:
-    with RunStore(directory, writable=True) as store:
+    with Ledger(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")
         store.set_cancel_request(True)

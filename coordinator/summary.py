@@ -3,11 +3,11 @@
 from typing import Any
 
 from puzzles.registry import PuzzleSpec
+from storage.ledger import Ledger
 from storage.manifest import Depth, LayerRecord, Manifest, State
-from storage.store import RunStore
 
 
-def summarise(store: RunStore) -> dict[str, Any]:
+def summarise(store: Ledger) -> dict[str, Any]:
     """Everything that a user asks first. What a mode does not have is ``None``."""
     manifest, state = store.manifest, store.state
     records = store.layer_records()

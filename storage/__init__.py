@@ -9,6 +9,7 @@ __all__ = [
     "environment",
     "errors",
     "layout",
+    "ledger",
     "lock",
     "manifest",
     "probe",

@@ -1,7 +1,8 @@
 """The names that a run has on disk, each made here alone. `docs/storage-format.md` shows them in use.
 
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``; ``created``, the time of the run's making as a text of
-nanoseconds since 1970, which orders runs without opening them; and ``holder``, the lock of the driving process.
+nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
+``queued``, while a coordinator is to drive the run to its end.
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
@@ -13,6 +14,7 @@ FORMAT_VERSION = 1
 DATA_FILE = "data.mdb"
 CREATED_FILE = "created"
 HOLDER_FILE = "holder"
+QUEUED_FILE = "queued"
 _CREATING_PREFIX = ".creating-"
 _DELETING_PREFIX = ".deleting-"
 

@@ -37,13 +37,12 @@ class State:
     """How far a run has come, always that of its last commit.
 
     `depth` is that of the last committed layer, -1 before the first; `seconds` the time of all sessions together;
-    `service` says that a coordinator takes the run up by itself; `exhausted` that nothing is left to find.
+    `exhausted` says that nothing is left to find.
     `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
     """
 
     status: Status = "queued"
     reason: str = ""
-    service: bool = False
     session: int = 0
     depth: Depth = -1
     configurations: int = 0
