@@ -21,13 +21,12 @@ import numpy as np
 
 from coordinator.census import measure_component
 from coordinator.control import Control, Observer, SilentObserver
-from coordinator.drive import Ways, cores, drive, make_run, pinned_puzzle
+from coordinator.drive import Ways, drive, make_run, pinned_puzzle, query_workshop
 from coordinator.errors import RunError, UnanswerableError
 from coordinator.graphing import build_graph
 from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
 from coordinator.runs import data_directory, find_run
 from coordinator.summary import summarise
-from coordinator.threads import ThreadExecutor
 from puzzles.contract import Puzzle
 from puzzles.keys import Key, Keys
 from puzzles.registry import PuzzleSpec
@@ -125,11 +124,8 @@ class Run:
     def graph(self) -> tuple[Keys, Graph]:
         """All keys in increasing order and the graph of the moves between them."""
         keys, _ = self.configurations()
-        executor = ThreadExecutor(self.puzzle, cores(), Control())
-        try:
-            return keys, build_graph(self.puzzle, keys, executor, Ways().budget())
-        finally:
-            executor.close()
+        with query_workshop(self.puzzle) as workshop:
+            return keys, build_graph(workshop, keys)
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components, largest first, ties by least key; of a search from a start, its own only."""
@@ -207,11 +203,8 @@ class Run:
 
     def _measure(self) -> Diameter:
         keys, graph = self.graph()
-        executor = ThreadExecutor(self.puzzle, cores(), Control())
-        try:
-            found = measure_component(graph, self.puzzle, executor, Ways().budget())
-        finally:
-            executor.close()
+        with query_workshop(self.puzzle) as workshop:
+            found = measure_component(workshop, graph)
         record = ComponentRecord(
             0, len(keys), found.diameter, found.radius, len(found.centre), len(found.periphery), len(found.pairs),
             int(keys[0]),
@@ -253,7 +246,9 @@ def census(
     data: str | os.PathLike[str] | None = None, ways: Ways | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: every configuration, component and exact diameter there is."""
-    return _run_to_end(PuzzleSpec(puzzle, dict(options or {}), None, merge_mirrors), "whole", False, data, ways, observer)
+    return _run_to_end(
+        PuzzleSpec(puzzle, dict(options or {}), None, merge_mirrors), "whole", False, data, ways, observer
+    )
 
 
 def _run_to_end(

@@ -4,19 +4,15 @@ The components are found by expanding every configuration once, in chunks, and u
 one search per component. Each step is committed; what is on disk is not computed again.
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coordinator.budget import Budget
-from coordinator.control import Control, Observer
 from coordinator.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
 from coordinator.errors import ContradictionError
-from coordinator.executor import Executor
-from coordinator.graphing import build_graph, spread
-from puzzles.contract import Puzzle
+from coordinator.graphing import build_graph
+from coordinator.session import Session, Workshop
 from puzzles.keys import Keys
 from storage.census import read_labels, read_pairs, recorded_components, stage_component, stage_labels
 from storage.digest import chain
@@ -31,7 +27,6 @@ from worker.tasks import Arrays
 LARGE = 2_000
 #: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
 _BATCH_WORK = 1_000_000
-_COMMIT_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -51,21 +46,17 @@ class _Ordered:
 
 
 class Census:
-    """One session of a census, on an open store, from its last commit on."""
+    """A census of the whole space, on an open run, from its last commit on."""
 
-    def __init__(
-        self, store: RunStore, puzzle: Puzzle, executor: Executor, budget: Budget, control: Control, observer: Observer
-    ) -> None:
-        self._store, self._puzzle, self._executor = store, puzzle, executor
-        self._budget, self._control, self._observer = budget, control, observer
-        self._state = store.state
-        self._counted = self._committed = time.monotonic()
+    def __init__(self, session: Session) -> None:
+        self._session, self._store = session, session.store
+        self._state = self._store.state
 
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
         keys = self._configurations()
-        graph = build_graph(self._puzzle, keys, self._executor, self._budget)
-        self._control.check()
+        graph = build_graph(self._session.workshop, keys)
+        self._session.control.check()
         if self._state.components is None:
             self._label(graph)
         ordered = _in_order(keys, graph, read_labels(self._store))
@@ -73,64 +64,55 @@ class Census:
             for record, pairs in self._measure(ordered):
                 self._add(record, pairs)
         finally:
-            if self._store.staged and not self._store.poisoned:
-                self._commit()
-        self._finish()
+            self._state = self._session.commit_staged(self._state)
+        digest = census_digest(self._store)
+        self._session.commit(replace(self._state, status="complete", exhausted=True, digest=digest))
 
     def _configurations(self) -> Keys:
         if self._state.depth >= 0:
             return self._store.layer(0)
-        blocks = []
-        for block in self._puzzle.configurations():
+        puzzle, blocks, count = self._session.puzzle, [], 0
+        for block in puzzle.configurations():
             blocks.append(block)
-            self._observer.phase("configurations", sum(map(len, blocks)), 0)
-            self._control.check()
+            count += len(block)
+            self._session.observer.phase("configurations", count, 0)
+            self._session.control.check()
         keys = np.concatenate(blocks)
         if (keys[1:] <= keys[:-1]).any():
-            raise ContradictionError(f"{self._puzzle.name} does not list its configurations in increasing order")
-        goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
-        self._store.put_layer(0, keys, goals)
-        self._state = replace(self._state, depth=0, configurations=len(keys))
-        self._commit()
+            raise ContradictionError(f"{puzzle.name} does not list its configurations in increasing order")
+        self._store.put_layer(0, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
+        self._state = self._session.commit(replace(self._state, depth=0, configurations=len(keys)))
         return keys
 
     def _label(self, graph: Graph) -> None:
         labels = label_components(graph).astype(np.uint32)
         stage_labels(self._store, labels)
         components = int(labels.max()) + 1 if len(labels) else 0
-        self._state = replace(self._state, edges=len(graph.targets) // 2, components=components)
-        self._commit()
+        state = replace(self._state, edges=len(graph.targets) // 2, components=components)
+        self._state = self._session.commit(state)
 
     def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
         """The records of all components that have none yet, with their diametral pairs."""
         missing = sorted(set(range(self._state.components or 0)) - set(recorded_components(self._store)))
+        workshop = self._session.workshop
         large = [component for component in missing if ordered.size(component) >= LARGE]
         for component in large:
+            self._session.control.check()
             graph = ordered.part(component, component + 1)
-            yield _record(ordered, component, measure_component(graph, self._puzzle, self._executor, self._budget))
+            yield _record(ordered, component, measure_component(workshop, graph))
         batches = list(_batches(missing[len(large) :], ordered))
         chunks = (_batch_arrays(ordered, batch) for batch in batches)
         small = sum(ordered.size(component) for component in missing[len(large) :])
-        for number, result in spread("eccentricities", self._puzzle, chunks, self._executor, self._budget, small):
+        for number, result in workshop.spread("eccentricities", chunks, small):
+            self._session.control.check()
             yield from _batch_records(ordered, batches[number], *result)
 
     def _add(self, record: ComponentRecord, pairs: Keys) -> None:
-        self._control.check()
         stage_component(self._store, record, pairs)
         self._state = replace(self._state, components_done=self._state.components_done + 1)
-        self._observer.phase("components", self._state.components_done, self._state.components or 0)
-        if time.monotonic() - self._committed > _COMMIT_SECONDS:
-            self._commit()
-
-    def _finish(self) -> None:
-        self._state = replace(self._state, status="complete", exhausted=True, digest=census_digest(self._store))
-        self._commit()
-
-    def _commit(self) -> None:
-        now = time.monotonic()
-        self._state = replace(self._state, seconds=self._state.seconds + now - self._counted)
-        self._store.commit(self._state)
-        self._counted = self._committed = time.monotonic()
+        self._session.observer.phase("components", self._state.components_done, self._state.components or 0)
+        if self._session.commit_is_due:
+            self._state = self._session.commit(self._state)
 
 
 def census_digest(store: RunStore) -> str:
@@ -142,13 +124,13 @@ def census_digest(store: RunStore) -> str:
     return chain(parts)
 
 
-def measure_component(graph: Graph, puzzle: Puzzle, executor: Executor, budget: Budget) -> Eccentricities:
+def measure_component(workshop: Workshop, graph: Graph) -> Eccentricities:
     """Exact distances of a connected graph, its searches farmed where it is large enough."""
     size = len(graph.offsets) - 1
-    tasks = executor.workers if budget.farms(size) else 1
+    tasks = workshop.executor.workers if workshop.budget.farms(size) else 1
 
     def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
-        return [result for _, result in spread(task, puzzle, chunks, executor, budget, size, graph)]
+        return [result for _, result in workshop.spread(task, chunks, size, graph)]
 
     return exact_eccentricities(graph, run, tasks)
 

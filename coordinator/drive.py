@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ import psutil
 
 from coordinator.budget import Budget
 from coordinator.census import Census
-from coordinator.control import Control, Observer
+from coordinator.control import Control, Observer, SilentObserver
 from coordinator.errors import ContradictionError, MismatchError, StopRun
-from coordinator.executor import Executor
 from coordinator.explore import Exploration
 from coordinator.repair import repair_run
 from coordinator.runs import new_run_name
+from coordinator.session import Session, Workshop
 from coordinator.threads import ThreadExecutor
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError, PuzzleError
@@ -26,10 +26,10 @@ from puzzles.registry import PuzzleSpec
 from storage.environment import refuse_network_file_system
 from storage.errors import StorageError
 from storage.layout import FORMAT_VERSION, QUEUED_FILE
+from storage.ledger import create_run
 from storage.lock import RunLock
 from storage.manifest import Manifest, Mode, State, Status
 from storage.probe import require_sound
-from storage.ledger import create_run
 from storage.store import RunStore
 from worker.errors import TaskError
 from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
@@ -73,12 +73,12 @@ class Ways:
         return Budget(memory, self.chunk, self.farm_from)
 
 
-def make_run(
-    data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, queued: bool = False
-) -> Path:
+def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, queued: bool = False) -> Path:
     """The directory of a new run in state queued. Checks the puzzle and its options; durable on return."""
     if mode == "whole" and (until_goal or spec.start is not None):
-        raise PuzzleError("--whole counts every configuration, from no start and to no goal: leave out --from, --until-goal")
+        raise PuzzleError(
+            "--whole counts every configuration, from no start and to no goal: leave out --from, --until-goal"
+        )
     puzzle = spec.build()
     run = new_run_name(data, puzzle.name)
     # The start is pinned in full, so that a later change of a puzzle's usual start cannot change the run.
@@ -145,9 +145,9 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     return puzzle, spec
 
 
-def require_same(store: RunStore, options: Mapping[str, str], puzzle: str | None, start: str | None) -> None:
+def require_same(manifest: Manifest, options: Mapping[str, str], puzzle: str | None, start: str | None) -> None:
     """Raise `MismatchError` if a resume names another puzzle, option or start than the run has; says which."""
-    spec = PuzzleSpec.from_dict(store.manifest.puzzle)
+    spec = PuzzleSpec.from_dict(manifest.puzzle)
     given: dict[str, tuple[Any, Any]] = {name: (spec.options.get(name), value) for name, value in options.items()}
     if puzzle is not None:
         given["puzzle"] = (spec.name, puzzle)
@@ -157,8 +157,7 @@ def require_same(store: RunStore, options: Mapping[str, str], puzzle: str | None
     for name, (pinned, wanted) in given.items():
         if pinned != wanted:
             raise MismatchError(
-                f"run {store.manifest.run} has {name} {pinned}, the resume names {wanted}; "
-                "leave that out, or start a new run"
+                f"run {manifest.run} has {name} {pinned}, the resume names {wanted}; leave that out, or start a new run"
             )
 
 
@@ -168,15 +167,13 @@ def _session(
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     store.set_cancel_request(False)
     control.watch(store.cancel_requested)
-    session = store.state.session + 1
-    store.commit(replace(store.state, status="running", reason="", session=session))
-    budget = ways.budget()
+    store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
-        with _executor(puzzle, spec, ways, budget, control, observer) as executor:
+        with _workshop(puzzle, spec, ways, control, observer) as workshop:
+            session = Session(store, workshop, control, observer)
             if repair:
-                repair_run(store, puzzle, executor, budget, observer)
-            kind = Census if store.manifest.mode == "whole" else Exploration
-            kind(store, puzzle, executor, budget, control, observer).run()
+                repair_run(session)
+            (Census if store.manifest.mode == "whole" else Exploration)(session).run()
     except StopRun as stop:
         store.commit(replace(store.state, status=stop.status, reason=stop.reason))
     except (ContradictionError, TaskError) as error:
@@ -197,31 +194,33 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
 
 
 @contextmanager
-def _executor(
-    puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, budget: Budget, control: Control, observer: Observer
-) -> Iterator[Executor]:
+def _workshop(puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer) -> Iterator[Workshop]:
     """The executor that `ways` ask for, with the worker processes that belong to it."""
+    budget = ways.budget()
     if ways.redis is None:
-        executor: Executor = ThreadExecutor(puzzle, ways.workers or cores(), control)
-        try:
-            yield executor
-        finally:
-            executor.close()
+        with closing(ThreadExecutor(puzzle, ways.workers or cores(), control)) as threads:
+            yield Workshop(puzzle, threads, budget)
         return
     # Here, because rq takes a tenth of a second to import.
-    from coordinator.farm import DEADLINE_SECONDS, FarmExecutor
+    from coordinator.farm import FarmExecutor
     from worker.connection import connect
     from worker.supervisor import supervised
 
     connection = connect(ways.redis)
-    executor = FarmExecutor(
-        ways.redis, connection, puzzle, spec, control, observer, budget.memory, ways.deadline or DEADLINE_SECONDS
-    )
-    try:
-        with supervised(ways.redis, ways.workers or 0, observer.note):
-            yield executor
-    finally:
-        executor.close()
+    with (
+        closing(
+            FarmExecutor(ways.redis, connection, puzzle, spec, control, observer, budget.memory, ways.deadline)
+        ) as farm,
+        supervised(ways.redis, ways.workers or 0, observer.note),
+    ):
+        yield Workshop(puzzle, farm, budget)
+
+
+@contextmanager
+def query_workshop(puzzle: Puzzle) -> Iterator[Workshop]:
+    """Threads of this process, for questions that need some computing."""
+    with _workshop(puzzle, PuzzleSpec(puzzle.name), Ways(), Control(), SilentObserver()) as workshop:
+        yield workshop
 
 
 def cores() -> int:

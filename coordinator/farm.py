@@ -61,12 +61,12 @@ class FarmExecutor:
 
     def __init__(
         self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
-        memory: int, deadline: float = DEADLINE_SECONDS, patience: float = PATIENCE_SECONDS,
+        memory: int, deadline: float | None = None,
     ) -> None:  # fmt: skip
         self._url, self._redis, self._queue = url, connection, TaskQueue(connection=connection)
         self._puzzle, self._spec = puzzle, spec
         self._control, self._observer = control, observer
-        self._memory, self._deadline, self._patience = memory, deadline, patience
+        self._memory, self._deadline = memory, deadline or DEADLINE_SECONDS
         self._session = secrets.token_hex(6)
         self._stage = 0
         self._task = ""
@@ -276,8 +276,8 @@ class FarmExecutor:
         """Wait until Redis is back, then give out everything anew, for it may have come back empty."""
         if isinstance(error, AuthenticationError):
             raise error
-        self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {self._patience:.0f} s for it")
-        until = time.monotonic() + self._patience
+        self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {PATIENCE_SECONDS:.0f} s for it")
+        until = time.monotonic() + PATIENCE_SECONDS
         while True:
             self._control.check()
             try:

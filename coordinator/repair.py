@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from coordinator.budget import Budget
-from coordinator.control import Observer
-from coordinator.executor import Executor
 from coordinator.explore import next_layer
+from coordinator.session import Session
 from puzzles.contract import Puzzle
 from puzzles.keys import Keys
 from storage.check import check_layer
@@ -17,26 +15,28 @@ from storage.manifest import Depth
 from storage.store import RunStore
 
 
-def repair_run(store: RunStore, puzzle: Puzzle, executor: Executor, budget: Budget, observer: Observer) -> None:
+def repair_run(session: Session) -> None:
     """Mend every damaged layer of an exploration; of a whole space, throw away what follows from the damage.
 
     `DamagedError` if a layer comes out unlike the digest in its record: then something else is wrong.
     """
+    store, observer = session.store, session.observer
     if store.manifest.mode == "whole":
-        _forget_census(store, observer)
+        _forget_census(session)
         return
     for depth in range(store.state.depth + 1):
         if faults := list(check_layer(store, depth)):
             observer.note(f"{faults[0]}; computing layer {depth} again")
-            _replace_layer(store, depth, _derive(store, puzzle, depth, executor, budget), puzzle)
+            _replace_layer(store, depth, _derive(session, depth), session.puzzle)
 
 
-def _derive(store: RunStore, puzzle: Puzzle, depth: Depth, executor: Executor, budget: Budget) -> Keys:
+def _derive(session: Session, depth: Depth) -> Keys:
+    store, puzzle = session.store, session.puzzle
     if depth == 0:
         return puzzle.keys([puzzle.start])
     current = store.layer(depth - 1)
     previous = store.layer(depth - 2) if depth > 1 else current[:0]
-    return next_layer(puzzle, previous, current, executor, budget)
+    return next_layer(session.workshop, previous, current)
 
 
 def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) -> None:
@@ -55,10 +55,11 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
     store.commit(store.state)
 
 
-def _forget_census(store: RunStore, observer: Observer) -> None:
+def _forget_census(session: Session) -> None:
     """A census is quickly counted again from its configurations, or from nothing."""
+    store = session.store
     sound = store.state.depth >= 0 and not list(check_layer(store, 0))
-    observer.note("counting the components again" if sound else "counting everything again")
+    session.observer.note("counting the components again" if sound else "counting everything again")
     for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
         store.erase(database)
     state = replace(store.state, edges=None, components=None, components_done=0, exhausted=False, digest="")

@@ -26,9 +26,7 @@ class Piece(NamedTuple):
 
     def cells(self, columns: int) -> list[Cell]:
         """The cells that the piece covers on a board of so many columns, in reading order."""
-        return [
-            (self.row + i) * columns + self.column + j for i in range(self.height) for j in range(self.width)
-        ]
+        return [(self.row + i) * columns + self.column + j for i in range(self.height) for j in range(self.width)]
 
 
 def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:

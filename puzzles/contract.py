@@ -118,6 +118,8 @@ class Puzzle(ABC):
         except ValueError:
             raise ConfigurationError(f"{text!r} is not a key: 0x must be followed by hexadecimal digits") from None
         if key >> (8 * self.dtype.itemsize):
-            raise ConfigurationError(f"{text} is no key of {self.name}: it has more than {8 * self.dtype.itemsize} bits")
+            raise ConfigurationError(
+                f"{text} is no key of {self.name}: it has more than {8 * self.dtype.itemsize} bits"
+            )
         self.check_key(key)
         return key

@@ -7,6 +7,7 @@ An environment must not be open twice in one process, nor cross a fork; both are
 import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,19 @@ from storage.errors import DamagedError, DiskFullError, NotWritableError, Storag
 from storage.layout import DATABASES, MAP_BYTES
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "ceph", "glusterfs", "fuse.glusterfs", "afs"}
+_NETWORK = {
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "fuse.sshfs",
+    "lustre",
+    "ceph",
+    "glusterfs",
+    "fuse.glusterfs",
+    "afs",
+}
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 
@@ -135,3 +148,11 @@ def require_free(directory: Path, needed: int) -> None:
     """Raise `DiskFullError` unless `needed` bytes and the reserve are free where the run lies."""
     if shutil.disk_usage(directory).free < needed + RESERVE_BYTES:
         raise disk_full(directory)
+
+
+def require_writable(data: Path) -> None:
+    """Make the data directory if it is not there; raise `NotWritableError` if nothing can be written to it."""
+    with translated(data / "-"):
+        data.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=data):
+            pass

@@ -32,6 +32,7 @@ from storage.records import pack_record, unpack_record
 #: LMDB rewrites the tree pages above what a commit touches; this much more than the payload must be free.
 _WRITE_OVERHEAD = 1.25
 
+
 def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
     """The directory of a new run, wholly there and durable on return. `StorageError` if it cannot be written.
 
@@ -204,7 +205,9 @@ class Ledger:
 
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name
-        return DamagedError(f"run {run}: {what}; 'hakoiri verify {run}' lists all faults, 'resume --repair' mends layers")
+        return DamagedError(
+            f"run {run}: {what}; 'hakoiri verify {run}' lists all faults, 'resume --repair' mends layers"
+        )
 
 
 def _read_manifest(fields: dict[str, object], directory: Path) -> Manifest:

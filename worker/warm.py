@@ -2,12 +2,14 @@
 
 import fcntl
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from puzzles.contract import Puzzle
 from puzzles.jit import cache_directory
+from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.codec import decode_block, encode_block
 from storage.digest import lanes_of
 from worker.components import label_components, one_way_edge, order_by_component
@@ -32,6 +34,15 @@ def warm(puzzle: Puzzle) -> None:
             load_search_kernels(puzzle)
             load_graph_kernels(puzzle)
             _mark(puzzle).touch()
+
+
+def warm_all(say: Callable[[str], None]) -> None:
+    """`warm` for every puzzle that needs no start of the user's, before worker processes begin."""
+    for name in PUZZLES:
+        puzzle = PuzzleSpec(name).build()
+        if not is_warm(puzzle):
+            say(f"compiling the kernels of {name}, once for this version (some ten seconds)")
+        warm(puzzle)
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:

@@ -1,0 +1,87 @@
+"""Options and arguments that several commands share, and how their texts are read."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from puzzles.errors import PuzzleError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    if not match or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no size; write 512MB or 2GB")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def parse_options(texts: list[str]) -> dict[str, str]:
+    """``["metric=unit"]`` as a mapping."""
+    options = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise PuzzleError(f"-o {text}: an option is written NAME=VALUE, e.g. -o metric=straight")
+        options[name.strip()] = value.strip()
+    return options
+
+
+def redis_url(given: str | None) -> str | None:
+    """The URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
+    return given or os.environ.get("HAKOIRI_REDIS") or None
+
+
+def required_redis(given: str | None) -> str:
+    """The same for commands that make no sense without."""
+    if url := redis_url(given):
+        return url
+    raise typer.BadParameter("name a server with --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
+
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a unique prefix of it, or 'last'.")]
+PuzzleArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski.")]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="Where runs lie. [default: $HAKOIRI_DATA, else the user data folder]"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
+RedisOption = Annotated[
+    str | None,
+    typer.Option("--redis", metavar="URL", help="Work with the RQ workers there. [default: $HAKOIRI_REDIS]"),
+]
+PuzzleOptions = Annotated[
+    list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="An option of the puzzle; may be repeated.")
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", min=1, metavar="N", help="Threads [default: the cores]; with Redis: workers to start for this run."
+    ),
+]
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        "--memory", parser=parse_size, metavar="SIZE", help="For the layers in hand. [default: half of what is free]"
+    ),
+]
+ChunkOption = Annotated[
+    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk. [default: fitted]")
+]
+FarmFromOption = Annotated[
+    int | None,
+    typer.Option(
+        "--farm-from", min=0, metavar="N",
+        help="Hand out layers of N configurations and more. [default: 50000, or more than one chunk]",
+    ),
+]  # fmt: skip
+DeadlineOption = Annotated[
+    float | None,
+    typer.Option(
+        "--deadline", min=0.1, metavar="SECONDS", help="Then a chunk goes to a second worker too. [default: 60]"
+    ),
+]

@@ -1,0 +1,42 @@
+"""What goes where: results to stdout, as text or as one JSON object; progress and notes to stderr."""
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def stdout() -> Console:
+    """The console for results."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def stderr() -> Console:
+    """The console for everything else."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """The one object."""
+    print(json.dumps(result))
+
+
+def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    """An empty table; `numbers` are aligned to the right."""
+    made = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
+    return made
+
+
+def facts(pairs: dict[str, Any]) -> Table:
+    """Names and values, one pair a line; what is ``None`` is left out."""
+    made = Table(box=None, pad_edge=False, show_header=False)
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in pairs.items():
+        if value is not None:
+            made.add_row(name, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
+    return made

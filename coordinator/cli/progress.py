@@ -1,0 +1,73 @@
+"""A run as it goes, on stderr: one live line on a terminal, a line now and then elsewhere."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from storage.manifest import Depth
+
+#: Without a terminal, how often a long run says where it is.
+_LINE_SECONDS = 10.0
+_FRAMES_PER_SECOND = 8
+
+
+class ProgressLine:
+    """An observer (`coordinator.control.Observer`) that keeps the latest figures and draws them when asked."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._started = time.monotonic()
+        self._next_line = self._started + _LINE_SECONDS
+        self._text = "starting"
+        self._first: int | None = None
+
+    def layer(self, depth: Depth, size: int, configurations: int) -> None:
+        """A layer is known."""
+        if self._first is None:
+            self._first = configurations - size
+        elapsed = max(time.monotonic() - self._started, 1e-3)
+        rate = (configurations - self._first) / elapsed
+        self._text = (
+            f"layer {depth}: {size:,} configurations, {configurations:,} in all, {rate:,.0f}/s, {_clock(elapsed)}"
+        )
+        self._perhaps_a_line()
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        """A step of a phase is done."""
+        elapsed = time.monotonic() - self._started
+        of_total = f" of {total:,}" if total else ""
+        self._text = f"{name}: {done:,}{of_total}, {done / max(elapsed, 1e-3):,.0f}/s, {_clock(elapsed)}"
+        self._perhaps_a_line()
+
+    def note(self, text: str) -> None:
+        """Say it at once."""
+        self._console.print(f"[dim]{text}[/dim]")
+
+    def __rich__(self) -> Text:
+        return Text(self._text, style="cyan")
+
+    def _perhaps_a_line(self) -> None:
+        if not self._console.is_terminal and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LINE_SECONDS
+            self._console.print(self._text)
+
+
+@contextmanager
+def shown_progress(console: Console) -> Iterator[ProgressLine]:
+    """An observer whose line is drawn while the block runs, and gone after it."""
+    line = ProgressLine(console)
+    if not console.is_terminal:
+        yield line
+        return
+    with Live(line, console=console, refresh_per_second=_FRAMES_PER_SECOND, transient=True):
+        yield line
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"

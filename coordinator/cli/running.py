@@ -1,0 +1,225 @@
+"""``run``, ``enqueue`` and ``resume``: make a run and drive it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coordinator.cli.options import (
+    ChunkOption,
+    DataOption,
+    DeadlineOption,
+    FarmFromOption,
+    JsonOption,
+    MemoryOption,
+    PuzzleArgument,
+    PuzzleOptions,
+    RedisOption,
+    RunArgument,
+    WorkersOption,
+    parse_options,
+    redis_url,
+)
+from coordinator.cli.output import facts, print_json, stderr, stdout
+from puzzles.errors import HakoiriError
+from puzzles.registry import PuzzleSpec
+
+if TYPE_CHECKING:
+    from coordinator.drive import Ways
+
+WholeOption = Annotated[
+    bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
+]
+UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
+MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Take mirror images as one configuration.")]
+FromOption = Annotated[
+    str | None, typer.Option("--from", metavar="CONF", help="Start here: rows joined by '/', or 0x... [default: usual]")
+]
+_LARGEST_SHOWN = 6
+
+
+def run(
+    puzzle: PuzzleArgument,
+    options: PuzzleOptions = None,
+    whole: WholeOption = False,
+    until_goal: UntilGoalOption = False,
+    merge_mirrors: MergeMirrorsOption = False,
+    start: FromOption = None,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    chunk: ChunkOption = None,
+    farm_from: FarmFromOption = None,
+    deadline: DeadlineOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
+    from coordinator.drive import Ways
+
+    spec = PuzzleSpec(puzzle, parse_options(options or []), start, merge_mirrors)
+    ways = Ways(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    _drive_and_report(_make(spec, whole, until_goal, data, ways, queued=False), ways, json, data)
+
+
+def enqueue(
+    puzzle: PuzzleArgument,
+    options: PuzzleOptions = None,
+    whole: WholeOption = False,
+    until_goal: UntilGoalOption = False,
+    merge_mirrors: MergeMirrorsOption = False,
+    start: FromOption = None,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    memory: MemoryOption = None,
+    chunk: ChunkOption = None,
+    farm_from: FarmFromOption = None,
+    deadline: DeadlineOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Queue a run for the service (hakoiri coordinator) and return at once."""
+    from coordinator.drive import Ways
+
+    spec = PuzzleSpec(puzzle, parse_options(options or []), start, merge_mirrors)
+    ways = Ways(None, None, memory, chunk, farm_from, deadline)
+    directory = _make(spec, whole, until_goal, data, ways, queued=True)
+    if url := redis_url(redis):
+        _wake_coordinator(url)
+    if json:
+        print_json({"run": directory.name, "status": "queued"})
+    else:
+        stdout().print(f"queued as {directory.name}; watch it with: hakoiri status {directory.name} --watch")
+
+
+def resume(
+    name: RunArgument,
+    options: PuzzleOptions = None,
+    puzzle: Annotated[str | None, typer.Option("--puzzle", help="Refuse unless the run is of this puzzle.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="CONF", help="Refuse unless the run began here.")
+    ] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again, proved by digests.")] = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    chunk: ChunkOption = None,
+    farm_from: FarmFromOption = None,
+    deadline: DeadlineOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Go on with a run from its last committed layer. With -o, --from, --puzzle: refuse if it is another one."""
+    from coordinator.drive import Ways, require_same
+    from coordinator.runs import data_directory, find_run
+    from storage.ledger import Ledger
+    from storage.probe import require_sound
+
+    directory = find_run(data_directory(data), name)
+    require_sound(directory)
+    with Ledger(directory) as ledger:
+        require_same(ledger.manifest, parse_options(options or []), puzzle, start)
+    ways = Ways(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    _drive_and_report(directory, ways, json, data, repair)
+
+
+def _make(spec: PuzzleSpec, whole: bool, until_goal: bool, data: Path | None, ways: "Ways", queued: bool) -> Path:
+    from coordinator.drive import make_run
+    from coordinator.runs import data_directory
+
+    if ways.redis is not None:
+        # Before the run is made: a server that is not there should leave nothing behind.
+        from worker.connection import connect
+
+        connect(ways.redis).close()
+    return make_run(data_directory(data), spec, "whole" if whole else "explore", until_goal, ways, queued)
+
+
+def _wake_coordinator(url: str) -> None:
+    from coordinator.service import wake
+    from worker.connection import connect
+    from worker.errors import WorkerError
+
+    try:
+        wake(connect(url), url)
+    except WorkerError as error:
+        stderr().print(f"[dim]queued, but no coordinator could be woken: {error}[/dim]")
+
+
+def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | None, repair: bool = False) -> None:
+    from coordinator.cli.progress import shown_progress
+    from coordinator.cli.signals import stopping_with
+    from coordinator.control import Control
+    from coordinator.drive import drive
+    from coordinator.summary import summarise
+    from storage.store import RunStore
+    from worker.errors import TaskError
+
+    console, control = stderr(), Control()
+    again = f"hakoiri resume {directory.name}" + (f" --data {data}" if data is not None else "")
+    with stopping_with(control.interrupt) as received, shown_progress(console) as progress:
+        try:
+            drive(directory, ways, control, progress, repair)
+        except HakoiriError as error:
+            if "resume" in str(error) or isinstance(error, TaskError):
+                raise
+            raise type(error)(f"{error}; then '{again}'") from error
+    with RunStore(directory) as store:
+        summary = summarise(store)
+        if json:
+            print_json(summary)
+        else:
+            _print_summary(store, summary)
+    if summary["status"] != "complete":
+        console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}")
+        raise typer.Exit(received.exit_code)
+
+
+def _print_summary(store: Any, summary: dict[str, Any]) -> None:
+    whole = summary["mode"] == "whole"
+    widest, at = summary["largest_window"], summary["largest_window_at"]
+    console = stdout()
+    console.print(
+        facts(
+            {
+                "run": summary["run"],
+                "puzzle": " ".join([summary["puzzle"], *(f"{k}={v}" for k, v in summary["parameters"].items())]),
+                "start": summary["start"],
+                "status": summary["status"],
+                "configurations": summary["configurations"],
+                "moves between them": summary["edges"],
+                "components": summary["components"],
+                "depth": summary["depth"],
+                "nearest goal": None
+                if whole
+                else f"{summary['goal_depth']} moves"
+                if summary["goal_depth"]
+                else "none",
+                "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
+                "digest": summary["digest"] or None,
+                "computing": f"{summary['seconds']:.3f} s",
+            }
+        )
+    )
+    if whole and summary["status"] == "complete":
+        _print_largest(store, summary["components"])
+    if summary["status"] == "complete":
+        asking = "components last, hakoiri diameter last" if whole else "path last, hakoiri diameter last"
+        console.print(f"[dim]ask on: hakoiri {asking}, hakoiri verify last[/dim]")
+
+
+def _print_largest(store: Any, components: int) -> None:
+    from coordinator.cli.asking import component_table
+    from storage.census import read_component
+
+    shown = min(components, _LARGEST_SHOWN)
+    stdout().print()
+    stdout().print(component_table([read_component(store, number) for number in range(shown)]))
+    if components > shown:
+        stdout().print(f"[dim]and {components - shown:,} smaller ones: hakoiri components last[/dim]")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: hakoiri run klotski --whole")(run)
+    app.command(epilog="Example: hakoiri enqueue klotski -o metric=finger --redis redis://127.0.0.1:6379/0")(enqueue)
+    app.command(epilog="Example: hakoiri resume last")(resume)

@@ -1,0 +1,85 @@
+"""``coordinator``, ``worker`` and ``health``: the service."""
+
+import os
+import time
+from typing import Annotated
+
+import typer
+
+from coordinator.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, required_redis
+from coordinator.cli.output import print_json, stderr, stdout
+
+
+def coordinator(
+    redis: RedisOption = None,
+    data: DataOption = None,
+    memory: MemoryOption = None,
+    burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
+) -> None:
+    """Take queued runs, the oldest first, and drive each to its end with the workers on Redis."""
+    from coordinator.cli.progress import ProgressLine
+    from coordinator.cli.signals import stopping_with
+    from coordinator.control import Control
+    from coordinator.drive import Ways
+    from coordinator.runs import data_directory
+    from coordinator.service import serve
+    from storage.environment import require_writable
+    from worker.connection import connect, without_password
+
+    url, where, console, control = required_redis(redis), data_directory(data), stderr(), Control()
+    require_writable(where)
+    connection = connect(url)
+    ways = Ways(redis=url, memory=memory)
+    _log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
+    with stopping_with(control.interrupt):
+        serve(where, ways, connection, control, ProgressLine(console), _log, burst)
+    _log("coordinator stopped")
+
+
+def worker(
+    redis: RedisOption = None,
+    processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
+) -> None:
+    """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
+    from coordinator.cli.signals import stopping_with
+    from worker.connection import connect, without_password
+    from worker.supervisor import Supervisor
+    from worker.warm import warm_all
+
+    url = required_redis(redis)
+    connect(url).close()
+    warm_all(_log)
+    supervisor = Supervisor(url, processes, _log)
+    with stopping_with(lambda _: supervisor.request_stop()):
+        _log(f"{processes} worker processes for {without_password(url)}, supervised by process {os.getpid()}")
+        supervisor.run()
+    _log("workers stopped")
+
+
+def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:
+    """Tell whether Redis answers and, with --data, whether the data directory can be written: for containers."""
+    from storage.environment import require_writable
+    from worker.connection import connect
+    from worker.names import WORKERS, worker_key
+
+    connection = connect(required_redis(redis))
+    names = [name.decode() for name in connection.smembers(WORKERS)]
+    living = sum(connection.exists(worker_key(name)) for name in names)
+    if data is not None:
+        require_writable(data)
+    if json:
+        print_json({"ok": True, "workers": living})
+    else:
+        stdout().print(f"ok: Redis answers, {living} workers live")
+
+
+def _log(text: str) -> None:
+    """A line with its time, for people and log collectors."""
+    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: hakoiri coordinator --redis redis://127.0.0.1:6379/0 --data runs")(coordinator)
+    app.command(epilog="Example: hakoiri worker --redis redis://127.0.0.1:6379/0 -n 4")(worker)
+    app.command(epilog="Example: hakoiri health --redis redis://127.0.0.1:6379/0 --data runs")(health)

@@ -1,0 +1,101 @@
+"""A run as a file for other programs: CSV, numpy or GraphML, by the name's ending."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import XMLGenerator
+
+import numpy as np
+
+from coordinator.api import Run
+from coordinator.errors import UnanswerableError
+
+
+def export_run(run: Run, target: Path) -> int:
+    """Write `run` to `target`, replacing it in one step; returns the number of configurations.
+
+    ``.csv``: key, configuration, depth (or component), goal, one line per configuration in key order. ``.npz``: arrays
+    `keys`, `depths` (or `components`), and the moves as `edges`, shape (edges, 2), indices into `keys`, each
+    unordered pair once. ``.graphml``: the same graph with the texts, for Gephi, igraph, networkx.
+    """
+    if target.suffix not in FORMATS:
+        raise UnanswerableError(f"cannot export to {target.name!r}: the name must end in {', '.join(FORMATS)}")
+    part = target.with_name(f".{target.name}.part")
+    try:
+        count = FORMATS[target.suffix](run, part)
+        part.replace(target)
+    except OSError as error:
+        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def _labels(run: Run) -> str:
+    return "component" if run.whole else "depth"
+
+
+def _write_csv(run: Run, target: Path) -> int:
+    keys, labels = run.configurations()
+    goals = run.puzzle.is_goal(keys)
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["key", "configuration", _labels(run), "goal"])
+        for key, label, goal in zip(keys.tolist(), labels.tolist(), goals.tolist(), strict=True):
+            writer.writerow([f"{key:#010x}", run.puzzle.render(key), label, int(goal)])
+    return len(keys)
+
+
+def _edges(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    keys, graph = run.graph()
+    sources = np.repeat(np.arange(len(keys), dtype=np.int32), np.diff(graph.offsets))
+    once = sources < graph.targets
+    return keys, np.stack([sources[once], graph.targets[once]], axis=1)
+
+
+def _write_npz(run: Run, target: Path) -> int:
+    _, labels = run.configurations()
+    keys, edges = _edges(run)
+    arrays: dict[str, Any] = {"keys": keys, f"{_labels(run)}s": labels, "edges": edges}
+    with target.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    return len(keys)
+
+
+def _write_graphml(run: Run, target: Path) -> int:
+    """Streamed: a graph of millions needs no tree of XML in memory."""
+    _, labels = run.configurations()
+    keys, edges = _edges(run)
+    goals = run.puzzle.is_goal(keys)
+    with target.open("w", encoding="utf-8") as file:
+        xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
+        xml.startDocument()
+        xml.startElement("graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
+        for name, kind in (("configuration", "string"), (_labels(run), "long"), ("goal", "boolean")):
+            attributes = {"id": name, "for": "node", "attr.name": name, "attr.type": kind}
+            xml.startElement("key", attributes)
+            xml.endElement("key")
+        xml.startElement("graph", {"id": run.name, "edgedefault": "undirected"})
+        for key, label, goal in zip(keys.tolist(), labels.tolist(), goals.tolist(), strict=True):
+            xml.startElement("node", {"id": f"{key:#010x}"})
+            data = {"configuration": run.puzzle.render(key), _labels(run): str(label), "goal": str(goal).lower()}
+            for name, text in data.items():
+                xml.startElement("data", {"key": name})
+                xml.characters(text)
+                xml.endElement("data")
+            xml.endElement("node")
+        for source, other in edges.tolist():
+            xml.startElement("edge", {"source": f"{keys[source]:#010x}", "target": f"{keys[other]:#010x}"})
+            xml.endElement("edge")
+        xml.endElement("graph")
+        xml.endElement("graphml")
+        xml.endDocument()
+    return len(keys)
+
+
+FORMATS: dict[str, Callable[[Run, Path], int]] = {
+    ".csv": _write_csv,
+    ".npz": _write_npz,
+    ".graphml": _write_graphml,
+}

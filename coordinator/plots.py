@@ -1,0 +1,39 @@
+"""Pictures of a run: the sizes of its layers, as a curve that people read faster than a table."""
+
+from pathlib import Path
+
+from coordinator.api import Run
+from coordinator.errors import UnanswerableError
+
+_ENDINGS = (".png", ".svg", ".pdf")
+
+
+def plot_layers(run: Run, target: Path) -> None:
+    """Draw the layer sizes by depth into `target` (PNG, SVG or PDF), the goal and the widest window marked."""
+    if target.suffix not in _ENDINGS:
+        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
+    # matplotlib takes half a second to import; without a display only Agg is safe.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sizes, summary = run.layer_sizes, run.summary()
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.fill_between(range(len(sizes)), sizes, step="mid", alpha=0.35, color="tab:blue")
+    axes.step(range(len(sizes)), sizes, where="mid", color="tab:blue")
+    if (goal := summary["goal_depth"]) is not None:
+        axes.axvline(goal, color="tab:red", linestyle="--", label=f"first goal, {goal} moves")
+    if (widest := summary["largest_window_at"]) is not None:
+        label = f"widest three layers, {summary['largest_window']:,} at {widest}"
+        axes.axvspan(widest - 1.5, widest + 1.5, color="tab:orange", alpha=0.3, label=label)
+    axes.set_xlabel("moves from the start")
+    axes.set_ylabel("configurations")
+    axes.set_title(f"{summary['puzzle']}: {summary['configurations']:,} configurations in {len(sizes)} layers")
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.set_ylim(0)
+    axes.legend()
+    try:
+        figure.savefig(target, dpi=120)
+    except OSError as error:
+        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error

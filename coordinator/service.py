@@ -1,0 +1,81 @@
+"""The coordinator as a service: takes queued runs, the oldest first, and drives each to its end."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import redis
+
+from coordinator.control import Control, Observer
+from coordinator.drive import Ways, drive
+from puzzles.errors import HakoiriError
+from storage.errors import RunHeldError
+from storage.layout import QUEUED_FILE, created_at, run_directories
+from worker.connection import redis_errors
+from worker.errors import WorkerError
+from worker.names import WAKE
+
+#: How often the data directory is looked through when nobody wakes us.
+_LOOK_SECONDS = 1.0
+#: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
+_RETRY_SECONDS = 30.0
+
+
+def serve(
+    data: Path, ways: Ways, connection: redis.Redis, control: Control, observer: Observer,
+    report: Callable[[str], None], burst: bool = False,
+) -> None:  # fmt: skip
+    """Drive queued runs until `control` is interrupted, or with `burst` until none is left.
+
+    A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
+    coordinators may share a data directory: a run's lock lets only one of them drive it.
+    """
+    not_before: dict[Path, float] = {}
+    while not control.interrupted:
+        now = time.monotonic()
+        waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
+        for directory in waiting:
+            if not _drive_one(directory, ways, control, observer, report):
+                not_before[directory] = time.monotonic() + _RETRY_SECONDS
+            if control.interrupted:
+                return
+        if not waiting:
+            if burst:
+                return
+            _sleep_until_woken(connection, ways)
+
+
+def queued_runs(data: Path) -> list[Path]:
+    """The runs that a coordinator is to drive, the oldest first."""
+    return sorted((run for run in run_directories(data) if (run / QUEUED_FILE).exists()), key=created_at)
+
+
+def wake(connection: redis.Redis, url: str) -> None:
+    """Make an idle coordinator look at once."""
+    with redis_errors(url):
+        connection.lpush(WAKE, b"1")
+        connection.ltrim(WAKE, 0, 0)
+
+
+def _drive_one(
+    directory: Path, ways: Ways, control: Control, observer: Observer, report: Callable[[str], None]
+) -> bool:
+    """Drive one run; whether it needs no second try soon."""
+    report(f"run {directory.name}: taken up")
+    try:
+        state = drive(directory, ways, control, observer)
+    except RunHeldError:
+        return False
+    except HakoiriError as error:
+        report(f"run {directory.name}: {error}")
+        return False
+    report(f"run {directory.name}: {state.status}, {state.configurations:,} configurations, {state.seconds:.1f} s")
+    return True
+
+
+def _sleep_until_woken(connection: redis.Redis, ways: Ways) -> None:
+    try:
+        with redis_errors(ways.redis or ""):
+            connection.brpop([WAKE], timeout=_LOOK_SECONDS)
+    except WorkerError:
+        time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.

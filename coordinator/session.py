@@ -1,0 +1,68 @@
+"""What a search works with: the puzzle and the hands to expand it, and the open run that it writes to."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from coordinator.budget import Budget
+from coordinator.control import Control, Observer
+from coordinator.executor import Executor
+from puzzles.contract import Puzzle
+from puzzles.keys import Keys
+from storage.manifest import State
+from storage.store import RunStore
+from worker.kernels import split
+from worker.tasks import TASKS, Array, Arrays
+
+#: Finished work waits so long at most for the next commit, except while the next piece is computed.
+_COMMIT_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A puzzle, an executor for its chunks, and the memory that they may take."""
+
+    puzzle: Puzzle
+    executor: Executor
+    budget: Budget
+
+    def cut(self, keys: Keys) -> list[Keys]:
+        """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
+        if not self.budget.farms(len(keys)):
+            return [keys]
+        return split(keys, self.budget.chunk_size(len(keys), self.executor.workers, self.puzzle))
+
+    def spread(
+        self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()
+    ) -> Iterator[tuple[int, list[Array]]]:
+        """`Executor.map`, or the same work done here where so few configurations are not worth sending."""
+        if self.budget.farms(configurations):
+            yield from self.executor.map(task, chunks, shared)
+        else:
+            for number, chunk in enumerate(chunks):
+                yield number, list(TASKS[task](self.puzzle, chunk, shared))
+
+
+class Session:
+    """One process's time with an open run: its workshop, who may stop it, who watches, and its commits."""
+
+    def __init__(self, store: RunStore, workshop: Workshop, control: Control, observer: Observer) -> None:
+        self.store, self.workshop, self.puzzle = store, workshop, workshop.puzzle
+        self.control, self.observer = control, observer
+        self._counted = self._committed = time.monotonic()
+
+    @property
+    def commit_is_due(self) -> bool:
+        """Whether the last commit is long enough ago that finished work should not wait."""
+        return time.monotonic() - self._committed > _COMMIT_SECONDS
+
+    def commit(self, state: State) -> State:
+        """Make what is staged durable with `state`, the time since the last commit added to it; return that state."""
+        now = time.monotonic()
+        self.store.commit(replace(state, seconds=state.seconds + now - self._counted))
+        self._counted, self._committed = now, time.monotonic()
+        return self.store.state
+
+    def commit_staged(self, state: State) -> State:
+        """On the way out: make durable what is finished, if it still can be."""
+        return self.commit(state) if self.store.staged and not self.store.poisoned else state
