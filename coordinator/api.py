@@ -14,6 +14,7 @@ Every answer comes from the run's store alone: no Redis, no worker, no other pro
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +123,10 @@ class Run:
         return keys[order], depths[order]
 
     def graph(self) -> tuple[Keys, Graph]:
-        """All keys in increasing order and the graph of the moves between them."""
+        """All keys in increasing order and the graph of the moves between them (`worker.graphs.Graph`)."""
         keys, _ = self.configurations()
         with query_workshop(self.puzzle) as workshop:
-            return keys, build_graph(workshop, keys)
+            return keys, build_graph(workshop, keys, closed=self.store.state.exhausted)
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components, largest first, ties by least key; of a search from a start, its own only."""
@@ -175,7 +176,7 @@ class Run:
     def _path_to_goal(self) -> list[Key]:
         depth = self.store.state.goal_depth
         if depth is None:
-            raise UnanswerableError(f"run {self.name}: no goal {self._so_far()}")
+            raise UnanswerableError(f"run {self.name} found no goal {self._where_it_looked()}")
         layer = self.store.layer(depth)
         goal = int(layer[self.puzzle.is_goal(layer)][0])
         return path_from_start(self.store, self.puzzle, goal, depth)
@@ -183,14 +184,18 @@ class Run:
     def _path_within_layers(self, key: Key) -> list[Key]:
         depth = self.store.find(key)
         if depth is None:
-            raise UnanswerableError(f"run {self.name}: {self.puzzle.render(key)} is not {self._so_far()}")
+            raise UnanswerableError(f"run {self.name} did not find {self.puzzle.render(key)} {self._where_it_looked()}")
         return path_from_start(self.store, self.puzzle, key, depth)
 
-    def _so_far(self) -> str:
+    def _where_it_looked(self) -> str:
         if self.store.state.exhausted:
-            return "can be reached from the start"
-        depth = self.store.state.depth
-        return f"among the layers up to {depth}, as far as the run went; 'hakoiri resume {self.name}' goes on"
+            return "among all that its start can reach"
+        return f"up to layer {self.store.state.depth}, as far as it went; {self._how_to_go_on()}"
+
+    def _how_to_go_on(self) -> str:
+        if self.store.state.status == "complete":
+            return "run the puzzle again without --until-goal"
+        return f"go on with 'hakoiri resume {self.name}'"
 
     def _real_start(self, source: str | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""
@@ -198,7 +203,7 @@ class Run:
         return base.parse(source if source is not None else str(self.spec.start))
 
     def _spell_out(self, keys: list[Key]) -> ShortestPath:
-        moves = [self.puzzle.describe_move(one, other) for one, other in zip(keys, keys[1:], strict=False)]
+        moves = [self.puzzle.describe_move(one, other) for one, other in pairwise(keys)]
         return ShortestPath(keys, [self.puzzle.render(key) for key in keys], moves)
 
     def _measure(self) -> Diameter:
@@ -212,13 +217,9 @@ class Run:
         return Diameter(record, keys[found.pairs])
 
     def _require_complete(self) -> None:
-        state = self.store.state
-        if not state.exhausted:
-            why = "stopped at its first goal" if state.status == "complete" else f"is {state.status}"
-            raise UnanswerableError(
-                f"run {self.name} {why}, so its components are not known yet; "
-                f"'hakoiri resume {self.name}', or run it without --until-goal"
-            )
+        if not self.store.state.exhausted:
+            why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
+            raise UnanswerableError(f"run {self.name} {why}, so its components are not known; {self._how_to_go_on()}")
 
 
 def open_run(name: str = "last", data: str | os.PathLike[str] | None = None) -> Run:

@@ -44,7 +44,7 @@ class Budget:
         """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
         if needed > self.memory:
             raise OverBudgetError(
-                f"{what} needs {needed >> 20} MiB, --memory allows {self.memory >> 20} MiB; "
+                f"{what} needs {needed:,} bytes of memory, --memory allows {self.memory:,}; "
                 f"resume with --memory {(needed * 5 // 4 >> 20) + 1}MB"
             )
 

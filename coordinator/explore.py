@@ -17,7 +17,10 @@ from worker.kernels import sort_subtract
 
 def next_layer(workshop: Workshop, previous: Keys, current: Keys) -> Keys:
     """U(N+1), from U(N-1) and U(N). `OverBudgetError` if it does not fit beside them."""
+    what = f"the layer after one of {len(current):,} configurations"
     if not workshop.budget.farms(len(current)):
+        room = len(current) * workshop.puzzle.most_successors * current.itemsize
+        workshop.budget.require(what, bytes_of(previous, current) + room)
         return sort_subtract(workshop.puzzle.expand(current).successors, previous, current).copy()
     parts: list[Keys] = []
     held = bytes_of(previous, current)
@@ -25,7 +28,7 @@ def next_layer(workshop: Workshop, previous: Keys, current: Keys) -> Keys:
         parts.append(part)
         held += part.nbytes
         # The parts, and once more when they are put together.
-        workshop.budget.require(f"the layer after one of {len(current):,} configurations", 2 * held)
+        workshop.budget.require(what, 2 * held)
     return sort_subtract(np.concatenate(parts), previous, current).copy()
 
 

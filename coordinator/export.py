@@ -1,10 +1,12 @@
 """A run as a file for other programs: CSV, numpy or GraphML, by the name's ending."""
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import XMLGenerator
+from xml.sax.xmlreader import AttributesImpl
 
 import numpy as np
 
@@ -71,27 +73,28 @@ def _write_graphml(run: Run, target: Path) -> int:
     with target.open("w", encoding="utf-8") as file:
         xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
         xml.startDocument()
-        xml.startElement("graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
-        for name, kind in (("configuration", "string"), (_labels(run), "long"), ("goal", "boolean")):
-            attributes = {"id": name, "for": "node", "attr.name": name, "attr.type": kind}
-            xml.startElement("key", attributes)
-            xml.endElement("key")
-        xml.startElement("graph", {"id": run.name, "edgedefault": "undirected"})
-        for key, label, goal in zip(keys.tolist(), labels.tolist(), goals.tolist(), strict=True):
-            xml.startElement("node", {"id": f"{key:#010x}"})
-            data = {"configuration": run.puzzle.render(key), _labels(run): str(label), "goal": str(goal).lower()}
-            for name, text in data.items():
-                xml.startElement("data", {"key": name})
-                xml.characters(text)
-                xml.endElement("data")
-            xml.endElement("node")
-        for source, other in edges.tolist():
-            xml.startElement("edge", {"source": f"{keys[source]:#010x}", "target": f"{keys[other]:#010x}"})
-            xml.endElement("edge")
-        xml.endElement("graph")
-        xml.endElement("graphml")
-        xml.endDocument()
+        with _element(xml, "graphml", xmlns="http://graphml.graphdrawing.org/xmlns"):
+            for name, kind in (("configuration", "string"), (_labels(run), "long"), ("goal", "boolean")):
+                with _element(xml, "key", **{"id": name, "for": "node", "attr.name": name, "attr.type": kind}):
+                    pass
+            with _element(xml, "graph", id=run.name, edgedefault="undirected"):
+                for key, label, goal in zip(keys.tolist(), labels.tolist(), goals.tolist(), strict=True):
+                    data = {"configuration": run.puzzle.render(key), _labels(run): label, "goal": str(goal).lower()}
+                    with _element(xml, "node", id=f"{key:#010x}"):
+                        for name, value in data.items():
+                            with _element(xml, "data", key=name):
+                                xml.characters(str(value))
+                for source, other in edges.tolist():
+                    with _element(xml, "edge", source=f"{keys[source]:#010x}", target=f"{keys[other]:#010x}"):
+                        pass
     return len(keys)
+
+
+@contextmanager
+def _element(xml: XMLGenerator, name: str, **attributes: str) -> Iterator[None]:
+    xml.startElement(name, AttributesImpl(attributes))
+    yield
+    xml.endElement(name)
 
 
 FORMATS: dict[str, Callable[[Run, Path], int]] = {

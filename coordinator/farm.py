@@ -17,12 +17,13 @@ from redis.exceptions import AuthenticationError
 from coordinator.control import Control, Observer
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
-from worker.connection import redis_errors
+from worker.connection import get_bytes, redis_errors
 from worker.errors import PayloadError, TaskError
 from worker.messages import News, Order
-from worker.names import WORKERS, input_key, news_key, result_key, shared_key, worker_key
+from worker.names import input_key, news_key, result_key, shared_key
 from worker.payload import pack_arrays, unpack_arrays
-from worker.rq_worker import ALIVE_SECONDS, KEEP_SECONDS, TaskQueue
+from worker.presence import ALIVE_SECONDS, living_workers
+from worker.rq_worker import KEEP_SECONDS, TaskQueue
 from worker.tasks import TASKS, Array, Arrays
 
 #: Tasks are made to take well under a minute; one without an answer for so long is given to another worker as well.
@@ -196,7 +197,7 @@ class FarmExecutor:
         elif news.kind == "missing":
             self._resend(number)
         else:
-            raw = self._redis.getdel(result_key(self._session, news.token, news.attempt))
+            raw = get_bytes(self._redis, result_key(self._session, news.token, news.attempt), delete=True)
             try:
                 if raw is not None:
                     result = unpack_arrays(raw)
@@ -250,11 +251,7 @@ class FarmExecutor:
         self._resend(number)
 
     def _look_for_workers(self) -> None:
-        known = sorted(name.decode() for name in self._redis.smembers(WORKERS))
-        beats = self._redis.mget([worker_key(name) for name in known]) if known else []
-        self._living = {name for name, beat in zip(known, beats, strict=True) if beat is not None}
-        if dead := set(known) - self._living:
-            self._redis.srem(WORKERS, *dead)
+        self._living = living_workers(self._redis)
         if self._living:
             self._last_company, self._told_alone = time.monotonic(), False
 

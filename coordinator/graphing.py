@@ -6,17 +6,18 @@ from coordinator.budget import bytes_of
 from coordinator.errors import ContradictionError
 from coordinator.session import Workshop
 from puzzles.contract import Puzzle
-from puzzles.keys import Keys
+from puzzles.keys import Key, Keys
 from worker.components import one_way_edge
 from worker.graphs import Graph
 from worker.tasks import Array
 
 
-def build_graph(workshop: Workshop, keys: Keys) -> Graph:
+def build_graph(workshop: Workshop, keys: Keys, closed: bool = True) -> Graph:
     """The simple undirected graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
 
-    Moves that change nothing and doubled moves count once or not at all. Raises `ContradictionError` if a move leaves
-    `keys`, or cannot be taken back although the puzzle says so; `OverBudgetError` if the graph is too large.
+    Moves that change nothing and doubled moves count once or not at all; moves that leave `keys` are left out unless
+    `closed`, which says that there are none. Raises `ContradictionError` if there are, or if a move cannot be taken
+    back although the puzzle says so; `OverBudgetError` if the graph is too large.
     """
     puzzle, chunks = workshop.puzzle, workshop.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
@@ -24,8 +25,15 @@ def build_graph(workshop: Workshop, keys: Keys) -> Graph:
     held = bytes_of(keys)
     arrays = ([chunk] for chunk in chunks)
     for number, (successors, degrees) in workshop.spread("neighbours", arrays, len(keys)):
-        targets[number], counts[number] = _vertices(puzzle, keys, chunks[number], successors, degrees), degrees
-        held += targets[number].nbytes + degrees.nbytes
+        places = np.searchsorted(keys, successors)
+        places[places == len(keys)] = 0
+        inside = keys[places] == successors
+        sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
+        if closed and not inside.all():
+            raise _stray_move(puzzle, chunks[number][sources[~inside][0]], successors[~inside][0], len(keys))
+        targets[number] = places[inside].astype(np.int32)
+        counts[number] = np.bincount(sources[inside], minlength=len(degrees)).astype(np.uint16)
+        held += targets[number].nbytes + counts[number].nbytes
         # Graph and parts exist side by side for a moment, then the graph and its copy in component order.
         workshop.budget.require(f"the graph of {len(keys):,} configurations", 2 * held + 8 * len(keys))
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)
@@ -40,15 +48,8 @@ def build_graph(workshop: Workshop, keys: Keys) -> Graph:
     return graph
 
 
-def _vertices(puzzle: Puzzle, keys: Keys, chunk: Keys, successors: Keys, degrees: Array) -> Array:
-    places = np.searchsorted(keys, successors)
-    places[places == len(keys)] = 0
-    stray = np.flatnonzero(keys[places] != successors)
-    if len(stray):
-        here = int(np.repeat(chunk, degrees)[stray[0]])
-        there = int(successors[stray[0]])
-        raise ContradictionError(
-            f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
-            f"{len(keys):,} configurations"
-        )
-    return places.astype(np.int32)
+def _stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
+    return ContradictionError(
+        f"{puzzle.name}: {here:#x} ({puzzle.render(int(here))}) leads to {there:#x}, which is not among the "
+        f"{configurations:,} configurations"
+    )

@@ -131,5 +131,5 @@ def delete_run(directory: Path) -> None:
     with RunLock(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         doomed = deleting(directory.parent, directory.name)
-        os.rename(directory, doomed)
+        directory.rename(doomed)
     shutil.rmtree(doomed)

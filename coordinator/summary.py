@@ -18,7 +18,7 @@ def summarise(store: Ledger) -> dict[str, Any]:
         "reason": state.reason,
         "exhausted": state.exhausted,
         "configurations": state.configurations,
-        "depth": None if whole or state.depth < 0 else state.depth,
+        "depth": depth_of(state, manifest.mode),
         "goal_depth": state.goal_depth,
         "goals": sum(record.goals for record in records),
         "layers": [record.size for record in records],
@@ -48,14 +48,19 @@ def identity(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def standing(state: State) -> dict[str, Any]:
-    """How far a run is, for lists; `depth` is ``None`` before the first layer."""
+def standing(state: State, mode: str) -> dict[str, Any]:
+    """How far a run is, for lists; `depth` is ``None`` before the first layer, and of a whole space."""
     return {
         "configurations": state.configurations,
-        "depth": state.depth if state.depth >= 0 else None,
+        "depth": depth_of(state, mode),
         "goal_depth": state.goal_depth,
         "seconds": round(state.seconds, 3),
     }
+
+
+def depth_of(state: State, mode: str) -> Depth | None:
+    """The depth of the last layer, where there are layers by distance."""
+    return state.depth if mode == "explore" and state.depth >= 0 else None
 
 
 def largest_window(sizes: list[int]) -> tuple[int | None, Depth | None]:

@@ -5,6 +5,7 @@ name any piece; equal letters are one piece.
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from puzzles.errors import ConfigurationError
@@ -74,7 +75,7 @@ def describe_steps(path: list[tuple[int, int]]) -> str:
     """A way over (row, column) places in words: ``"down"``, ``"right 2"``, ``"down, left"``."""
     names = {(1, 0): "down", (-1, 0): "up", (0, 1): "right", (0, -1): "left"}
     steps: list[tuple[str, int]] = []
-    for (row, column), (next_row, next_column) in zip(path, path[1:], strict=False):
+    for (row, column), (next_row, next_column) in pairwise(path):
         name = names[next_row - row, next_column - column]
         if steps and steps[-1][0] == name:
             steps[-1] = (name, steps[-1][1] + 1)

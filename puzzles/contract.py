@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class Puzzle(ABC):
     version: int
     summary: str
     #: Option name -> allowed values, the default first.
-    options: Mapping[str, tuple[str, ...]] = {}
+    options: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     dtype: np.dtype[Any]
     #: Every move can be taken back: the three-layer window of the search is right only then.
     undirected: bool

@@ -11,8 +11,9 @@ what is left. From the highest bit:
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Klotski(Puzzle):
     name = "klotski"
     version = 1
     summary = "Hakoiri-musume: bring the 2x2 daughter to the middle of the bottom row"
-    options = {"metric": _METRICS}
+    options: Mapping[str, tuple[str, ...]] = MappingProxyType({"metric": _METRICS})
     dtype = np.dtype(np.uint32)
     undirected = True
     # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.
@@ -56,7 +57,8 @@ class Klotski(Puzzle):
 
     def is_goal(self, keys: Keys) -> Mask:
         """The daughter stands in the middle of the two bottom rows."""
-        return (keys >> 28) == _GOAL_PLACE
+        goal: Mask = (keys >> 28) == _GOAL_PLACE
+        return goal
 
     def expand(self, keys: Keys) -> Expansion:
         room = np.empty(len(keys) * self.most_successors, dtype=self.dtype)

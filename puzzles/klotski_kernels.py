@@ -22,6 +22,9 @@ PLACES = [
 ]
 PAIRS = list(combinations(range(_CELLS), 2))
 
+#: An integer inside a kernel.
+Word = int | np.signedinteger
+
 _UNIT_METRIC, _STRAIGHT_METRIC = 0, 1
 _ALL_CELLS = np.uint32((1 << _CELLS) - 1)
 _NOWHERE = -1
@@ -77,7 +80,7 @@ _PAIR_MIRROR = np.array([_PAIR_NUMBER[_mirror_cell(a), _mirror_cell(b)] for a, b
 
 
 @jit
-def _targets(shape: int, place: int, free: int, metric: int, found: np.ndarray) -> int:
+def _targets(shape: Word, place: Word, free: Word, metric: int, found: np.ndarray) -> int:
     """Write the places that one move can reach into `found`; return how many. `free` holds the piece's own cells."""
     count = 0
     if metric <= _STRAIGHT_METRIC:
@@ -107,7 +110,7 @@ def _targets(shape: int, place: int, free: int, metric: int, found: np.ndarray) 
 
 
 @jit
-def _pair_of(mask: int) -> int:
+def _pair_of(mask: Word) -> int:
     """The number of the pair of cells in a mask of two bits."""
     first = 0
     while mask >> first & 1 == 0:
@@ -119,7 +122,7 @@ def _pair_of(mask: int) -> int:
 
 
 @jit
-def _place_vertical(key: int, slot: int, target: int) -> int:
+def _place_vertical(key: Word, slot: int, target: Word) -> Word:
     """The key after the vertical in `slot` went to `target`: its nibble moves until the four are in order again."""
     shift = 28 - 4 * slot
     key = (key & ~(15 << shift)) | target << shift
@@ -156,10 +159,9 @@ def expand_keys(keys: Keys, metric: int, room: Keys, counts: Counts) -> int:
             for j in range(_targets(shape, place, blanks | own, metric, found)):
                 target = found[j]
                 pair = _pair_of((blanks | own) & ~np.int64(_MASKS[shape, target]))
+                moved = (key & ~(15 << shift)) | target << shift
                 if shape == 2:
                     moved = _place_vertical(key, slot, target)
-                else:
-                    moved = (key & ~(15 << shift)) | target << shift
                 room[total] = (moved & ~255) | pair
                 total += 1
         for cell in range(_CELLS):

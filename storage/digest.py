@@ -27,7 +27,7 @@ _MURMUR_1, _MURMUR_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC
 
 
 @jit
-def _lanes(keys: Keys) -> tuple[int, int]:
+def _lanes(keys: Keys) -> tuple[np.uint64, np.uint64]:
     lane_0 = np.uint64(0)
     lane_1 = np.uint64(0)
     for index in range(len(keys)):

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import lmdb
 
@@ -57,11 +58,11 @@ class Environment:
             raise
 
     @contextmanager
-    def transaction(self, write: bool = False) -> Iterator[lmdb.Transaction]:
+    def transaction(self, write: bool = False) -> "Iterator[lmdb.Transaction[memoryview]]":
         """A transaction; durable on disk when a writing one has left without an error."""
         if os.getpid() != self._identity[0]:
             raise StorageError(f"run {self.directory.name} was opened before a fork; open it again in this process")
-        with translated(self.directory), self._lmdb.begin(write=write, buffers=not write) as transaction:
+        with translated(self.directory), self._lmdb.begin(None, None, write, True) as transaction:
             yield transaction
 
     def close(self) -> None:
@@ -72,7 +73,7 @@ class Environment:
 
 
 def _open(directory: Path, writable: bool) -> lmdb.Environment:
-    options = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": True}
+    options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": True}
     if writable:
         return lmdb.open(str(directory), **options)
     try:
@@ -97,7 +98,7 @@ def translated(directory: Path) -> Iterator[None]:
             raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise disk_full(directory) from error
-        if error.errno in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
+        if error.errno in (errno.EROFS, errno.ENOTDIR, errno.ENOENT, errno.EACCES, errno.EPERM):
             raise not_writable(directory.parent) from error
         raise StorageError(f"run {run}: {error}") from error
     except lmdb.Error as error:

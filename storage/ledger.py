@@ -4,7 +4,6 @@ Written by the one process that holds the run's lock, read by any number at any 
 Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 """
 
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -55,7 +54,7 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
             (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
             if queued:
                 (building / QUEUED_FILE).touch()
-            os.rename(building, final)
+            building.rename(final)
     except StorageError:
         shutil.rmtree(building, ignore_errors=True)
         raise

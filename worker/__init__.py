@@ -1,6 +1,7 @@
 """What is done to one chunk: expand, sort, unique and merge kernels, graph searches, and the RQ worker around them."""
 
 __all__ = [
+    "components",
     "connection",
     "errors",
     "graphs",
@@ -9,6 +10,7 @@ __all__ = [
     "messages",
     "names",
     "payload",
+    "presence",
     "rq_worker",
     "supervisor",
     "tasks",

@@ -27,6 +27,12 @@ def connect(url: str) -> redis.Redis:
         return connection
 
 
+def get_bytes(connection: redis.Redis, key: str, delete: bool = False) -> bytes | None:
+    """The value of a string key, or ``None``; with `delete` the key is gone afterwards."""
+    value = connection.getdel(key) if delete else connection.get(key)
+    return value.encode() if isinstance(value, str) else value
+
+
 @contextmanager
 def redis_errors(url: str) -> Iterator[None]:
     """Redis's errors as Hakoiri's, naming the server and the next step."""

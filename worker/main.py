@@ -3,7 +3,8 @@
 import os
 
 from worker.connection import connect
-from worker.rq_worker import TaskWorker, start_heartbeat
+from worker.presence import start_heartbeat
+from worker.rq_worker import TaskWorker
 
 
 def main() -> None:

@@ -4,8 +4,6 @@ What lies in Redis is data: a job is a name from `worker.tasks.TASKS` and a msgp
 and call webhooks that a job names; `TaskJob` drops them on reading.
 """
 
-import os
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,14 +14,13 @@ from rq.job import Job
 
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
+from worker.connection import get_bytes
 from worker.errors import PayloadError
 from worker.messages import MsgpackSerializer, News, NewsKind, Order
-from worker.names import QUEUE, WORKERS, input_key, news_key, result_key, shared_key, worker_key
+from worker.names import QUEUE, input_key, news_key, result_key, shared_key
 from worker.payload import pack_arrays, unpack_arrays
 from worker.tasks import TASKS, Arrays
 
-#: A worker says that it lives every second; it is taken for dead after five without a word.
-BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 #: What nobody fetched is gone after this: a coordinator that died leaves nothing behind in Redis for long.
 KEEP_SECONDS = 900
 _MAX_DETAIL = 500
@@ -37,7 +34,7 @@ class TaskJob(Job):
         """The task that the job names; ``LookupError`` for any other name. Never imports."""
         if self.func_name not in TASKS:
             raise LookupError(f"there is no task {self.func_name!r}")
-        return partial(_perform, self.connection, self.worker_name, self.func_name)
+        return partial(_perform, self.connection, self.worker_name or "?", self.func_name)
 
     def restore(self, raw_data: Any) -> Any:
         """Read a job from Redis, without the callbacks (RQ would import them) and webhooks (it would call them)."""
@@ -59,31 +56,12 @@ class TaskWorker(SimpleWorker):
     """Takes jobs from the one queue until told to stop. Waits for a Redis that went away."""
 
     job_class = TaskJob
-    queue_class = TaskQueue
+    queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
     def __init__(self, connection: redis.Redis) -> None:
         super().__init__([TaskQueue(connection=connection)], connection=connection, serializer=MsgpackSerializer)
         self.log_job_description = False
-
-
-def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) -> None:
-    """A thread that tells Redis that `worker` lives, and ends the process when its parent is gone."""
-
-    def beat() -> None:
-        while parent is None or os.getppid() == parent:
-            try:
-                pipeline = connection.pipeline(transaction=False)
-                pipeline.sadd(WORKERS, worker)
-                pipeline.set(worker_key(worker), b"1", ex=ALIVE_SECONDS)
-                pipeline.execute()
-            except redis.RedisError:
-                pass  # Redis is away; the work loop waits for it too.
-            pause.wait(BEAT_SECONDS)
-        os._exit(1)
-
-    pause = threading.Event()
-    threading.Thread(target=beat, name="heartbeat", daemon=True).start()
 
 
 def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> None:
@@ -97,7 +75,7 @@ def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> 
         return
     try:
         shared = _shared_arrays(connection, order)
-        raw = connection.get(input_key(order.session, order.token))
+        raw = get_bytes(connection, input_key(order.session, order.token))
         if raw is None or shared is None:
             _tell(connection, worker, order, "missing")
             return
@@ -147,7 +125,7 @@ def _shared_arrays(connection: redis.Redis, order: Order) -> Arrays | None:
         return ()
     key = shared_key(order.session, order.stage)
     if key not in _shared:
-        raw = connection.get(key)
+        raw = get_bytes(connection, key)
         if raw is None:
             return None
         _shared.clear()

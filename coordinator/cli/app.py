@@ -3,14 +3,13 @@
 import os
 import sys
 
-import click
 import typer
 
 from coordinator.cli import asking, living, running, serving
 from puzzles.errors import HakoiriError
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
-ERROR, INTERRUPTED = 1, 130
+ERROR = 1
 
 app = typer.Typer(
     name="hakoiri",
@@ -28,18 +27,11 @@ for module in (running, living, asking, serving):
 def main() -> None:
     """The entry point."""
     try:
-        code = app(standalone_mode=False)
+        app()
     except HakoiriError as error:
         print(f"hakoiri: {error}", file=sys.stderr)
         sys.exit(ERROR)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        print("hakoiri: stopped", file=sys.stderr)
-        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough. Nothing may be flushed into it on the way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    sys.exit(code if isinstance(code, int) else 0)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from puzzles.contract import Puzzle
     from storage.manifest import ComponentRecord
 
-_BAR_WIDTH = 40
+#: Columns of the terminal for the other figures of a layer, and for its bar at least.
+_BESIDE_BAR, _LEAST_BAR = 62, 10
 ConfArgument = Annotated[str, typer.Argument(metavar="CONF", help="Board rows joined by '/', or a key 0x...")]
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="CONF", help="Set out here. [default: the run's start]")
@@ -47,8 +48,9 @@ def layers(
         return
     listed = table("depth", "size", "goals", "digest", "", numbers=("depth", "size", "goals"))
     widest = max((row["size"] for row in rows), default=1)
+    room = max(_LEAST_BAR, stdout().width - _BESIDE_BAR)
     for row in rows:
-        bar = "█" * max(1, round(_BAR_WIDTH * row["size"] / widest))
+        bar = "█" * max(1, round(room * row["size"] / widest))
         listed.add_row(
             str(row["depth"]), f"{row['size']:,}", f"{row['goals'] or ''}", row["digest"], f"[blue]{bar}[/blue]"
         )

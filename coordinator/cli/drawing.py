@@ -46,7 +46,7 @@ def framed(board: str) -> str:
 
 def print_side_by_side(console: Console, boards: list[str], titles: list[str]) -> None:
     """Small boards under their titles, as many in a row as the console is wide."""
-    width = max(max(len(title) for title in titles), max(len(board.split("/")[0]) for board in boards)) + 2
+    width = 2 + max(len(line) for line in [*titles, *(board.split("/")[0] for board in boards)])
     per_row = max(1, console.width // width)
     for begin in range(0, len(boards), per_row):
         group = [board.split("/") for board in boards[begin : begin + per_row]]

@@ -55,7 +55,9 @@ def status(
     if json:
         print_json(row)
     else:
-        stdout().print(facts({name.replace("_", " "): value for name, value in row.items() if value != ""}))
+        stdout().print(
+            facts({name.replace("_", " "): value for name, value in row.items() if value not in ("", False)})
+        )
 
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
@@ -94,7 +96,7 @@ def _as_row(found: "RunStatus") -> dict[str, Any]:
 
     # A damaged run has no manifest to tell of itself.
     known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
-    about = standing(found.state)
+    about = standing(found.state, known["mode"])
     return known | {
         "status": found.status,
         **about,

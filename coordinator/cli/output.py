@@ -7,10 +7,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+_FILE_WIDTH = 160
+
 
 def stdout() -> Console:
     """The console for results."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    # A file or pipe has no width; this one holds every line.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
 
 
 def stderr() -> Console:
@@ -38,5 +41,13 @@ def facts(pairs: dict[str, Any]) -> Table:
     made.add_column(overflow="fold")
     for name, value in pairs.items():
         if value is not None:
-            made.add_row(name, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
+            made.add_row(name, _as_text(value))
     return made
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={entry}" for name, entry in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -182,7 +182,8 @@ def _print_summary(store: Any, summary: dict[str, Any]) -> None:
         facts(
             {
                 "run": summary["run"],
-                "puzzle": " ".join([summary["puzzle"], *(f"{k}={v}" for k, v in summary["parameters"].items())]),
+                "puzzle": summary["puzzle"],
+                "parameters": summary["parameters"],
                 "start": summary["start"],
                 "status": summary["status"],
                 "configurations": summary["configurations"],

@@ -60,11 +60,10 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
     """Tell whether Redis answers and, with --data, whether the data directory can be written: for containers."""
     from storage.environment import require_writable
     from worker.connection import connect
-    from worker.names import WORKERS, worker_key
+    from worker.presence import living_workers
 
     connection = connect(required_redis(redis))
-    names = [name.decode() for name in connection.smembers(WORKERS)]
-    living = sum(connection.exists(worker_key(name)) for name in names)
+    living = len(living_workers(connection))
     if data is not None:
         require_writable(data)
     if json:
