@@ -127,7 +127,8 @@ class FarmExecutor:
         while self._has_room() and (following := next(numbered, None)) is not None:
             number, arrays = following
             self._chunks[number] = _Chunk(arrays, pack_arrays(arrays))
-            self._give_out(number)
+            if not self._alone:
+                self._give_out(number)
 
     def _has_room(self) -> bool:
         flying = len(self._chunks)
@@ -171,12 +172,11 @@ class FarmExecutor:
     def _collect(self) -> list[tuple[int, list[Array]]]:
         """The results that came within a moment."""
         key = news_key(self._session)
-        first = self._redis.brpop([key], timeout=_WAIT_SECONDS)
-        if first is None:
-            return []
+        first = None if self._alone else self._redis.brpop([key], timeout=_WAIT_SECONDS)
         more = self._redis.rpop(key, _MESSAGES_AT_ONCE) or []
+        messages = [raw for raw in [*(first[1:] if first else []), *more] if isinstance(raw, bytes)]
         results: dict[int, list[Array]] = {}
-        for raw in [first[1], *more]:
+        for raw in messages:
             news = News.unpack(raw)
             stage, _, number_text = news.token.partition(".")
             number = int(number_text)
@@ -215,6 +215,8 @@ class FarmExecutor:
             return
         self._look_for_workers()
         self._next_look = now + _WAIT_SECONDS
+        if self._alone:
+            return
         numbers = list(self._chunks)
         keys = [input_key(self._session, self._token(number)) for number in numbers]
         kept = self._redis.pipeline(transaction=False)
@@ -227,9 +229,11 @@ class FarmExecutor:
 
     def _why_lost(self, chunk: _Chunk, payload_there: bool, jobs_waiting: bool, now: float) -> str:
         """Why a chunk must be given out again, or nothing."""
+        if not chunk.attempt:
+            return "workers are back"
         age = now - chunk.given_out
         worker = chunk.begun.get(chunk.attempt)
-        if worker is not None and worker not in self._living and age > ALIVE_SECONDS:
+        if worker is not None and worker not in self._living:
             return f"worker {worker} died"
         if not payload_there:
             return "Redis lost its data"
@@ -257,9 +261,13 @@ class FarmExecutor:
 
     # Without workers
 
+    @property
+    def _alone(self) -> bool:
+        return time.monotonic() - self._last_company >= _ALONE_SECONDS
+
     def _work_alone(self) -> list[tuple[int, list[Array]]]:
         """Where no worker has lived for a while: one chunk and its result, worked out here."""
-        if time.monotonic() - self._last_company < _ALONE_SECONDS:
+        if not self._alone:
             return []
         if not self._told_alone:
             self._told_alone = True

@@ -1,20 +1,41 @@
 """One worker process: ``python -m worker.main``, its Redis URL from HAKOIRI_REDIS. Started by `worker.supervisor`."""
 
 import os
+import sys
+import time
+
+import redis
 
 from worker.connection import connect
-from worker.presence import start_heartbeat
+from worker.errors import RedisUnavailableError
+from worker.presence import start_heartbeat, worker_name
 from worker.rq_worker import TaskWorker
+
+_RETRY_SECONDS = 0.2
 
 
 def main() -> None:
-    """Work until told to stop."""
+    """Work until told to stop, waiting for a Redis that is away; end with the supervisor."""
     url = os.environ["HAKOIRI_REDIS"]
-    parent = os.environ.get("HAKOIRI_SUPERVISOR")
-    worker = TaskWorker(connect(url))
-    start_heartbeat(worker.name, connect(url), int(parent) if parent else None)
-    worker.work(logging_level="WARNING")
+    parent = int(os.environ["HAKOIRI_SUPERVISOR"]) if "HAKOIRI_SUPERVISOR" in os.environ else None
+    connection = _connect_patiently(url, parent)
+    worker = TaskWorker(worker_name(os.getpid()), connection)
+    start_heartbeat(worker.name, connect(url), parent)
+    # What goes wrong in a task is told to the coordinator; RQ's own log would print tracebacks of lost connections.
+    worker.work(logging_level="CRITICAL")
+
+
+def _connect_patiently(url: str, parent: int | None) -> redis.Redis:
+    while parent is None or os.getppid() == parent:
+        try:
+            return connect(url)
+        except RedisUnavailableError:
+            time.sleep(_RETRY_SECONDS)
+    sys.exit(1)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (redis.RedisError, RedisUnavailableError) as error:
+        sys.exit(f"worker process {os.getpid()} lost Redis: {error}")

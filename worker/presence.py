@@ -5,6 +5,7 @@ by minutes.
 """
 
 import os
+import socket
 import threading
 from contextlib import suppress
 
@@ -15,21 +16,39 @@ from worker.names import WORKERS, worker_key
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 
 
+def worker_name(process: int) -> str:
+    """The name of the worker that is this process of this machine."""
+    return f"{socket.gethostname()}-{process}"
+
+
 def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) -> None:
-    """A thread that tells Redis that `worker` lives, and ends the process when its parent is gone."""
+    """Tell Redis that `worker` lives, now and from a thread of its own; the thread ends a process whose parent is gone.
+
+    IMPORTANT: the first beat is out before this returns, so that no chunk is begun by a worker that seems dead.
+    """
     pause = threading.Event()
 
     def beat() -> None:
+        with suppress(redis.RedisError):  # Redis is away; the work loop waits for it too.
+            pipeline = connection.pipeline(transaction=False)
+            pipeline.sadd(WORKERS, worker)
+            pipeline.set(worker_key(worker), b"1", ex=ALIVE_SECONDS)
+            pipeline.execute()
+
+    def go_on_beating() -> None:
         while parent is None or os.getppid() == parent:
-            with suppress(redis.RedisError):  # Redis is away; the work loop waits for it too.
-                pipeline = connection.pipeline(transaction=False)
-                pipeline.sadd(WORKERS, worker)
-                pipeline.set(worker_key(worker), b"1", ex=ALIVE_SECONDS)
-                pipeline.execute()
             pause.wait(BEAT_SECONDS)
+            beat()
         os._exit(1)
 
-    threading.Thread(target=beat, name="heartbeat", daemon=True).start()
+    beat()
+    threading.Thread(target=go_on_beating, name="heartbeat", daemon=True).start()
+
+
+def forget_worker(worker: str, connection: redis.Redis) -> None:
+    """Declare a worker dead at once: its parent has seen it end."""
+    with suppress(redis.RedisError):
+        connection.delete(worker_key(worker))
 
 
 def living_workers(connection: redis.Redis) -> set[str]:

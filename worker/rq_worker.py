@@ -59,8 +59,9 @@ class TaskWorker(SimpleWorker):
     queue_class: type[Queue] = TaskQueue
     max_connection_wait_time = 2.0
 
-    def __init__(self, connection: redis.Redis) -> None:
-        super().__init__([TaskQueue(connection=connection)], connection=connection, serializer=MsgpackSerializer)
+    def __init__(self, name: str, connection: redis.Redis) -> None:
+        queues = [TaskQueue(connection=connection)]
+        super().__init__(queues, name=name, connection=connection, serializer=MsgpackSerializer)
         self.log_job_description = False
 
 

@@ -9,6 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from worker.connection import connect
+from worker.presence import forget_worker, worker_name
+
 _POLL_SECONDS = 0.1
 #: A worker that dies at once is not started again at once.
 _RESTART_SECONDS = 0.5
@@ -22,6 +25,7 @@ class Supervisor:
     def __init__(self, url: str, count: int, say: Callable[[str], None]) -> None:
         # The URL goes by the environment: arguments are visible to every user of the machine.
         self._environment = {**os.environ, "HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        self._connection = connect(url)
         self._say = say
         self._stopping = False
         self._workers = [self._start() for _ in range(count)]
@@ -33,6 +37,7 @@ class Supervisor:
                 code = worker.poll()
                 if code is not None and not self._stopping:
                     self._say(f"worker process {worker.pid} {_fate(code)}; starting another")
+                    forget_worker(worker_name(worker.pid), self._connection)
                     time.sleep(_RESTART_SECONDS)
                     self._workers[index] = self._start()
             time.sleep(_POLL_SECONDS)

@@ -156,21 +156,22 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
 
     console, control = stderr(), Control()
     again = f"hakoiri resume {directory.name}" + (f" --data {data}" if data is not None else "")
-    with stopping_with(control.interrupt) as received, shown_progress(console) as progress:
-        try:
-            drive(directory, ways, control, progress, repair)
-        except HakoiriError as error:
-            if "resume" in str(error) or isinstance(error, TaskError):
-                raise
-            raise type(error)(f"{error}; then '{again}'") from error
-    with RunStore(directory) as store:
-        summary = summarise(store)
-        if json:
-            print_json(summary)
-        else:
-            _print_summary(store, summary)
+    with stopping_with(control.interrupt) as received:
+        with shown_progress(console) as progress:
+            try:
+                drive(directory, ways, control, progress, repair)
+            except HakoiriError as error:
+                if "resume" in str(error) or isinstance(error, TaskError):
+                    raise
+                raise type(error)(f"{error}; then '{again}'") from error
+        with RunStore(directory) as store:
+            summary = summarise(store)
+            if json:
+                print_json(summary)
+            else:
+                _print_summary(store, summary)
     if summary["status"] != "complete":
-        console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}")
+        console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}", soft_wrap=True)
         raise typer.Exit(received.exit_code)
 
 

@@ -1,0 +1,180 @@
+"""Measure Hakoiri on this machine: ``python benchmarks/measure.py --out result.json``.
+
+Every figure is of a real process of its own, as a user would start it, with the kernels already compiled ("warm").
+`seconds` is wall time, `cpu_seconds` user and system time of the process, `peak_mb` its largest resident memory in
+units of 10**6 bytes; `computing` is what the run itself reports. The median of the repeats is given, and all of them.
+The machine is noisy: compare two versions in one sitting, and by ratio (``python benchmarks/compare.py``).
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+HAKOIRI = Path(sys.executable).with_name("hakoiri")
+#: What each figure should stay under, in seconds or MB: the promises of the README.
+TARGETS = {
+    "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
+    "explore from the start": {"computing": 0.15, "peak_mb": 250},
+    "whole job through Redis, 2 workers": {"seconds": 6.0, "peak_mb": 250},
+    "whole job through Redis, everything farmed, 2 workers": {"seconds": 6.0, "peak_mb": 250},
+    "explore through Redis, every layer farmed, 2 workers": {"seconds": 6.0},
+    "hakoiri --help": {"seconds": 0.3},
+    "hakoiri status": {"seconds": 0.3},
+}
+
+
+def main() -> None:
+    """Measure all, write the JSON, print a line each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("benchmark.json"), help="where the JSON goes")
+    parser.add_argument("--repeat", type=int, default=5, help="measurements of each figure")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hakoiri-bench-") as folder:
+        os.environ["HAKOIRI_DATA"] = folder
+        os.environ.pop("HAKOIRI_REDIS", None)
+        _timed("run", "klotski", "--whole")  # compiles the kernels, where that was not done yet
+        figures = dict(_figures(arguments.repeat))
+    result = {"machine": _machine(), "commit": _commit(), "figures": figures}
+    arguments.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    for name, figure in figures.items():
+        print(f"{name:55} {_line(name, figure)}")
+    print(f"written to {arguments.out}")
+
+
+def _figures(repeat: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    def measure(*arguments: str) -> dict[str, Any]:
+        return _median([_timed(*arguments) for _ in range(repeat)])
+
+    yield "whole job", measure("run", "klotski", "--whole")
+    yield "explore from the start", measure("run", "klotski")
+    yield "explore, mirrors merged", measure("run", "klotski", "--merge-mirrors")
+    yield "hakoiri --help", measure("--help")
+    yield "hakoiri status", measure("status", "last")
+    yield "verify (sample)", measure("verify", "last")
+    if shutil.which("redis-server") is None:
+        print("no redis-server on this machine: its figures are left out", file=sys.stderr)
+        return
+    with _redis() as url, _workers(url, 2):
+        farmed = ("--redis", url)
+        yield "whole job through Redis, 2 workers", measure("run", "klotski", "--whole", *farmed)
+        everything = (*farmed, "--farm-from", "0")
+        yield "whole job through Redis, everything farmed, 2 workers", measure("run", "klotski", "--whole", *everything)
+        yield "explore through Redis, every layer farmed, 2 workers", measure("run", "klotski", *everything)
+
+
+def _timed(*arguments: str) -> dict[str, float]:
+    """One process: its wall time, CPU time, peak memory and, for a run, the computing time it reports."""
+    asks_json = arguments[0] in ("run", "status", "verify")
+    with tempfile.TemporaryFile() as output:
+        began = time.perf_counter()
+        process = subprocess.Popen([HAKOIRI, *arguments, *(["--json"] if asks_json else [])], stdout=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"hakoiri {' '.join(arguments)} ended with {process.returncode}")
+        output.seek(0)
+        figures = {
+            "seconds": seconds,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "peak_mb": usage.ru_maxrss * 1024 / 1e6,
+        }
+        if arguments[0] == "run":
+            figures["computing"] = json.load(output)["seconds"]
+    return figures
+
+
+def _median(measured: list[dict[str, float]]) -> dict[str, Any]:
+    names = measured[0].keys()
+    medians = {name: round(statistics.median(figures[name] for figures in measured), 4) for name in names}
+    return medians | {"all_seconds": [round(figures["seconds"], 4) for figures in measured]}
+
+
+def _line(name: str, figure: dict[str, Any]) -> str:
+    parts = []
+    for unit, value in figure.items():
+        if unit != "all_seconds":
+            limit = TARGETS.get(name, {}).get(unit)
+            verdict = "" if limit is None else f" (target {limit}{'' if value < limit else ', MISSED'})"
+            parts.append(f"{unit} {value:.3f}{verdict}")
+    return ", ".join(parts)
+
+
+@contextmanager
+def _redis() -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+    with _running(command):
+        url = f"redis://127.0.0.1:{port}/0"
+        _wait(
+            lambda: not subprocess.run([HAKOIRI, "health", "--redis", url], capture_output=True, check=False).returncode
+        )
+        yield url
+
+
+@contextmanager
+def _workers(url: str, count: int) -> Iterator[None]:
+    def living() -> bool:
+        answer = subprocess.run([HAKOIRI, "health", "--redis", url, "--json"], capture_output=True, check=True)
+        return bool(json.loads(answer.stdout)["workers"] == count)
+
+    with _running([str(HAKOIRI), "worker", "--redis", url, "-n", str(count)]):
+        _wait(living)
+        yield
+
+
+@contextmanager
+def _running(command: list[str]) -> Iterator[None]:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def _wait(ready: Callable[[], bool], seconds: float = 30.0) -> None:
+    until = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > until:
+            sys.exit("a server did not start")
+        time.sleep(0.1)
+
+
+def _machine() -> dict[str, Any]:
+    model = platform.processor() or platform.machine()
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), model)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "name": platform.node(),
+        "processor": model,
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory / 1e9, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def _commit() -> str:
+    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

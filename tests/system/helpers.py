@@ -1,0 +1,215 @@
+"""The command line as real processes, each ended whatever happens. Redis and workers are in `servers`."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import psutil
+
+HAKOIRI = Path(sys.executable).with_name("hakoiri")
+ROOT = Path(__file__).resolve().parents[2]
+#: A configuration of a component of each of these sizes.
+START_OF_2 = "AABC/AADC/E.DF/E.GH/IIGJ"
+START_OF_201 = "AABC/AABD/EEFG/.HFI/JH.I"
+START_OF_248 = "AABC/AABD/EEFD/..FG/HIJG"
+_POLL_SECONDS = 0.02
+_Result = TypeVar("_Result")
+
+
+def wait_until(predicate: Callable[[], _Result], seconds: float = 60, what: str = "") -> _Result:
+    """The first true result of `predicate`, asked again and again; `AssertionError` when the time is over."""
+    deadline = time.monotonic() + seconds
+    while not (result := predicate()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:.0f} s in vain {f'for {what}' if what else ''}; last: {result!r}")
+        time.sleep(_POLL_SECONDS)
+    return result
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    """This process's environment without the user's own settings, and with `changes`."""
+    dropped = ("HAKOIRI_DATA", "HAKOIRI_REDIS", "COLUMNS", "FORCE_COLOR", "NO_COLOR", "PYTHONWARNINGS")
+    return {name: value for name, value in os.environ.items() if name not in dropped} | changes
+
+
+class Finished:
+    """What a command left: exit code (negative: the signal that ended it), stdout and stderr."""
+
+    def __init__(self, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
+        self.arguments, self.code, self.stdout, self.stderr = arguments, code, stdout, stderr
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one JSON object on stdout."""
+        lines = self.stdout.splitlines()
+        assert len(lines) == 1, f"not one line on stdout: {self}"
+        found = json.loads(lines[0])
+        assert isinstance(found, dict), f"no object: {self}"
+        return found
+
+    @property
+    def error(self) -> str:
+        """The error line: the last on stderr, the only one that begins with the program's name."""
+        lines = self.stderr.splitlines()
+        ours = [line for line in lines if line.startswith("hakoiri: ")]
+        assert len(ours) == 1 and lines[-1] == ours[0], f"not one error line at the end: {self}"
+        assert "Traceback" not in self.stderr, self
+        return ours[0]
+
+    def __repr__(self) -> str:
+        return f"hakoiri {' '.join(self.arguments)} -> {self.code}\nstdout: {self.stdout}\nstderr: {self.stderr}"
+
+
+class Running:
+    """A command at work, its output going to files."""
+
+    def __init__(self, arguments: list[str], files: Path, options: dict[str, Any]) -> None:
+        files.mkdir(parents=True)
+        self.arguments, self._files = arguments, files
+        with self._open("stdout") as stdout, self._open("stderr") as stderr:
+            self.process = subprocess.Popen(
+                [HAKOIRI, *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, **options
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.process.pid
+
+    @property
+    def stdout(self) -> str:
+        """What it has printed so far."""
+        return (self._files / "stdout").read_text(encoding="utf-8")
+
+    @property
+    def stderr(self) -> str:
+        """What it has said so far."""
+        return (self._files / "stderr").read_text(encoding="utf-8")
+
+    def wait_for(self, text: str, seconds: float = 60) -> None:
+        """Return when `text` stands in its output; `AssertionError` if it ends or takes too long before."""
+
+        def said() -> bool:
+            ended = self.process.poll() is not None
+            there = text in self.stdout + self.stderr
+            assert there or not ended, f"ended without {text!r}: {self.finish()}"
+            return there
+
+        wait_until(said, seconds, f"{text!r} in {self.stdout + self.stderr!r}")
+
+    def send(self, number: int) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def kill(self) -> Finished:
+        """SIGKILL, to it alone."""
+        self.process.kill()
+        return self.finish()
+
+    def finish(self, seconds: float = 120) -> Finished:
+        """Wait for its end."""
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still at work after {seconds} s: {self.arguments}\n{self.stderr}") from None
+        return Finished(self.arguments, code, self.stdout, self.stderr)
+
+    def children(self) -> list[psutil.Process]:
+        """Its living descendants."""
+        with suppress(psutil.NoSuchProcess):
+            return [child for child in psutil.Process(self.pid).children(recursive=True) if _lives(child)]
+        return []
+
+    def end(self) -> None:
+        """End it and its descendants, whatever they do."""
+        family = self.children()
+        if self.process.poll() is None:
+            self.process.kill()
+        for child in family:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        self.process.wait()
+        psutil.wait_procs(family, timeout=10)
+
+    def _open(self, name: str) -> IO[bytes]:
+        return (self._files / name).open("wb")
+
+
+class Hakoiri:
+    """The command line with a data directory of its own: ``hakoiri("run", "klotski")`` waits, `start` does not.
+
+    The data directory goes by HAKOIRI_DATA, as a user would have it; ``data=None`` names none.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.data = directory / "data"
+        self._directory = directory
+        self._started: list[Running] = []
+
+    def __call__(
+        self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, check: bool = True,
+        seconds: float = 120, **options: Any,
+    ) -> Finished:  # fmt: skip
+        """Run a command to its end; with `check` its exit code must be 0. `options` go to `subprocess.Popen`."""
+        finished = self.start(*arguments, data=data, env=env, **options).finish(seconds)
+        assert finished.code == 0 or not check, finished
+        return finished
+
+    def json(self, *arguments: str, **options: Any) -> dict[str, Any]:
+        """The JSON of a command that must succeed."""
+        return self(*arguments, "--json", **options).json
+
+    def start(
+        self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, **options: Any
+    ) -> Running:
+        """Start a command."""
+        where = self.data if data == "" else data
+        changes = dict(env or {}) | ({"HAKOIRI_DATA": str(where)} if where is not None else {})
+        files = self._directory / "output" / str(len(self._started))
+        running = Running(list(arguments), files, {"env": clean_environment(**changes), "cwd": ROOT} | options)
+        self._started.append(running)
+        return running
+
+    def run_directory(self) -> Path:
+        """The directory of the only run."""
+        (directory,) = (entry for entry in self.data.iterdir() if not entry.name.startswith("."))
+        return directory
+
+    def close(self) -> None:
+        """End everything that is still at work."""
+        for running in self._started:
+            running.end()
+
+
+@dataclass(frozen=True)
+class FinishedRuns:
+    """Two undisturbed runs to ask and to compare with; nobody may change them.
+
+    `explored` and `counted` are the JSON of `run klotski` and of `run klotski --whole`, the latter made last.
+    """
+
+    hakoiri: Hakoiri
+    explored: dict[str, Any]
+    counted: dict[str, Any]
+
+    def copy(self, which: dict[str, Any], data: Path, name: str = "") -> Path:
+        """A copy of one of the two for a test to damage, in another data directory, by its own or another name."""
+        return Path(shutil.copytree(self.hakoiri.data / which["run"], data / (name or which["run"])))
+
+    def digests(self) -> list[str]:
+        """The digests of the layers of the exploration."""
+        return [layer["digest"] for layer in self.hakoiri.json("layers", self.explored["run"])["layers"]]
+
+
+def _lives(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False

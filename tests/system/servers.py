@@ -1,0 +1,144 @@
+"""Redis servers and workers as real processes, each ended whatever happens."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import psutil
+import redis
+
+from tests.system.helpers import Hakoiri, Running, wait_until
+from worker.names import WORKERS, worker_key
+from worker.presence import living_workers
+from worker.rq_worker import TaskQueue
+
+
+class RedisServer:
+    """A redis-server of its own on a free loopback port, answering when the constructor returns.
+
+    Without `appendonly` nothing outlives `kill`; with it everything that was acknowledged does.
+    """
+
+    def __init__(self, directory: Path, password: str = "", appendonly: bool = False) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._directory, self._password, self._appendonly = directory, password, appendonly
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+        secret = f":{password}@" if password else ""
+        self.url = f"redis://{secret}127.0.0.1:{self.port}/0"
+        self.url_without_password = f"redis://127.0.0.1:{self.port}/0"
+        self.client = redis.Redis.from_url(self.url)
+        self.start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self, wipe: bool = False) -> None:
+        """Start it, again on the same port, with the data it had or `wipe`d."""
+        if wipe:
+            shutil.rmtree(self._directory / "appendonlydir", ignore_errors=True)
+        settings = {
+            "bind": "127.0.0.1", "port": self.port, "dir": self._directory, "save": '""', "daemonize": "no",
+            "appendonly": "yes" if self._appendonly else "no", "appendfsync": "always",
+        }  # fmt: skip
+        if self._password:
+            settings["requirepass"] = self._password
+        config = self._directory / "redis.conf"
+        config.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
+        with (self._directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["redis-server", config], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+        wait_until(self._answers, 30, f"redis-server on port {self.port}")
+
+    def kill(self) -> None:
+        """SIGKILL: no farewell, no last write."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def pretend_worker(self) -> None:
+        """A worker that lives and never takes a job, so that whoever farms a layer waits and waits."""
+        self.client.sadd(WORKERS, "nobody")
+        self.client.set(worker_key("nobody"), b"1")
+
+    def waiting_jobs(self) -> int:
+        """How many chunks wait for a worker."""
+        return TaskQueue(connection=self.client).count
+
+    def pause(self) -> None:
+        """Let it answer nobody until `unpause`, its connections staying open."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def unpause(self) -> None:
+        """Let it answer again."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def flush(self) -> None:
+        """Throw away all that it holds."""
+        self.client.flushall()
+
+    def close(self) -> None:
+        """End it."""
+        self.client.close()
+        self.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _answers(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self._directory / "log").read_text(encoding="utf-8")
+        try:
+            return bool(self.client.ping())
+        except (redis.ConnectionError, redis.TimeoutError, redis.exceptions.BusyLoadingError):
+            return False
+
+
+class Workers:
+    """Living workers under one ``hakoiri worker``, and the Redis URL that they listen to."""
+
+    def __init__(self, supervisor: Running, url: str) -> None:
+        self.supervisor, self.url = supervisor, url
+
+    def pids(self) -> list[int]:
+        """The process ids of its workers now."""
+        return [child.pid for child in self.supervisor.children()]
+
+
+@contextmanager
+def started_workers(hakoiri: Hakoiri, url: str, count: int) -> Iterator[Workers]:
+    """`count` workers, all of them known to Redis when the block begins, none left when it has ended."""
+    with redis.Redis.from_url(url) as client:
+        before = living_workers(client)
+        supervisor = hakoiri.start("worker", "-n", str(count), env={"HAKOIRI_REDIS": url})
+        try:
+            wait_until(
+                lambda: len(living_workers(client) - before) >= count or supervisor.process.poll() is not None,
+                what="the workers",
+            )
+            assert supervisor.process.poll() is None, supervisor.finish()
+            yield Workers(supervisor, url)
+        finally:
+            family = supervisor.children()
+            supervisor.end()
+            psutil.wait_procs(family, timeout=10)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,233 @@
+"""Kill everything that can be killed, at seeded moments, with real signals: nothing is lost, nothing computed twice."""
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage.errors import StorageError
+from storage.ledger import Ledger
+from storage.manifest import LayerRecord, State
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer
+
+#: Chunks so small that a run takes seconds and every moment of it can be hit.
+SLOW_THREADS = ("--chunk", "1")
+SLOW_REDIS = ("--chunk", "25")
+LAYERS = 168
+EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What runs find that nobody disturbs: the digests of all layers, and of an exploration and a census as a whole."""
+    hakoiri = Hakoiri(tmp_path_factory.mktemp("undisturbed"))
+    explored = hakoiri.json(*EXPLORE)
+    layers = hakoiri.json("layers", "last")["layers"]
+    whole = hakoiri.json(*WHOLE)
+    return {"explore": explored["digest"], "layers": [row["digest"] for row in layers], "whole": whole["digest"]}
+
+
+def state_of(hakoiri: Hakoiri) -> tuple[State, list[LayerRecord]]:
+    """The only run's last commit, read beside whoever drives it; an empty state before there is a run."""
+    try:
+        with Ledger(hakoiri.run_directory()) as ledger:
+            return ledger.state, ledger.layer_records()
+    except (ValueError, FileNotFoundError, StorageError):
+        return State(), []
+
+
+def reaches(hakoiri: Hakoiri, reached: Callable[[State], bool], running: Running) -> Callable[[], bool]:
+    """Whether the run has come so far, or its driver has ended."""
+    return lambda: reached(state_of(hakoiri)[0]) or running.process.poll() is not None
+
+
+def at_depth(depth: int) -> Callable[[State], bool]:
+    """The moment at which layer `depth` is committed."""
+    return lambda state: state.depth >= depth
+
+
+def moments(seed: int, count: int, most: int = LAYERS - 10) -> list[int]:
+    """Seeded depths, increasing."""
+    return sorted(random.Random(seed).sample(range(1, most), count))
+
+
+def assert_undisturbed(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
+    """The only run is complete, and each of its layers is what it would have been."""
+    summary = hakoiri.json("resume", "last")
+    assert (summary["status"], summary["configurations"], summary["goal_depth"]) == ("complete", 25_955, 116)
+    rows = hakoiri.json("layers", "last")["layers"]
+    assert [row["digest"] for row in rows] == undisturbed["layers"]
+    assert summary["digest"] == undisturbed["explore"]
+    assert hakoiri.json("verify", "last")["ok"]
+
+
+def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
+    """What was committed is there unchanged, by the session that first computed it: nothing lost, nothing twice."""
+    assert after[: len(before)] == before
+    assert all(one.session <= other.session for one, other in zip(after, after[1:], strict=False))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_foreground_run_killed_again_and_again(
+    hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int, number: signal.Signals
+) -> None:
+    command = [*EXPLORE, *SLOW_THREADS]
+    before: list[LayerRecord] = []
+    kills = 0
+    for depth in moments(seed, 3, most=80):
+        running = hakoiri.start(*command)
+        wait_until(reaches(hakoiri, at_depth(max(depth, len(before))), running), what=f"layer {depth}, seed {seed}")
+        running.send(number)
+        code = running.finish().code
+        _, kept = state_of(hakoiri)
+        assert_kept(before, kept)
+        before = kept
+        if state_of(hakoiri)[0].status == "complete":
+            break  # It was faster than the signal.
+        kills += 1
+        assert code == (-number if number == signal.SIGKILL else 128 + number), running.finish()
+        row = hakoiri.json("status", "last")
+        assert (row["status"], row["depth"]) == ("interrupted", len(kept) - 1)
+        command = ["resume", "last", *SLOW_THREADS]
+    assert kills, "no signal came in time"
+    hakoiri("resume", "last")
+    assert_kept(before, state_of(hakoiri)[1])
+    assert_undisturbed(hakoiri, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_foreground_run_killed_at_many_moments(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
+    test_foreground_run_killed_again_and_again(hakoiri, undisturbed, seed, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_workers_killed_at_many_moments(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
+) -> None:
+    test_workers_killed_in_mid_chunk(hakoiri, redis_server, workers, undisturbed, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_redis_killed_at_many_moments(
+    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any], seed: int
+) -> None:
+    test_redis_killed_again_and_again(hakoiri, workers, tmp_path, undisturbed, seed % 2 == 0, seed % 3 == 0, seed)
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
+    random_moment = random.Random(seed)
+    stages: list[Callable[[State], bool]] = [
+        lambda state: state.depth == 0,
+        lambda state: state.components is not None,
+        lambda state: state.components_done >= random_moment.randrange(1, 3),
+    ]
+    command = [*WHOLE, "--chunk", "20"]
+    done = 0
+    for stage in stages:
+        running = hakoiri.start(*command)
+        wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
+        running.kill()
+        state, _ = state_of(hakoiri)
+        assert state.components_done >= done
+        done = state.components_done
+        command = ["resume", "last", "--chunk", "20"]
+    summary = hakoiri.json(*command)
+    assert (summary["status"], summary["digest"]) == ("complete", undisturbed["whole"])
+    assert (summary["configurations"], summary["edges"], summary["components"]) == (65_880, 103_390, 898)
+
+
+@pytest.mark.parametrize("seed", [6])
+def test_coordinator_killed_again_and_again(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
+) -> None:
+    hakoiri("enqueue", "klotski", *SLOW_REDIS)
+    before: list[LayerRecord] = []
+    with workers(redis_server.url, 2):
+        for depth in moments(seed, 3):
+            service = hakoiri.start("coordinator", "--redis", redis_server.url)
+            wait_until(reaches(hakoiri, at_depth(max(depth, len(before))), service), what=f"layer {depth}, seed {seed}")
+            assert service.kill().code == -signal.SIGKILL, service.stderr
+            _, kept = state_of(hakoiri)
+            assert_kept(before, kept)
+            before = kept
+        hakoiri("coordinator", "--redis", redis_server.url, "--burst")
+    assert_kept(before, state_of(hakoiri)[1])
+    assert_undisturbed(hakoiri, undisturbed)
+
+
+@pytest.mark.parametrize("seed", [7])
+def test_workers_killed_in_mid_chunk(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
+) -> None:
+    chance = random.Random(seed)
+    with workers(redis_server.url, 2) as team:
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", redis_server.url)
+        for depth in moments(seed, 3):
+            wait_until(reaches(hakoiri, at_depth(depth), running), what=f"layer {depth}, seed {seed}")
+            assert running.process.poll() is None, running.finish()
+            alive = wait_until(team.pids)
+            os.kill(chance.choice(alive), signal.SIGKILL)
+        assert running.finish().code == 0, running.finish()
+    assert state_of(hakoiri)[0].session == 1
+    assert_undisturbed(hakoiri, undisturbed)
+
+
+@pytest.mark.parametrize("successors", [0, 2], ids=["nobody-follows", "others-follow"])
+def test_all_workers_killed(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], successors: int
+) -> None:
+    with workers(redis_server.url, 2) as team:
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", redis_server.url)
+        wait_until(reaches(hakoiri, at_depth(60), running), what="layer 60")
+        team.supervisor.end()
+    if successors:
+        with workers(redis_server.url, successors):
+            assert running.finish().code == 0, running.finish()
+    else:
+        assert running.finish().code == 0, running.finish()
+        assert "no worker" in running.stderr
+    assert state_of(hakoiri)[0].session == 1
+    assert_undisturbed(hakoiri, undisturbed)
+
+
+@pytest.mark.parametrize(("appendonly", "wipe", "seed"), [(True, False, 9), (True, True, 10), (False, False, 11)])
+def test_redis_killed_again_and_again(
+    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any],
+    appendonly: bool, wipe: bool, seed: int,
+) -> None:  # fmt: skip
+    with RedisServer(tmp_path / "redis", appendonly=appendonly) as server, workers(server.url, 2):
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", server.url)
+        for depth in moments(seed, 2):
+            wait_until(reaches(hakoiri, at_depth(depth), running), what=f"layer {depth}, seed {seed}")
+            assert running.process.poll() is None, running.finish()
+            server.kill()
+            server.start(wipe=wipe)
+        assert running.finish().code == 0, running.finish()
+    assert state_of(hakoiri)[0].session == 1
+    assert_undisturbed(hakoiri, undisturbed)
+
+
+def test_everything_killed_at_once(
+    hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any]
+) -> None:
+    with RedisServer(tmp_path / "redis", appendonly=True) as server, workers(server.url, 2) as team:
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", server.url)
+        wait_until(reaches(hakoiri, at_depth(80), running), what="layer 80")
+        running.kill()
+        team.supervisor.end()
+        server.kill()
+    _, kept = state_of(hakoiri)
+    hakoiri("resume", "last")
+    assert_kept(kept, state_of(hakoiri)[1])
+    assert_undisturbed(hakoiri, undisturbed)
