@@ -1,0 +1,81 @@
+"""What README and docs tell a user to type is typed here, and what they promise to print is printed."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli import app
+from storage.layout import DATABASES
+from tests.system.helpers import ROOT, Hakoiri, clean_environment
+
+_TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: Commands that serve until they are stopped, or need a server: other tests start them.
+_SERVICE = {"coordinator", "worker", "enqueue"}
+
+
+def commands(text: Path) -> Iterator[list[str]]:
+    """The words of every ``hakoiri ...`` line in a code block, without comments."""
+    for block in re.findall(r"```(?:sh|console)\n(.*?)```", text.read_text(encoding="utf-8"), re.DOTALL):
+        for line in block.splitlines():
+            words = shlex.split(line.removeprefix("$ ").removesuffix("&"), comments=True)
+            if words[:1] == ["hakoiri"]:
+                yield words[1:]
+
+
+def typed(text: Path) -> list[list[str]]:
+    """Those that a test can run one after another."""
+    return [words for words in commands(text) if words[0] not in _SERVICE and "--watch" not in words]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: Path) -> None:
+    words_of_all = typed(ROOT / name)
+    assert len(words_of_all) > 6
+    for words in words_of_all:
+        there = [str(tmp_path / word) if word.endswith((".png", ".graphml")) else word for word in words]
+        finished = hakoiri(*(word for word in there if word not in ("--chunk", "1")))
+        assert finished.stdout, finished
+
+
+@pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
+def test_python_in_the_text_runs(text: Path, tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", text.read_text(encoding="utf-8"), re.DOTALL)
+    if text.name in ("README.md", "tutorial.md"):
+        assert blocks
+    for block in blocks:
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", block], cwd=tmp_path, check=True, env=clean_environment(), timeout=120
+        )
+
+
+def test_every_command_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    missing = {name for name in names if not re.search(rf"`[^`\n]*\b{name}\b", readme)}
+    assert not missing
+
+
+def test_sample_of_the_readme_is_what_is_printed(hakoiri: Hakoiri) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    sample = re.search(r"\$ scripts/start\n(.*?)```", readme, re.DOTALL)
+    assert sample
+    printed = hakoiri("run", "klotski", "--whole").stdout
+    for line in sample[1].splitlines():
+        if not line.startswith(("run ", "computing ")):
+            assert line.rstrip() in [found.rstrip() for found in printed.splitlines()], line
+
+
+def test_storage_format_names_every_database() -> None:
+    text = (ROOT / "docs" / "storage-format.md").read_text(encoding="utf-8")
+    assert all(f"| `{name.decode()}` |" in text for name in DATABASES)
+
+
+@pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
+def test_links_lead_somewhere(text: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", text.read_text(encoding="utf-8")):
+        assert (text.parent / link).exists(), link
