@@ -87,9 +87,8 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,
         layout_of(puzzle.dtype), mode, until_goal, ways.lasting(),
     )  # fmt: skip
-    directory = create_run(data, manifest, queued)
-    refuse_network_file_system(directory)
-    return directory
+    refuse_network_file_system(data)
+    return create_run(data, manifest, queued)
 
 
 def drive(directory: Path, ways: Ways, control: Control, observer: Observer, repair: bool = False) -> State:
@@ -165,7 +164,8 @@ def _session(
     store: RunStore, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer, repair: bool
 ) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
-    store.set_cancel_request(False)
+    if store.state.status == "cancelled":
+        store.set_cancel_request(False)  # Resumed all the same: the wish is an old one.
     control.watch(store.cancel_requested)
     store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
@@ -176,6 +176,8 @@ def _session(
             (Census if store.manifest.mode == "whole" else Exploration)(session).run()
     except StopRun as stop:
         store.commit(replace(store.state, status=stop.status, reason=stop.reason))
+        if stop.status == "cancelled":
+            store.set_cancel_request(False)
     except (ContradictionError, TaskError) as error:
         _leave(store, "failed", error)
         raise

@@ -14,7 +14,7 @@ from coordinator.errors import RunError, UnknownRunError
 from storage.errors import StorageError
 from storage.layout import QUEUED_FILE, created_at, deleting, run_directories
 from storage.ledger import Ledger
-from storage.lock import RunLock, holder_of
+from storage.lock import RunLock, describe_holder, holder_of
 from storage.manifest import Manifest, State, Status
 from storage.probe import find_faults, require_sound
 
@@ -109,7 +109,12 @@ def cancel_run(directory: Path) -> Status:
     require_sound(directory)
     _request_cancel(directory)
     until = time.monotonic() + _CANCEL_SECONDS
-    while holder_of(directory) is not None and time.monotonic() < until:
+    while (holder := holder_of(directory)) is not None:
+        if time.monotonic() > until:
+            who = describe_holder(holder)
+            raise RunError(
+                f"run {directory.name} is asked to stop, but {who} has not left yet; look with 'hakoiri status'"
+            )
         time.sleep(_LOOK_SECONDS)
     with RunLock(directory), Ledger(directory, writable=True) as store:
         store.set_cancel_request(False)

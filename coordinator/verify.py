@@ -8,6 +8,7 @@ list of configurations, its components for being closed and connected, its dista
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from storage.check import check_disjoint, check_layer
 from storage.digest import chain
 from storage.errors import DamagedError
 from storage.manifest import ComponentRecord, Depth
+from storage.probe import require_sound
 from storage.store import RunStore
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
 
@@ -56,10 +58,20 @@ class Report:
             self.faults.append(text)
 
 
+def verify_directory(directory: Path, full: bool, control: Control, observer: Observer) -> Report:
+    """`verify_run` for a run that may be damaged beyond opening: then that is the fault."""
+    try:
+        require_sound(directory)
+        with RunStore(directory) as store:
+            return verify_run(store, full, control, observer)
+    except DamagedError as error:
+        return Report(faults=[str(error)])
+
+
 def verify_run(store: RunStore, full: bool, control: Control, observer: Observer) -> Report:
     """Everything that can be found wrong with a run; `full` looks at every configuration instead of a sample.
 
-    Never raises for damage: that is what it reports.
+    Damage is reported, not raised, as far as the store can be read at all.
     """
     report = Report()
     puzzle, _ = pinned_puzzle(store)
@@ -74,24 +86,26 @@ def verify_run(store: RunStore, full: bool, control: Control, observer: Observer
         return report
     for fault in check_disjoint(store, list(depths)):
         report.fault(fault)
+    kind = _Whole if store.manifest.mode == "whole" else _Layers
     try:
-        if store.manifest.mode == "whole":
-            _Whole(store, puzzle, full, report, control, observer).check()
-        else:
-            _Layers(store, puzzle, full, report, control, observer).check()
+        kind(store, puzzle, full, report, control, observer).check()
     except DamagedError as error:
         report.fault(str(error))
     return report
 
 
-class _Layers:
-    """The layers of an exploration against the rules of the puzzle."""
+class _Check:
+    """One run, its puzzle, and where the findings go."""
 
     def __init__(
         self, store: RunStore, puzzle: Puzzle, full: bool, report: Report, control: Control, observer: Observer
     ) -> None:
         self._store, self._puzzle, self._full, self._report = store, puzzle, full, report
         self._control, self._observer = control, observer
+
+
+class _Layers(_Check):
+    """The layers of an exploration against the rules of the puzzle."""
 
     def check(self) -> None:
         deepest = self._store.state.depth
@@ -139,14 +153,8 @@ class _Layers:
             self._report.fault("the digest of the run is not that of its layers")
 
 
-class _Whole:
+class _Whole(_Check):
     """A census against the puzzle's own list of configurations and against searches of its own."""
-
-    def __init__(
-        self, store: RunStore, puzzle: Puzzle, full: bool, report: Report, control: Control, observer: Observer
-    ) -> None:
-        self._store, self._puzzle, self._full, self._report = store, puzzle, full, report
-        self._control, self._observer = control, observer
 
     def check(self) -> None:
         if self._store.state.depth < 0:

@@ -75,7 +75,10 @@ class Environment:
 def _open(directory: Path, writable: bool) -> lmdb.Environment:
     options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": True}
     if writable:
-        return lmdb.open(str(directory), **options)
+        environment = lmdb.open(str(directory), **options)
+        # Readers that were killed would keep old pages from being used again, and the file would grow.
+        environment.reader_check()
+        return environment
     try:
         return lmdb.open(str(directory), readonly=True, create=False, **options)
     except lmdb.ReadonlyError:

@@ -166,24 +166,25 @@ def verify(
     from coordinator.cli.signals import stopping_with
     from coordinator.control import Control
     from coordinator.errors import StopRun
-    from coordinator.verify import verify_run
+    from coordinator.runs import data_directory, find_run
+    from coordinator.verify import verify_directory
 
-    control = Control()
-    with _open(name, data) as run, stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
+    control, directory = Control(), find_run(data_directory(data), name)
+    with stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
         try:
-            report = verify_run(run.store, full, control, progress)
+            report = verify_directory(directory, full, control, progress)
         except StopRun as stop:
             stderr().print(f"verify {stop.reason}: nothing is proved")
             raise typer.Exit(received.exit_code) from None
     if json:
-        print_json({"run": run.name, "ok": report.ok, "checked": report.checked, "faults": report.faults})
+        print_json({"run": directory.name, "ok": report.ok, "checked": report.checked, "faults": report.faults})
     else:
         counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
         stdout().print(f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts}")
         for fault in report.faults:
             stdout().print(f"[red]{fault}[/red]")
         if not report.ok:
-            stderr().print(f"mend damaged layers with: hakoiri resume {run.name} --repair")
+            stderr().print(f"mend damaged layers with: hakoiri resume {directory.name} --repair")
     if not report.ok:
         raise typer.Exit(1)
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-_FILE_WIDTH = 160
+_FILE_WIDTH = 120
 
 
 def stdout() -> Console:
