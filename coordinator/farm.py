@@ -289,7 +289,7 @@ class FarmExecutor:
                 self._redis.ping()
                 for number in self._chunks:
                     self._resend(number)
-                self._observer.note(f"Redis is back; {len(self._chunks)} chunks given out again")
+                self._observer.note(f"Redis is back; chunks given out again: {len(self._chunks)}")
                 return
             except AuthenticationError:
                 raise

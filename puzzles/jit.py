@@ -36,6 +36,7 @@ def cache_directory() -> Path:
     start, never shared, because compiled kernels are code.
     """
     if given := os.environ.get("NUMBA_CACHE_DIR"):
+        Path(given).mkdir(parents=True, exist_ok=True)
         return Path(given)
     wanted = Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / _source_digest()
     try:

@@ -2,10 +2,13 @@
 
 import fcntl
 import os
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
+import numba
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 
 from puzzles.contract import Puzzle
 from puzzles.jit import cache_directory
@@ -73,4 +76,7 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
 
 
 def _mark(puzzle: Puzzle) -> Path:
-    return cache_directory() / f"warm-{puzzle.name.replace(os.sep, '-')}-{puzzle.dtype.name}"
+    # numba compiles anew for another Python, numba or processor, and keeps the results side by side.
+    machine = (platform.python_version(), numba.__version__, get_host_cpu_name())
+    name = "-".join(["warm", puzzle.name, puzzle.dtype.name, *machine])
+    return cache_directory() / name.replace(os.sep, "-")

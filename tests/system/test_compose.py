@@ -1,0 +1,292 @@
+"""docker-compose.yml: what it promises, and that exactly its commands, started as plain processes, make the service."""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+
+from tests.system.helpers import ROOT, wait_until
+
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = ("coordinator", "worker")
+WORKERS = 2
+PATIENCE_SECONDS = 120.0
+VARIABLE = re.compile(r"\$\$|\$\{(\w+):\?[^}]*\}")
+
+
+def interpolate(text: str, values: dict[str, str]) -> str:
+    """What compose makes of a text: ``$$`` is ``$``, ``${NAME:?message}`` the value of a required variable."""
+    return VARIABLE.sub(lambda match: values[match[1]] if match[1] else "$", text)
+
+
+# What the file promises
+
+
+def test_there_are_three_services() -> None:
+    assert set(SERVICES) == {"redis", *OURS}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_service_is_confined_and_comes_back(name: str) -> None:
+    service = SERVICES[name]
+    assert service["restart"] == "unless-stopped"
+    assert service["user"].split(":")[0] not in ("", "0", "root")
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert service["read_only"] is True
+    assert service["init"] is True
+    assert service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_port_is_open_to_other_hosts(name: str) -> None:
+    assert all(str(port).startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
+    assert "network_mode" not in SERVICES[name]
+
+
+def test_workers_can_be_many() -> None:
+    """Two containers cannot share a name or a port of the host."""
+    assert not {"container_name", "ports", "hostname"} & set(SERVICES["worker"])
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_services_wait_for_redis(name: str) -> None:
+    assert SERVICES[name]["depends_on"]["redis"] == {"condition": "service_healthy"}
+
+
+def test_runs_and_redis_are_kept_in_volumes() -> None:
+    assert "data:/data" in SERVICES["coordinator"]["volumes"]
+    assert "redis:/data" in SERVICES["redis"]["volumes"]
+    assert {"data", "redis"} <= set(COMPOSE["volumes"])
+
+
+def test_redis_appends_to_a_log_and_evicts_nothing() -> None:
+    settings = SERVICES["redis"]["command"][0].splitlines()
+    assert {"appendonly yes", "maxmemory-policy noeviction"} <= set(settings)
+
+
+def test_the_password_is_required_and_never_in_the_file() -> None:
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    interpolated = re.findall(r"(?<!\$)\$\{([^}]*)\}", text)
+    assert interpolated
+    assert all(variable.startswith("REDIS_PASSWORD:?") for variable in interpolated)
+    assert "\nREDIS_PASSWORD=\n" in (ROOT / ".env.example").read_text(encoding="utf-8")
+
+
+def test_images_are_pinned() -> None:
+    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    for image in [*bases, *(service["image"] for service in SERVICES.values())]:
+        assert re.search(r":\d+\.\d+", image), image
+
+
+def test_the_user_of_the_image_is_the_user_of_the_file() -> None:
+    assert {SERVICES[name]["user"] for name in OURS} == set(re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE))
+
+
+def has_compose() -> bool:
+    if not shutil.which("docker"):
+        return False
+    return subprocess.run(["docker", "compose", "version"], check=False, capture_output=True).returncode == 0
+
+
+def test_compose_accepts_the_file() -> None:
+    command = ["docker", "compose", "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"]
+    if not has_compose():
+        pytest.skip("no docker compose here")
+    environment = {key: value for key, value in os.environ.items() if key != "REDIS_PASSWORD"}
+    for password, accepted in (("some", True), ("", False)):
+        done = subprocess.run(
+            command, env=environment | {"REDIS_PASSWORD": password}, check=False, capture_output=True, text=True
+        )
+        assert (done.returncode == 0) is accepted, done.stderr
+        assert accepted or "REDIS_PASSWORD" in done.stderr
+
+
+# What its commands do
+
+
+class Service:
+    """The containers of the file as processes: the same commands, other paths, and a free port instead of 6379."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.password = secrets.token_hex(16)
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+        for volume in ("data", "redis"):
+            (place / volume).mkdir()
+
+    def start(self, name: str, container: str) -> None:
+        """Start one container of the service `name`."""
+        service = SERVICES[name]
+        entry = service.get("entrypoint", ["/bin/sh", str(ROOT / "scripts/container")])
+        argv = [*entry, *(self._here(name, word) for word in service["command"])]
+        with open(self.place / f"{container}.log", "wb") as log:
+            self.processes[container] = subprocess.Popen(
+                argv, env=self.environment(name, container), cwd=self.place,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def environment(self, name: str, container: str) -> dict[str, str]:
+        """The variables that a container has: those of the file and those of the image."""
+        own = {key: self._here(name, value) for key, value in SERVICES[name]["environment"].items()}
+        image = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HAKOIRI_DATA": str(self.place / "data"),
+            "XDG_CACHE_HOME": str(self.place / container),
+            "BUILT_KERNELS": str(self.place / "kernels"),
+        }
+        return image | own
+
+    def check(self, name: str, container: str) -> "subprocess.CompletedProcess[str]":
+        """Do the health check of a service."""
+        kind, *words = (self._here(name, word) for word in SERVICES[name]["healthcheck"]["test"])
+        return self.execute(["/bin/sh", "-c", *words] if kind == "CMD-SHELL" else words, name, container)
+
+    def execute(self, argv: list[str], name: str, container: str) -> "subprocess.CompletedProcess[str]":
+        """As ``docker compose exec`` does."""
+        return subprocess.run(
+            argv, env=self.environment(name, container), cwd=self.place,
+            check=False, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    def log(self, container: str) -> str:
+        return (self.place / f"{container}.log").read_text(encoding="utf-8")
+
+    def _here(self, name: str, text: str) -> str:
+        volume = "redis" if name == "redis" else "data"
+        text = text.replace("/data", str(self.place / volume)).replace("@redis:", "@127.0.0.1:")
+        return interpolate(text.replace("6379", self.port), {"REDIS_PASSWORD": self.password})
+
+
+def built_kernels(place: Path) -> None:
+    """Do what the Dockerfile does: compile the kernels, and keep them without the marks that say so."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("HAKOIRI_", "NUMBA_"))}
+    subprocess.run(
+        [Path(sys.executable).parent / "hakoiri", "run", "klotski", "--data", place / "first"],
+        env=environment, check=True, capture_output=True,
+    )  # fmt: skip
+    asked = "from puzzles.jit import cache_directory; print(cache_directory())"
+    found = subprocess.run(
+        [sys.executable, "-c", asked], env=environment, check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    kernels = Path(found.stdout.strip())
+    kept = place / "kernels" / "hakoiri" / "kernels" / kernels.name
+    shutil.copytree(kernels, kept, ignore=shutil.ignore_patterns("warm-*"))
+
+
+@contextmanager
+def running(place: Path) -> Iterator[Service]:
+    """Redis, a coordinator and `WORKERS` workers; whatever still runs afterwards is killed."""
+    built_kernels(place)
+    service = Service(place)
+    try:
+        service.start("redis", "redis")
+        wait_until(lambda: service.check("redis", "redis").returncode == 0, what="a healthy Redis")
+        service.start("coordinator", "coordinator")
+        for number in range(WORKERS):
+            service.start("worker", f"worker-{number}")
+        yield service
+    finally:
+        for process in service.processes.values():
+            if process.poll() is None:
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    child.kill()
+                process.kill()
+            process.wait()
+
+
+@contextmanager
+def command_lines() -> Iterator[set[str]]:
+    """What the command lines of all processes of this machine are while the block runs, seen many times a second."""
+    seen: set[str] = set()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.02):
+            seen.update(" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield seen
+    finally:
+        done.set()
+        looking.join()
+
+
+def enqueue_and_wait(service: Service) -> dict[str, Any]:
+    """Queue the Hakoiri-musume, with its layers handed out to the workers; its last status."""
+
+    def hakoiri(*words: str) -> dict[str, Any]:
+        done = service.execute(["hakoiri", *words, "--json"], "coordinator", "coordinator")
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    wait_until(lambda: hakoiri("health")["workers"] == WORKERS, PATIENCE_SECONDS, f"{WORKERS} workers")
+    run = hakoiri("enqueue", "klotski", "--farm-from", "300", "--chunk", "200")["run"]
+    wait_until(lambda: hakoiri("status", run)["status"] not in ("queued", "running"), PATIENCE_SECONDS, "the end")
+    return hakoiri("status", run)
+
+
+def end(service: Service, container: str) -> int:
+    process = service.processes[container]
+    process.send_signal(signal.SIGTERM)
+    return process.wait(PATIENCE_SECONDS)
+
+
+def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
+    """Start, enqueue, complete, stop; healthy while it runs, unhealthy without Redis, and the password never shows."""
+    with command_lines() as lines, running(tmp_path) as service:
+        status = enqueue_and_wait(service)
+        assert (status["status"], status["configurations"]) == ("complete", 25_955)
+
+        containers = {"redis": "redis", "coordinator": "coordinator", "worker": "worker-0"}
+        passed = [service.check(name, container) for name, container in containers.items()]
+        assert [check.returncode for check in passed] == [0, 0, 0], passed
+
+        in_order = [*(container for container in service.processes if container != "redis"), "redis"]
+        said = {container: (end(service, container), service.log(container)) for container in in_order}
+        assert {code for code, _ in said.values()} == {0}, said
+
+        failed = [service.check(name, container) for name, container in containers.items()]
+        assert 0 not in [check.returncode for check in failed], failed
+
+    texts = [*lines, *(log for _, log in said.values()), *(check.stdout + check.stderr for check in passed + failed)]
+    for sure_to_be_seen in (f"redis-server *:{service.port}", "Ready to accept connections", "ok: Redis answers"):
+        assert any(sure_to_be_seen in text for text in texts)
+    assert not [text for text in texts if service.password in text]
+
+
+def test_redis_refuses_a_password_that_would_break_its_url(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    service.password = 'a"b@c d'  # noqa: S105
+    service.start("redis", "redis")
+    assert service.processes["redis"].wait(PATIENCE_SECONDS) != 0
+    assert "REDIS_PASSWORD may hold" in service.log("redis")
+    assert service.password not in service.log("redis")
+
+
+def test_the_image_starts_as_the_processes_here_do() -> None:
+    """The commands above begin with ``scripts/container``, and so does the image."""
+    (copied,) = re.findall(r"^COPY scripts/container (\S+)$", DOCKERFILE, re.MULTILINE)
+    assert f'ENTRYPOINT ["{Path(copied).name}"]' in DOCKERFILE

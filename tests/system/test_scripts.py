@@ -1,0 +1,96 @@
+"""The scripts: they parse, they do nothing twice, and a fresh clone comes to the published numbers by one command."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.helpers import ROOT
+
+SCRIPTS = sorted(
+    path for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"] if path.suffix != ".py" and path.is_file()
+)
+STAMP = ".venv/hakoiri-stamp"
+
+
+def call(*argv: str | Path, **options: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        argv, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, **options
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_parses_and_stops_at_errors(script: Path) -> None:
+    """By the shell that it names; the exceptions to ``set -e`` count failures themselves."""
+    text = script.read_text(encoding="utf-8")
+    shell = re.match(r"#!/usr/bin/env (bash)\n|#!/bin/(sh)\n", text)
+    assert shell, "names no shell"
+    assert os.access(script, os.X_OK)
+    done = call(shell[1] or shell[2], "-n", script)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^set -eu", text, re.MULTILINE) or 'exit "$failed"' in text
+
+
+def copy_of_the_tree(target: Path) -> Path:
+    """The files that a commit of everything here would have, as a clone would give them."""
+    listed = call("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", cwd=ROOT)
+    if listed.returncode:
+        pytest.skip("no git checkout, so nothing tells which files belong to it")
+    for name in filter(None, listed.stdout.split("\0")):
+        source = ROOT / name
+        if source.is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target / name)
+    return target
+
+
+def bare_environment(home: Path, **more: str) -> dict[str, str]:
+    """A new user's: no settings, nothing cached. How packages are reached is the machine's own."""
+    home.mkdir()
+    kept = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "LANG", "LC_"))}
+    return {"PATH": os.environ["PATH"], "HOME": str(home)} | kept | more
+
+
+def test_setup_refuses_unknown_arguments(tmp_path: Path) -> None:
+    done = call(ROOT / "scripts/setup", "--deb", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "setup: unknown argument '--deb'; usage: scripts/setup [--dev]\n"
+
+
+def test_setup_names_the_python_that_it_needs(tmp_path: Path) -> None:
+    """Where the only python3 is too old."""
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\nif [ "$1" = --version ]; then echo Python 3.9.2; else exit 1; fi\n')
+    old.chmod(0o755)
+    for tool in ("bash", "dirname", "grep", "sort"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+    done = call(tmp_path / "bash", ROOT / "scripts/setup", env={"PATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert done.stderr == "setup: needs Python 3.11 or newer, found Python 3.9.2; install python3.11 or newer\n"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_fresh_clone_answers_by_one_command(tmp_path: Path) -> None:
+    """README's first command with an empty home; a second setup, from elsewhere, says and changes nothing."""
+    tree = copy_of_the_tree(tmp_path / "tree")
+    environment = bare_environment(tmp_path / "home", HAKOIRI_DATA=str(tmp_path / "data"))
+    done = call(tree / "scripts/start", env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for number in ("65,880", "898", "190"):
+        assert re.search(rf"(?<![\d,]){number}(?![\d,])", done.stdout), f"no {number} in {done.stdout}"
+    assert any((tmp_path / "data").iterdir())
+
+    before = {path: path.stat().st_mtime_ns for path in (tree / ".venv").rglob("*") if "__pycache__" not in path.parts}
+    again = call(tree / "scripts/setup", env=environment, cwd=tmp_path)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+    moved = tree.rename(tmp_path / "moved")
+    (moved / STAMP).write_text("stale\n")
+    assert "making .venv" in call(moved / "scripts/setup", env=environment).stdout
+    assert call(moved / ".venv/bin/hakoiri", "runs", env=environment).returncode == 0
