@@ -178,7 +178,7 @@ class Service:
 
 
 def built_kernels(place: Path) -> None:
-    """Do what the Dockerfile does: compile the kernels, and keep them without the marks that say so."""
+    """Do what the Dockerfile does: compile the kernels, and keep them."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("HAKOIRI_", "NUMBA_"))}
     subprocess.run(
         [Path(sys.executable).parent / "hakoiri", "run", "klotski", "--data", place / "first"],
@@ -190,7 +190,7 @@ def built_kernels(place: Path) -> None:
     )
     kernels = Path(found.stdout.strip())
     kept = place / "kernels" / "hakoiri" / "kernels" / kernels.name
-    shutil.copytree(kernels, kept, ignore=shutil.ignore_patterns("warm-*"))
+    shutil.copytree(kernels, kept)
 
 
 @contextmanager

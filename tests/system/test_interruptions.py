@@ -64,7 +64,6 @@ def assert_undisturbed(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
     rows = hakoiri.json("layers", "last")["layers"]
     assert [row["digest"] for row in rows] == undisturbed["layers"]
     assert summary["digest"] == undisturbed["explore"]
-    assert hakoiri.json("verify", "last")["ok"]
 
 
 def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
@@ -74,7 +73,7 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_foreground_run_killed_again_and_again(
     hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int, number: signal.Signals
 ) -> None:
@@ -231,3 +230,4 @@ def test_everything_killed_at_once(
     hakoiri("resume", "last")
     assert_kept(kept, state_of(hakoiri)[1])
     assert_undisturbed(hakoiri, undisturbed)
+    assert hakoiri.json("verify", "last", "--full")["ok"]
