@@ -28,9 +28,9 @@ from coordinator.graphing import build_graph
 from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
 from coordinator.runs import data_directory, find_run
 from coordinator.summary import summarise
-from puzzles.contract import Puzzle
 from puzzles.keys import Key, Keys
 from puzzles.registry import PuzzleSpec
+from puzzles.symmetry import MergedMirrors
 from storage.census import read_component, read_labels, read_pairs
 from storage.manifest import ComponentRecord, Depth, LayerRecord, Mode
 from storage.probe import require_sound
@@ -70,8 +70,13 @@ class Run:
     """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data."""
 
     def __init__(self, store: RunStore) -> None:
+        """Takes `store` over, and closes it if the run's puzzle is not the one of this program."""
         self.store = store
-        self.puzzle, self.spec = pinned_puzzle(store)
+        try:
+            self.puzzle, self.spec = pinned_puzzle(store)
+        except BaseException:
+            store.close()
+            raise
 
     def close(self) -> None:
         """Close the store."""
@@ -114,6 +119,8 @@ class Run:
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
         """All keys of the run in increasing order, and for each its depth or, of a whole space, its component."""
+        if self.store.state.depth < 0:
+            return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
         if self.whole:
             return self.store.layer(0), read_labels(self.store)
         layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
@@ -199,7 +206,7 @@ class Run:
 
     def _real_start(self, source: str | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""
-        base: Puzzle = getattr(self.puzzle, "base", self.puzzle)
+        base = self.puzzle.base if isinstance(self.puzzle, MergedMirrors) else self.puzzle
         return base.parse(source if source is not None else str(self.spec.start))
 
     def _spell_out(self, keys: list[Key]) -> ShortestPath:

@@ -20,9 +20,10 @@ from coordinator.runs import new_run_name
 from coordinator.session import Session, Workshop
 from coordinator.threads import ThreadExecutor
 from puzzles.contract import Puzzle
-from puzzles.errors import HakoiriError, PuzzleError
+from puzzles.errors import PuzzleError
 from puzzles.keys import layout_of
 from puzzles.registry import PuzzleSpec
+from puzzles.symmetry import MergedMirrors
 from storage.environment import refuse_network_file_system
 from storage.errors import StorageError
 from storage.layout import FORMAT_VERSION, QUEUED_FILE
@@ -82,7 +83,9 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
     puzzle = spec.build()
     run = new_run_name(data, puzzle.name)
     # The start is pinned in full, so that a later change of a puzzle's usual start cannot change the run.
-    pinned = replace(spec, options=puzzle.parameters, start=puzzle.render(puzzle.start))
+    # Where mirrors are merged it is the user's own start, not the least of its images.
+    base = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
+    pinned = replace(spec, options=puzzle.parameters, start=base.render(base.start))
     manifest = Manifest(
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,
         layout_of(puzzle.dtype), mode, until_goal, ways.lasting(),
@@ -181,7 +184,7 @@ def _session(
     except (ContradictionError, TaskError) as error:
         _leave(store, "failed", error)
         raise
-    except (HakoiriError, OSError, MemoryError) as error:
+    except Exception as error:
         _leave(store, "interrupted", error)
         raise
 

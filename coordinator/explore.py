@@ -13,6 +13,7 @@ from coordinator.session import Session, Workshop
 from puzzles.keys import Keys
 from storage.digest import chain
 from worker.kernels import sort_subtract
+from worker.tasks import do_task
 
 
 def next_layer(workshop: Workshop, previous: Keys, current: Keys) -> Keys:
@@ -21,7 +22,8 @@ def next_layer(workshop: Workshop, previous: Keys, current: Keys) -> Keys:
     if not workshop.budget.farms(len(current)):
         room = len(current) * workshop.puzzle.most_successors * current.itemsize
         workshop.budget.require(what, bytes_of(previous, current) + room)
-        return sort_subtract(workshop.puzzle.expand(current).successors, previous, current).copy()
+        (part,) = do_task("expand", workshop.puzzle, [current], ())
+        return sort_subtract(part, previous, current).copy()
     parts: list[Keys] = []
     held = bytes_of(previous, current)
     for _, (part,) in workshop.executor.map("expand", ([chunk] for chunk in workshop.cut(current))):

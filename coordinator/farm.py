@@ -24,7 +24,7 @@ from worker.names import input_key, news_key, result_key, shared_key
 from worker.payload import pack_arrays, unpack_arrays
 from worker.presence import ALIVE_SECONDS, living_workers
 from worker.rq_worker import KEEP_SECONDS, TaskQueue
-from worker.tasks import TASKS, Array, Arrays
+from worker.tasks import Array, Arrays, do_task
 
 #: Tasks are made to take well under a minute; one without an answer for so long is given to another worker as well.
 DEADLINE_SECONDS = 60.0
@@ -273,7 +273,7 @@ class FarmExecutor:
             self._told_alone = True
             self._observer.note("no worker listens on Redis, so this process works alone; start some: hakoiri worker")
         number, chunk = next(iter(self._chunks.items()))
-        return [(number, list(TASKS[self._task](self._puzzle, chunk.arrays, self._shared)))]
+        return [(number, do_task(self._task, self._puzzle, chunk.arrays, self._shared))]
 
     # Without Redis
 

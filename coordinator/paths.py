@@ -9,6 +9,7 @@ from coordinator.errors import UnanswerableError
 from puzzles.contract import Puzzle
 from puzzles.keys import Key, Keys, Mask
 from puzzles.symmetry import MergedMirrors
+from storage.errors import DamagedError
 from storage.manifest import Depth
 from storage.store import RunStore
 from worker.kernels import sort_subtract
@@ -26,7 +27,11 @@ def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) 
     for earlier in range(depth - 1, -1, -1):
         # The puzzle is undirected: what leads to a configuration is among what it leads to.
         candidates = np.unique(puzzle.expand(puzzle.keys([path[-1]])).successors)
-        path.append(int(candidates[store.contains(earlier, candidates)][0]))
+        found = candidates[store.contains(earlier, candidates)]
+        if not len(found):
+            run = store.directory.name
+            raise DamagedError(f"run {run}: {path[-1]:#x} has no neighbour in layer {earlier}; 'hakoiri verify {run}'")
+        path.append(int(found[0]))
     return path[::-1]
 
 

@@ -12,7 +12,7 @@ from puzzles.keys import Keys
 from storage.manifest import State
 from storage.store import RunStore
 from worker.kernels import split
-from worker.tasks import TASKS, Array, Arrays
+from worker.tasks import Array, Arrays, do_task
 
 #: Finished work waits so long at most for the next commit, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
@@ -40,7 +40,7 @@ class Workshop:
             yield from self.executor.map(task, chunks, shared)
         else:
             for number, chunk in enumerate(chunks):
-                yield number, list(TASKS[task](self.puzzle, chunk, shared))
+                yield number, do_task(task, self.puzzle, chunk, shared)
 
 
 class Session:

@@ -5,9 +5,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from coordinator.control import Control
 from puzzles.contract import Puzzle
-from puzzles.errors import HakoiriError
-from worker.errors import TaskError
-from worker.tasks import TASKS, Array, Arrays
+from worker.tasks import Array, Arrays, do_task
 
 _LOOK_SECONDS = 0.2
 
@@ -29,26 +27,17 @@ class ThreadExecutor:
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         numbered = enumerate(chunks)
-        flying: dict[Future[Arrays], int] = {}
+        flying: dict[Future[list[Array]], int] = {}
         while True:
             while len(flying) < 2 * self._workers and (following := next(numbered, None)) is not None:
                 number, chunk = following
-                flying[self._pool.submit(TASKS[task], self._puzzle, chunk, shared)] = number
+                flying[self._pool.submit(do_task, task, self._puzzle, chunk, shared)] = number
             if not flying:
                 return
             landed, _ = wait(flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
             self._control.check()
             for future in landed:
-                yield flying.pop(future), _result(task, future)
+                yield flying.pop(future), future.result()
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _result(task: str, future: Future[Arrays]) -> list[Array]:
-    try:
-        return list(future.result())
-    except HakoiriError:
-        raise
-    except Exception as error:
-        raise TaskError(f"task {task} failed: {type(error).__name__}: {error}") from error

@@ -13,7 +13,7 @@ from puzzles.keys import Keys
 from storage.errors import DamagedError
 from storage.layout import COMPONENTS, LABELS, PAIRS, number_key
 from storage.manifest import ComponentRecord, known_fields
-from storage.records import pack_record, seal, unpack_record, unseal
+from storage.records import seal, unseal
 from storage.store import RunStore
 
 _SLAB = 1 << 16
@@ -44,13 +44,13 @@ def read_labels(store: RunStore) -> Labels:
 def stage_component(store: RunStore, record: ComponentRecord, pairs: Keys) -> None:
     """Stage a component's record and its diametral pairs, shape (pair_count, 2)."""
     name = number_key(record.component)
-    store.stage(COMPONENTS, name, pack_record(record.as_dict()))
+    store.stage_record(COMPONENTS, name, record.as_dict())
     store.stage(PAIRS, name, seal(pairs.astype(store.dtype.newbyteorder(">")).tobytes(), name))
 
 
 def read_component(store: RunStore, component: int) -> ComponentRecord:
     """The record of one component, by its number."""
-    fields = unpack_record(_entry(store, COMPONENTS, component, "component"), f"record of component {component}")
+    fields = store.read_record(COMPONENTS, number_key(component), f"record of component {component}")
     return ComponentRecord(**known_fields(ComponentRecord, fields))
 
 

@@ -54,6 +54,8 @@ def _decode(data: Bytes, keys: Keys, greatest: int) -> bool:
                 return False
             byte = np.uint64(data[used])
             used += 1
+            if shift == np.uint64(63) and byte > np.uint64(1):
+                return False
             difference |= (byte & np.uint64(127)) << shift
             if byte < np.uint64(128):
                 break

@@ -66,10 +66,9 @@ class Environment:
             yield transaction
 
     def close(self) -> None:
-        """Close; harmless when already closed."""
-        if self._identity in _open_here and self._identity[0] == os.getpid():
-            _open_here.discard(self._identity)
-            self._lmdb.close()
+        """Close; harmless when already closed, and in a child that inherited this by a fork."""
+        _open_here.discard(self._identity)
+        self._lmdb.close()
 
 
 def _open(directory: Path, writable: bool) -> lmdb.Environment:
@@ -105,7 +104,8 @@ def translated(directory: Path) -> Iterator[None]:
             raise not_writable(directory.parent) from error
         raise StorageError(f"run {run}: {error}") from error
     except lmdb.Error as error:
-        if any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)):
+        if any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)):
+            # EIO is LMDB's word for a write that came out short. Reads go by the memory map and never give it.
             raise disk_full(directory) from error
         raise damaged(directory, str(error)) from error
 

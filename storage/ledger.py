@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from storage.environment import Environment, require_free, translated
 from storage.errors import DamagedError, FormatError, PoisonedError, StorageError
@@ -46,8 +46,8 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
         try:
             with environment.transaction(write=True) as transaction:
                 meta = environment.databases[META]
-                transaction.put(MANIFEST_KEY, pack_record(manifest.as_dict()), db=meta)
-                transaction.put(STATE_KEY, pack_record(State().as_dict()), db=meta)
+                for name, fields in ((MANIFEST_KEY, manifest.as_dict()), (STATE_KEY, State().as_dict())):
+                    transaction.put(name, pack_record(fields, META + name), db=meta)
         finally:
             environment.close()
         with translated(final):
@@ -117,9 +117,20 @@ class Ledger:
             value = transaction.get(name, db=self._databases[database])
             return None if value is None else bytes(value)
 
-    def names(self, database: bytes) -> list[bytes]:
-        """The names of all entries of a database, in order."""
-        return [name for name, _ in self._entries(database, b"")]
+    def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
+        """One record; `DamagedError` that names `what` if it is missing or broken."""
+        return self._record(database, name, what)
+
+    def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
+        """The names that begin with `prefix` of a database's entries, in order."""
+        with self._environment.transaction() as transaction:
+            cursor = transaction.cursor(db=self._databases[database])
+            found = []
+            more = cursor.set_range(prefix)
+            while more and bytes(cursor.key()).startswith(prefix):
+                found.append(bytes(cursor.key()))
+                more = cursor.next()
+            return found
 
     # Writing
 
@@ -132,6 +143,10 @@ class Ledger:
     def staged(self) -> bool:
         """Whether something waits for the next commit."""
         return bool(self._pending)
+
+    def stage_record(self, database: bytes, name: bytes, fields: dict[str, Any]) -> None:
+        """Keep a record for the next `commit`."""
+        self.stage(database, name, pack_record(fields, database + name))
 
     def stage(self, database: bytes, name: bytes, value: bytes) -> None:
         """Keep an entry for the next `commit`."""
@@ -151,7 +166,8 @@ class Ledger:
             with self._environment.transaction(write=True) as transaction:
                 for database, name, value in self._pending:
                     transaction.put(name, value, db=self._databases[database])
-                transaction.put(STATE_KEY, pack_record(state.as_dict()), db=self._databases[META])
+                record = pack_record(state.as_dict(), META + STATE_KEY)
+                transaction.put(STATE_KEY, record, db=self._databases[META])
         except StorageError as error:
             self._poisoned = str(error)
             raise
@@ -166,9 +182,9 @@ class Ledger:
 
     def erase(self, database: bytes, prefix: bytes = b"") -> None:
         """Delete all entries of a database whose names begin with `prefix`, durably."""
-        names = [name for name in self.names(database) if name.startswith(prefix)]
+        self._refuse_if_poisoned()
         with self._environment.transaction(write=True) as transaction:
-            for name in names:
+            for name in self.names(database, prefix):
                 transaction.delete(name, db=self._databases[database])
 
     def set_cancel_request(self, wanted: bool) -> None:
@@ -185,12 +201,12 @@ class Ledger:
         if self._poisoned:
             raise PoisonedError(f"an earlier write failed ({self._poisoned}); open the run again to go on")
 
-    def _record(self, database: bytes, name: bytes, what: str) -> dict[str, object]:
+    def _record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
         value = self.read(database, name)
         if value is None:
             raise self._damaged(f"its {what} is missing")
         try:
-            return unpack_record(value, what)
+            return unpack_record(value, what, database + name)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
 
@@ -209,7 +225,7 @@ class Ledger:
         )
 
 
-def _read_manifest(fields: dict[str, object], directory: Path) -> Manifest:
+def _read_manifest(fields: dict[str, Any], directory: Path) -> Manifest:
     if fields.get("format") != FORMAT_VERSION:
         raise FormatError(
             f"run {directory.name} has storage format {fields.get('format')}, this program reads {FORMAT_VERSION}; "

@@ -64,7 +64,8 @@ class State:
 class LayerRecord:
     """One committed layer: how many configurations and goals, its digest, its bytes on disk, who computed it.
 
-    `session` counts the processes that drove the run; a layer keeps the number of the one that committed it.
+    `index` is the CRC-32 of the names of all its blocks, so that a lost block is not taken for absence. `session`
+    counts the processes that drove the run; a layer keeps the number of the one that committed it.
     """
 
     depth: Depth
@@ -72,6 +73,7 @@ class LayerRecord:
     digest: str
     goals: int
     stored_bytes: int
+    index: int
     session: int
 
     def as_dict(self) -> dict[str, Any]:

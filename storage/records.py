@@ -1,4 +1,7 @@
-"""Small records in LMDB: a CRC-32 of four bytes, big-endian, then a msgpack map. Broken if the CRC differs."""
+"""Small records in LMDB: a CRC-32 of four bytes, big-endian, then a msgpack map.
+
+The CRC is over the record's place (the names of its database and entry) and the map. A record is broken if it differs.
+"""
 
 import zlib
 from typing import Any
@@ -10,14 +13,17 @@ from storage.errors import DamagedError
 _CRC_BYTES = 4
 
 
-def pack_record(fields: dict[str, Any]) -> bytes:
-    """The bytes of a record."""
-    return seal(msgpack.packb(fields, use_bin_type=True))
+def pack_record(fields: dict[str, Any], place: bytes = b"") -> bytes:
+    """The bytes of a record for its `place`, so that no other record can pass for it."""
+    return seal(msgpack.packb(fields, use_bin_type=True), place)
 
 
-def unpack_record(raw: bytes, what: str) -> dict[str, Any]:
-    """The fields of a record; `DamagedError` that names `what` if a byte differs."""
-    fields = msgpack.unpackb(unseal(raw, what), raw=False, strict_map_key=False)
+def unpack_record(raw: bytes, what: str, place: bytes = b"") -> dict[str, Any]:
+    """The fields of a record; `DamagedError` that names `what` if a byte or its place differs."""
+    try:
+        fields = msgpack.unpackb(unseal(raw, what, place), raw=False, strict_map_key=False)
+    except (ValueError, TypeError) as error:
+        raise DamagedError(f"{what} is damaged: {error}") from error
     if not isinstance(fields, dict):
         raise DamagedError(f"{what} is not a record")
     return fields

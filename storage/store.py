@@ -1,5 +1,6 @@
 """The store of one run: its books and its layers of keys. The format of a layer is in `storage.blocks`."""
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from storage.errors import DamagedError
 from storage.layout import BLOCKS, LAYERS, block_key, number_key, split_block_key
 from storage.ledger import Ledger
 from storage.manifest import Depth, LayerRecord
-from storage.records import pack_record
 
 
 class RunStore(Ledger):
@@ -21,6 +21,7 @@ class RunStore(Ledger):
     def __init__(self, directory: Path, writable: bool = False) -> None:
         super().__init__(directory, writable)
         self.dtype = LAYOUTS[self.manifest.layout]
+        self._indexed: set[Depth] = set()
 
     def layer(self, depth: Depth) -> Keys:
         """The keys of a layer, strictly increasing. `DamagedError` if a block or their number is wrong."""
@@ -39,6 +40,9 @@ class RunStore(Ledger):
     def contains(self, depth: Depth, keys: Keys) -> Mask:
         """One truth value per key: is it in the layer? Decodes at most one block per key."""
         found = np.zeros(len(keys), dtype=np.bool_)
+        if not 0 <= depth <= self.state.depth:
+            return found
+        self._require_index(depth)
         for index, key in enumerate(keys.tolist()):
             block = self._block_around(depth, key)
             if block is not None:
@@ -53,14 +57,27 @@ class RunStore(Ledger):
 
     def put_layer(self, depth: Depth, keys: Keys, goals: int) -> LayerRecord:
         """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""
-        stored = 0
+        stored = index = 0
         for name, value in encode_layer(depth, keys):
             self.stage(BLOCKS, name, value)
             stored += len(name) + len(value)
+            index = zlib.crc32(name, index)
         digest = digest_text(lanes_of(keys))
-        record = LayerRecord(depth, len(keys), digest, goals, stored, self.state.session)
-        self.stage(LAYERS, number_key(depth), pack_record(record.as_dict()))
+        record = LayerRecord(depth, len(keys), digest, goals, stored, index, self.state.session)
+        self.stage_record(LAYERS, number_key(depth), record.as_dict())
+        self._indexed.discard(depth)
         return record
+
+    def _require_index(self, depth: Depth) -> None:
+        """Once per layer: `DamagedError` unless its blocks are those of its record, none lost and none astray."""
+        if depth in self._indexed:
+            return
+        index = 0
+        for name in self.names(BLOCKS, number_key(depth)):
+            index = zlib.crc32(name, index)
+        if index != self.layer_record(depth).index:
+            raise self._damaged(f"the blocks of layer {depth} are not those of its record")
+        self._indexed.add(depth)
 
     def _block_around(self, depth: Depth, key: Key) -> Keys | None:
         """The block of layer `depth` with the greatest first key that is not above `key`."""

@@ -1,7 +1,7 @@
 """What coordinator and workers tell each other besides arrays: an order for a chunk, and news of it. Under 1 kB."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgpack
 
@@ -45,9 +45,15 @@ class News:
     def unpack(cls, raw: bytes) -> "News":
         """The inverse of `pack`; `PayloadError` for anything else."""
         try:
-            return cls(**msgpack.unpackb(raw, raw=False))
+            news = cls(**msgpack.unpackb(raw, raw=False))
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
+        texts = (news.kind, news.token, news.worker, news.detail)
+        if not all(isinstance(text, str) for text in texts) or type(news.attempt) is not int:
+            raise PayloadError("a message in Redis is not readable: its fields are of other types")
+        if news.kind not in get_args(NewsKind):
+            raise PayloadError(f"a message in Redis is not readable: unknown kind {news.kind!r}")
+        return news
 
 
 class MsgpackSerializer:

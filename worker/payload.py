@@ -33,7 +33,7 @@ def unpack_arrays(raw: bytes) -> list[Array]:
     try:
         entries = msgpack.unpackb(unseal(raw, "payload"), raw=False)
         return [_unpack(*entry) for entry in entries]
-    except (DamagedError, ValueError, TypeError, KeyError) as error:
+    except (DamagedError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
         raise PayloadError(f"a payload in Redis is not readable: {error}") from error
 
 

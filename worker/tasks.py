@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.contract import Puzzle
+from puzzles.errors import HakoiriError
+from worker.errors import TaskError
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.kernels import simple_edges, sort_unique
 
@@ -62,3 +64,13 @@ TASKS: dict[str, Task] = {
     "neighbours": neighbours,
     "pairs": pairs,
 }
+
+
+def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
+    """The result of a task, done here. Whatever it raises that is none of our own errors becomes a `TaskError`."""
+    try:
+        return list(TASKS[name](puzzle, chunk, shared))
+    except HakoiriError:
+        raise
+    except Exception as error:
+        raise TaskError(f"task {name} failed: {type(error).__name__}: {error}") from error

@@ -5,7 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -120,11 +120,11 @@ class Workers:
 
 
 @contextmanager
-def started_workers(hakoiri: Hakoiri, url: str, count: int) -> Iterator[Workers]:
+def started_workers(hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None) -> Iterator[Workers]:
     """`count` workers, all of them known to Redis when the block begins, none left when it has ended."""
     with redis.Redis.from_url(url) as client:
         before = living_workers(client)
-        supervisor = hakoiri.start("worker", "-n", str(count), env={"HAKOIRI_REDIS": url})
+        supervisor = hakoiri.start("worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}))
         try:
             wait_until(
                 lambda: len(living_workers(client) - before) >= count or supervisor.process.poll() is not None,

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def assert_undisturbed(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
 def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
     """What was committed is there unchanged, by the session that first computed it: nothing lost, nothing twice."""
     assert after[: len(before)] == before
-    assert all(one.session <= other.session for one, other in zip(after, after[1:], strict=False))
+    assert all(one.session <= other.session for one, other in pairwise(after))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])

@@ -1,0 +1,136 @@
+"""What the source may import and call: one way between the folders, and nothing that would run data as code."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from tests.system.helpers import ROOT
+
+PACKAGES = ("puzzles", "storage", "worker", "coordinator")
+#: What a folder may import of the others: a folder, or single modules of it.
+ALLOWED = {
+    "puzzles": {"puzzles"},
+    "storage": {"storage", "puzzles.errors", "puzzles.keys", "puzzles.jit"},
+    "worker": {"worker", "storage", "puzzles"},
+    "coordinator": {"coordinator", "worker", "storage", "puzzles"},
+}
+#: Modules that turn bytes or names into code, and the calls that do.
+DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}
+DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_attribute", "runpy"}
+
+
+def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
+    """The modules of a package by name, parsed."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        yield name, ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """What a piece of source imports anywhere, of this project as ``module.name``; relative imports as ``.``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                yield "."
+            elif str(node.module).partition(".")[0] in PACKAGES:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            else:
+                yield str(node.module)
+
+
+def dangers(tree: ast.AST) -> Iterator[str]:
+    """Whatever in a piece of source could run data as code."""
+    for name in imported(tree):
+        if name.partition(".")[0] in DANGEROUS_MODULES:
+            yield f"imports {name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            function = node.func
+            bare = function.id if isinstance(function, ast.Name) else ""
+            attribute = function.attr if isinstance(function, ast.Attribute) else ""
+            if bare in DANGEROUS_CALLS or attribute in DANGEROUS_CALLS - {"compile", "exec", "eval"}:
+                yield f"line {node.lineno} calls {bare or attribute}"
+            for keyword in node.keywords:
+                allows = isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+                if (keyword.arg, allows) in (("allow_pickle", True), ("shell", True)):
+                    yield f"line {node.lineno} passes {keyword.arg}"
+
+
+def may_import(package: str, name: str) -> bool:
+    """Whether the design lets a folder import a module."""
+    if name.partition(".")[0] not in PACKAGES:
+        return name != "." and name.partition(".")[0] not in ("tests", "benchmarks")
+    return any(name == allowed or name.startswith(f"{allowed}.") for allowed in ALLOWED[package])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_run_one_way(package: str) -> None:
+    found = [(name, used) for name, tree in modules(package) for used in imported(tree)]
+    assert found
+    assert not [pair for pair in found if not may_import(package, pair[1])]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_runs_data_as_code(package: str) -> None:
+    assert not [(name, danger) for name, tree in modules(package) for danger in dangers(tree)]
+
+
+def test_modules_do_not_import_in_circles() -> None:
+    known = {name: tree for package in PACKAGES for name, tree in modules(package)}
+    graph = nx.DiGraph()
+    for name, tree in known.items():
+        typing_only = {id(node) for block in ast.walk(tree) if _is_for_typing(block) for node in ast.walk(block)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in typing_only:
+                for used in imported(node):
+                    module = used if used in known else used.rpartition(".")[0]
+                    graph.add_edges_from([(name, module)] if module in known else [])
+    assert graph.number_of_edges() > 100
+    assert not list(nx.simple_cycles(graph))
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("import pickle", 1),
+        ("from importlib import import_module\nimport_module(name)", 2),
+        ("eval(text)", 1),
+        ("exec(compile(text))", 2),
+        ("__import__(name)", 1),
+        ("np.load(file, allow_pickle=True)", 1),
+        ("subprocess.run(command, shell=True)", 1),
+        ("np.load(file, allow_pickle=False)\nre.compile(text)\nimport json", 0),
+    ],
+)
+def test_dangers_are_seen(source: str, count: int) -> None:
+    assert len(list(dangers(ast.parse(source)))) == count
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "allowed"),
+    [
+        ("puzzles", "from storage.store import RunStore", False),
+        ("storage", "from puzzles.registry import PUZZLES", False),
+        ("storage", "from puzzles import klotski", False),
+        ("storage", "from puzzles.keys import Key", True),
+        ("worker", "def late():\n    from coordinator.runs import find_run", False),
+        ("worker", "from . import tasks", False),
+        ("coordinator", "from worker.tasks import TASKS\nimport numpy", True),
+        ("coordinator", "import tests.system.helpers", False),
+    ],
+)
+def test_wrong_imports_are_seen(package: str, source: str, allowed: bool) -> None:
+    assert all(may_import(package, used) for used in imported(ast.parse(source))) is allowed
+
+
+def _is_for_typing(block: ast.AST) -> bool:
+    return isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+
+
+def test_the_packages_are_all_there() -> None:
+    assert {path.parent.name for path in Path(ROOT).glob("*/__init__.py")} == set(PACKAGES)

@@ -1,0 +1,100 @@
+"""Words that mean nothing: boards, keys, options. One line names what is wrong, and nothing is left behind."""
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from coordinator.cli import main
+from tests.system.helpers import FinishedRuns, Hakoiri
+
+START = "ABBC/ABBC/DEEF/DGHF/I..J"
+Told = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def told(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """The command line in this process: exit code and stderr, stdout being empty."""
+
+    def tell(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["hakoiri", *arguments])
+        monkeypatch.setenv("HAKOIRI_DATA", str(hakoiri.data))
+        monkeypatch.delenv("HAKOIRI_REDIS", raising=False)
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert not hakoiri.data.exists() or not list(hakoiri.data.iterdir()), "something was left behind"
+        return int(end.value.code or 0), said.err
+
+    return tell
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "a board has 5 rows"),
+        ("ABBC/ABBC/DEEF/DGHF", "a board has 5 rows joined by '/', this text has 4"),
+        ("ABBC/ABB/DEEF/DGHF/I..J", "row 2 'ABB' has 3 cells, expected 4"),
+        ("ABBC/ABBC/DEEF/DG*F/I..J", "row 4 'DG*F': '*' is neither"),
+        ("ABBC/ABBC/DEEF/DGHF/I.\x1b[31m.J", "row 5"),
+        ("ABBC/ABBC/DE\nF/DGHF/I..J", "row 3 'DE\\nF'"),
+        ("ABBC/ABBC/DEEF/DGHF/A..J", "piece A is no rectangle: its cells are row 1 column 1"),
+        ("ABBC/ABBC/ADEF/GDHF/GI.J", "piece A is 3x1"),
+        ("ABBC/ABBC/DEEF/DGHF/I...", "needs 4 1x1 pieces and has 3 (G, H, I)"),
+        ("ABBC/ABBC/DEEF/DEEF/I..J", "needs 1 2x2 pieces and has 2 (B, E)"),
+        ("..../..../..../..../....", "needs 1 2x2 pieces and has 0"),
+        ("0xgg", "0x must be followed by hexadecimal digits"),
+        ("0x", "0x must be followed by hexadecimal digits"),
+        ("0x1ffffffff", "more than 32 bits"),
+        ("0xf7038bbb", "the 2x2 piece has place 15 of 12"),
+        ("0x17083bbb", "not in increasing order: [0, 8, 3, 11]"),
+        ("0x17038bff", "the blanks have number 255 of 190"),
+        ("0x11038bbb", "the 2x2 piece and the horizontal 1x2 piece both cover row 1 column 2"),
+        ("0x17038b00", "both cover row 1 column 1"),
+    ],
+)
+def test_a_bad_configuration_is_refused_by_row_or_piece(text: str, said: str, told: Told) -> None:
+    for command in (("show", text), ("run", "klotski", "--from", text), ("enqueue", "klotski", "--from", text)):
+        code, error = told(*command)
+        assert code == 1
+        assert said in error
+        assert error.startswith("hakoiri: ")
+        assert error.count("\n") == 1
+        assert error.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("question", [("path", "last", "--to"), ("path", "last", "--from"), ("distance", "last")])
+def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, ...], finished: FinishedRuns) -> None:
+    refused = finished.hakoiri(*question, "ABBC/ABB/DEEF/DGHF/I..J", check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert "row 2" in refused.error
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("run sokoban", 1, "known puzzles: klotski"),
+        ("run klotski -o metric=diagonal", 1, "allowed are unit, straight, finger"),
+        ("run klotski -o colour=red", 1, "its options: metric"),
+        ("run klotski -o metric", 1, "NAME=VALUE"),
+        ("run klotski --whole --until-goal", 1, "leave out"),
+        (f"run klotski --whole --from {START}", 1, "leave out"),
+        ("show 0x17038bbb --puzzle sokoban", 1, "known puzzles"),
+        ("status last", 1, "there are no runs"),
+        ("run klotski --memory lots", 2, "no size"),
+        ("run klotski --memory 0", 2, "no size"),
+        ("run klotski --chunk 0", 2, "--chunk"),
+        ("run klotski --workers 0", 2, "--workers"),
+        ("run klotski --depth 4", 2, "--depth"),
+        ("run", 2, "PUZZLE"),
+        ("worker", 2, "HAKOIRI_REDIS"),
+        ("solve klotski", 2, "solve"),
+    ],
+)
+def test_bad_words_leave_nothing_behind(line: str, code: int, said: str, told: Told) -> None:
+    given, error = told(*line.split())
+    assert given == code
+    assert said in error
+    assert "Traceback" not in error
+    assert code == 2 or error.count("\n") == 1

@@ -1,0 +1,269 @@
+"""The command line as a user has it: every command, its help, its JSON, how runs and configurations are named."""
+
+import hashlib
+import json
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from coordinator.cli import app
+from puzzles.klotski import Klotski
+from tests.system.helpers import (
+    START_OF_2,
+    START_OF_201,
+    START_OF_248,
+    FinishedRuns,
+    Hakoiri,
+)
+from tests.unit.published import HAKOIRI as KNOWN
+
+START = KNOWN["start"]
+START_KEY = "0x17038bbb"
+NEAR = "ABBC/ABBC/DEEF/DGHF/.IJ."
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+RUN = "run puzzle parameters mode status configurations depth goal_depth layers largest_window largest_window_at digest"
+FIGURES = "component size diameter radius centre periphery"
+#: The issue's table: what each command's JSON holds at least; ``list: keys`` for the entries of a list.
+DOCUMENTED = {
+    "run": f"{RUN} seconds edges components",
+    "enqueue": "run status",
+    "coordinator": "",
+    "worker": "",
+    "runs": "runs:run,puzzle,status,configurations,depth",
+    "status": "run puzzle status configurations depth rate",
+    "resume": f"{RUN} seconds",
+    "cancel": "run status",
+    "delete": "run status",
+    "layers": "layers:depth,size,digest,goals",
+    "components": "components:component,size,diameter,radius,centre,periphery,representative",
+    "diameter": "component diameter radius pair_count pairs",
+    "distance": "length configurations moves",
+    "path": "length configurations moves",
+    "show": "configuration key moves",
+    "verify": "ok checked faults",
+    "export": "run file configurations",
+    "health": "ok workers",
+}
+
+
+def test_the_commands_are_the_documented_ones() -> None:
+    assert set(COMMANDS) == set(DOCUMENTED)
+
+
+@pytest.mark.parametrize("command", sorted(DOCUMENTED))
+def test_every_command_has_help_and_an_example_that_parses(command: str) -> None:
+    helped = CliRunner().invoke(app, [command, "--help"], prog_name="hakoiri")
+    assert helped.exit_code == 0
+    flat = " ".join(helped.stdout.split())
+    assert f"Usage: hakoiri {command}" in flat
+    example = re.search(r"Example: (hakoiri .*)", flat)
+    assert example, flat
+    words = shlex.split(example[1])
+    assert words[:2] == ["hakoiri", command]
+    COMMANDS[command].make_context(command, words[2:])
+
+
+@pytest.mark.parametrize("command", sorted(DOCUMENTED))
+def test_every_command_has_json(command: str) -> None:
+    assert "--json" in [option for parameter in COMMANDS[command].params for option in parameter.opts]
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("run klotski --from {small}", "complete"),
+        ("run klotski --whole", "complete"),
+        ("resume last", "complete"),
+        ("enqueue klotski", "queued"),
+        ("runs", None),
+        ("status last", "complete"),
+        ("delete last", "deleted"),
+        ("layers last", None),
+        ("components last", None),
+        ("diameter last", None),
+        ("distance last {near}", None),
+        ("path last --to {near}", None),
+        ("show {near}", None),
+        ("verify last", None),
+        ("export last --to {file}", None),
+    ],
+)
+def test_json_is_one_object_with_the_documented_fields(
+    line: str, status: str | None, finished: FinishedRuns, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    finished.copy(finished.counted, hakoiri.data)
+    command = line.partition(" ")[0]
+    done = hakoiri(*line.format(small=START_OF_2, near=NEAR, file=tmp_path / "run.csv").split(), "--json")
+    found = done.json
+    for field in DOCUMENTED[command].split():
+        name, _, inner = field.partition(":")
+        assert name in found, done
+        for key in inner.split(",") if inner else ():
+            assert found[name], done
+            assert all(key in entry for entry in found[name]), (key, done)
+    assert status in (None, found.get("status"))
+    assert "{" not in done.stderr
+
+
+def test_json_of_cancel_and_of_the_queue(hakoiri: Hakoiri) -> None:
+    queued = hakoiri.json("enqueue", "klotski", "--chunk", "7")
+    assert hakoiri.json("status", "last")["status"] == "queued"
+    assert hakoiri.json("cancel", "last") == queued | {"status": "cancelled"}
+    assert [(row["run"], row["status"]) for row in hakoiri.json("runs")["runs"]] == [(queued["run"], "cancelled")]
+    assert hakoiri("coordinator", check=False).code == 2, "no Redis was named"
+
+
+def test_cancel_refuses_a_finished_run(finished: FinishedRuns) -> None:
+    refused = finished.hakoiri("cancel", finished.explored["run"], check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert "complete already" in refused.error
+
+
+# The figures of puzzles.md section 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", {"configurations": KNOWN["reachable"], "depth": 167, "goal_depth": 116, "mode": "explore"}),
+        ("--until-goal", {"depth": 116, "goal_depth": 116, "status": "complete", "exhausted": False}),
+        ("-o metric=straight", {"goal_depth": KNOWN["solution by metric"]["straight"], "configurations": 25_955}),
+        ("-o metric=finger", {"goal_depth": KNOWN["solution by metric"]["finger"], "configurations": 25_955}),
+        ("--whole", {"configurations": 65_880, "components": 898, "edges": 103_390, "mode": "whole", "depth": None}),
+        ("--whole --merge-mirrors", {"configurations": 33_030, "components": 459}),
+        ("--merge-mirrors", {"configurations": 13_011, "largest_window": 1_110, "largest_window_at": 57}),
+        (f"--from {START_OF_248}", {"configurations": 248, "goal_depth": None}),
+        ("--from 0x17038BBB", {"configurations": 25_955, "start": START}),
+        ("--memory 1MB --workers 1 --chunk 1000", {"configurations": 25_955}),
+    ],
+)
+def test_run_finds_the_known_figures(
+    arguments: str, expected: dict[str, Any], hakoiri: Hakoiri, finished: FinishedRuns
+) -> None:
+    found = hakoiri.json("run", "klotski", *arguments.split())
+    assert {name: found[name] for name in expected} == expected
+    assert found["status"] == "complete"
+    assert sum(found["layers"]) == found["configurations"]
+    if found["parameters"] == {"metric": "unit"} and found["start"] == START and not found["merge_mirrors"]:
+        assert found["layers"] == finished.explored["layers"][: len(found["layers"])]
+    if arguments == "--merge-mirrors":
+        assert (sum(found["layers"][:117]), sum(found["layers"][:118])) == (12_055, 12_092)
+
+
+def test_the_exploration_by_its_layers(finished: FinishedRuns) -> None:
+    found, rows = finished.explored, finished.hakoiri.json("layers", finished.explored["run"])["layers"]
+    assert found["layers"][:10] == KNOWN["layers begin"]
+    assert found["layers"][-4:] == KNOWN["layers end"]
+    assert (found["largest_window"], found["largest_window_at"]) == KNOWN["largest window"]
+    assert [(row["depth"], row["size"]) for row in rows] == list(enumerate(found["layers"]))
+    assert next(row["depth"] for row in rows if row["goals"]) == found["goal_depth"]
+    assert all(re.fullmatch(r"[0-9a-f]{32}", row["digest"]) for row in rows)
+    assert found["digest"] == hashlib.sha256("".join(f"{row['digest']}\n" for row in rows).encode()).hexdigest()
+
+
+def test_components_come_largest_first_with_their_distances(finished: FinishedRuns) -> None:
+    rows = finished.hakoiri.json("components", "last")["components"]
+    puzzle = Klotski()
+    assert [row["component"] for row in rows] == list(range(898))
+    order = [(-row["size"], puzzle.parse(row["representative"])) for row in rows]
+    assert order == sorted(order)
+    for size, count in KNOWN["component sizes, each with how often"].items():
+        assert sum(row["size"] == size for row in rows) == count
+    for size, pair in KNOWN["diameter and radius by size"].items():
+        assert {(row["diameter"], row["radius"]) for row in rows if row["size"] == size} == {pair}
+    assert sum(row["size"] for row in rows) == 65_880
+    assert finished.hakoiri.json("components", "last", "--limit", "3")["components"] == rows[:3]
+    for number in (0, 1, 2, 897):
+        found = finished.hakoiri.json("diameter", "last", "--component", str(number))
+        assert {name: found[name] for name in FIGURES.split()} == {name: rows[number][name] for name in FIGURES.split()}
+        assert found["pair_count"] == len(found["pairs"]) > 0
+        one, other = found["pairs"][0]
+        assert finished.hakoiri.json("distance", "last", other, "--from", one)["length"] == found["diameter"]
+    beyond = finished.hakoiri("diameter", "last", "--component", "898", check=False)
+    assert beyond.code == 1
+    assert "0 to 897" in beyond.error
+
+
+def test_diameter_of_an_exploration_is_that_of_its_component(finished: FinishedRuns) -> None:
+    found = finished.hakoiri.json("diameter", finished.explored["run"])
+    pairs, centre, periphery = KNOWN["largest components: pairs, centre, periphery"]
+    assert (found["size"], found["diameter"], found["radius"]) == (25_955, 190, 114)
+    assert (found["pair_count"], found["centre"], found["periphery"]) == (pairs, centre, periphery)
+
+
+def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
+    found = finished.hakoiri.json("path", finished.explored["run"])
+    puzzle = Klotski()
+    keys = [puzzle.parse(text) for text in found["configurations"]]
+    assert found["length"] == len(found["moves"]) == len(keys) - 1 == 116
+    assert keys[0] == puzzle.start
+    assert puzzle.is_goal(puzzle.keys(keys)).tolist() == [False] * 116 + [True]
+    assert all(other in puzzle.successors(one) for one, other in pairwise(keys))
+
+
+# Naming
+
+
+def test_a_run_goes_by_name_unique_prefix_or_last(finished: FinishedRuns, hakoiri: Hakoiri) -> None:
+    names = ("aa11-klotski", "aa22-klotski", "aa22-klotski-b")
+    for name in names:
+        finished.copy(finished.explored, hakoiri.data, name)
+    made = hakoiri.json("run", "klotski", "--from", START_OF_2)["run"]
+    for given, meant in (("aa1", names[0]), (names[1], names[1]), (names[2], names[2]), ("last", made)):
+        sizes = [row["size"] for row in hakoiri.json("layers", given)["layers"]]
+        assert sum(sizes) == (2 if meant == made else 25_955), given
+        assert hakoiri.json("delete", given)["run"] == meant
+        finished.copy(finished.explored, hakoiri.data, meant) if meant != made else None
+    for given, said in (("aa", "any of aa11-klotski, aa22"), ("zz", "no run 'zz'"), ("", "no run ''")):
+        refused = hakoiri("status", given, check=False)
+        assert refused.code == 1
+        assert said in refused.error
+    assert "no runs in" in hakoiri("status", "last", data=hakoiri.data / "none", check=False).error
+
+
+def test_data_lie_where_the_option_else_the_variable_else_the_platform_says(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    places = {"option": tmp_path / "a", "variable": tmp_path / "b", "platform": tmp_path / "c" / "hakoiri"}
+    made = {
+        which: hakoiri.json("run", "klotski", "--from", START_OF_2, data=place)["run"]
+        for which, place in places.items()
+    }
+    home = {"XDG_DATA_HOME": str(tmp_path / "c"), "HOME": str(tmp_path)}
+    option = hakoiri.json("status", "last", "--data", str(places["option"]), data=places["variable"], env=home)
+    assert option["run"] == made["option"]
+    assert hakoiri.json("status", "last", data=places["variable"], env=home)["run"] == made["variable"]
+    assert hakoiri.json("status", "last", data=None, env=home)["run"] == made["platform"]
+
+
+def ask(data: Path, line: str) -> dict[str, Any]:
+    """The JSON of a question, asked in this process: there are many."""
+    asked = CliRunner().invoke(app, [*line.split(), "--json"], env={"HAKOIRI_DATA": str(data)}, prog_name="hakoiri")
+    assert asked.exit_code == 0, (line, asked.output, asked.exception)
+    found: dict[str, Any] = json.loads(asked.stdout)
+    return found
+
+
+def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRuns, hakoiri: Hakoiri) -> None:
+    data, run = finished.hakoiri.data, finished.explored["run"]
+    key = ask(data, f"show {NEAR}")["key"]
+    assert ask(data, f"show {key}")["configuration"] == NEAR
+    assert ask(data, f"show {START}")["key"] == START_KEY
+    for line, length in (
+        (f"distance {run} {{near}}", 2),
+        (f"distance {run} {{start}} --from {{near}}", 2),
+        (f"path {run} --to {{near}}", 2),
+        (f"path {run} --from {{near}} --to {{start}}", 2),
+        (f"path {run} --from {{near}} --to goal", 114),
+    ):
+        by_text = ask(data, line.format(near=NEAR, start=START))
+        assert by_text["length"] == length, line
+        for near, start in ((key, START_KEY), (key.upper().replace("X", "x"), START), (NEAR, START_KEY)):
+            assert ask(data, line.format(near=near, start=start)) == by_text, line
+    small = hakoiri.json("run", "klotski", "--from", hakoiri.json("show", START_OF_201)["key"])
+    assert small["configurations"] == 201
+    assert hakoiri.json("resume", "last", "--from", START_OF_201)["run"] == small["run"]

@@ -1,0 +1,161 @@
+"""What commands print for people, on a pipe and on a terminal, what they draw, and that the quick ones are quick."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import matplotlib.image
+import pytest
+
+from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
+
+START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
+ESCAPE = "\x1b"
+#: Importing any of these takes a tenth of a second and more.
+SLOW_TO_IMPORT = {"numba", "numpy", "rq", "redis", "matplotlib", "networkx"}
+FRAMED = """\
+┌───┬───────┬───┐
+│ A │ B     │ C │
+│   │       │   │
+│   │       │   │
+├───┼───────┼───┤
+│ D │ E     │ F │
+│   ├───┬───┤   │
+│   │ G │ H │   │
+├───┼───┴───┼───┤
+│ I │       │ J │
+└───┴───────┴───┘"""
+
+
+def run_name(finished: FinishedRuns, line: str) -> list[str]:
+    return line.format(explored=finished.explored["run"], counted=finished.counted["run"]).split()
+
+
+@pytest.mark.parametrize(
+    ("line", "fragments"),
+    [
+        ("runs", ["run mode status configurations depth", "explore complete 25,955 167", "whole complete 65,880"]),
+        (
+            "status {explored}",
+            ["status complete", "configurations 25,955", "depth 167", "goal depth 116", "metric=unit"],
+        ),
+        ("layers {explored}", ["depth size goals digest", "57 754", "167 4", "█"]),
+        ("components {counted} --limit 2", ["component size diameter radius", "0 25,955 190 114 20 6 4", "1 25,955"]),
+        ("diameter {counted} --component 2", ["size 248", "diameter 72", "radius 36", "pair 3", "72 moves away"]),
+        ("distance {explored} ABBC/ABBC/DEEF/DGHF/.IJ.", [f"2 moves from {START} to ABBC/ABBC/DEEF/DGHF/.IJ."]),
+        ("path {explored}", ["0 start", "116 moves"]),
+        (f"show {KEY}", [f"configuration {START}", f"key {KEY}", "goal no", "moves G down, H down, I right, J left"]),
+        ("verify {explored}", ["sound: checked 168 layers"]),
+        ("verify {counted}", ["sound: checked 1 layers", "64 components"]),
+    ],
+)
+def test_answers_for_people(line: str, fragments: list[str], finished: FinishedRuns) -> None:
+    done = finished.hakoiri(*run_name(finished, line))
+    flat = " ".join(done.stdout.split())
+    assert not [fragment for fragment in fragments if fragment not in flat], done
+    assert ESCAPE not in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_runs_for_people(hakoiri: Hakoiri) -> None:
+    explored = " ".join(hakoiri("run", "klotski").stdout.split())
+    for fragment in ("configurations 25,955", "depth 167", "nearest goal 116 moves", "2,220 around layer 57"):
+        assert fragment in explored
+    counted = " ".join(hakoiri("run", "klotski", "--whole").stdout.split())
+    for fragment in ("configurations 65,880", "moves between them 103,390", "components 898", "892 smaller ones"):
+        assert fragment in counted
+    assert "nearest goal none" in " ".join(hakoiri("run", "klotski", "--from", START_OF_2).stdout.split())
+    queued = hakoiri("enqueue", "klotski")
+    assert "--watch" in queued.stdout
+    assert "is cancelled" in hakoiri("cancel", "last").stdout
+    assert "is deleted" in hakoiri("delete", "last", "--yes").stdout
+
+
+def test_a_board_is_framed(hakoiri: Hakoiri) -> None:
+    shown = [line.rstrip() for line in hakoiri("show", START).stdout.splitlines()]
+    assert shown[: len(FRAMED.splitlines())] == FRAMED.splitlines()
+
+
+def test_a_solution_is_drawn_step_by_step(finished: FinishedRuns) -> None:
+    """Every board of the JSON stands in the drawing, under its number and move."""
+    told = finished.hakoiri.json(*run_name(finished, "path {explored}"))
+    drawn = finished.hakoiri(*run_name(finished, "path {explored}")).stdout
+    titles = [f"{number} {move}" for number, move in enumerate(told["moves"], 1)]
+    assert not [title for title in titles if not re.search(rf"(^|  ){title}( |$)", drawn, re.MULTILINE)]
+    columns: list[list[str]] = []
+    for group in drawn.split("\n\n"):
+        lines = [line.split() for line in group.strip("\n").splitlines()[1:]]
+        columns += [list(board) for board in zip(*lines, strict=True)] if lines else []
+    assert ["/".join(board) for board in columns] == told["configurations"]
+
+
+def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
+    ours, theirs = pty.openpty()
+    command = [HAKOIRI, "run", "klotski", "--data", hakoiri.data]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=clean_environment()) as process:
+        os.close(theirs)
+        seen = b""
+        with suppress(OSError):  # The end of a terminal is an error.
+            while block := os.read(ours, 1 << 16):
+                seen += block
+        os.close(ours)
+        assert process.wait(60) == 0
+    assert ESCAPE.encode() in seen
+    assert b"25,955" in seen
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    target = tmp_path / f"layers.{ending}"
+    finished.hakoiri(*run_name(finished, "layers {explored} --plot"), str(target))
+    if ending != "png":
+        assert target.read_bytes().startswith({"svg": b"<?xml", "pdf": b"%PDF"}[ending])
+        return
+    height, width, _ = (picture := matplotlib.image.imread(target)).shape
+    assert (height, width) == (540, 1080)
+    assert picture.std() > 0.05, "an empty picture"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"), [("layers.bmp", "must end in .png"), ("none/layers.png", "cannot write"), ("", "must end in")]
+)
+def test_a_plot_that_cannot_be_drawn_is_refused(target: str, said: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    refused = finished.hakoiri("layers", "last", "--plot", str(tmp_path / target), check=False)
+    assert refused.code == 1
+    assert said in refused.error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("line", ["--help", "run --help", "runs", "runs --json", "status last", "status last --json"])
+def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -> None:
+    program = (
+        "import sys\n"
+        "from coordinator.cli import main\n"
+        f"sys.argv[1:] = {line.split()!r}\n"
+        "try:\n    main()\n"
+        "except SystemExit as end:\n    assert not end.code, end.code\n"
+        "print(*sorted(sys.modules), file=sys.stderr)\n"
+    )
+    environment = clean_environment(HAKOIRI_DATA=str(finished.hakoiri.data))
+    asked = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    loaded = set(asked.stderr.split())
+    assert "coordinator.cli.app" in loaded
+    assert not SLOW_TO_IMPORT & loaded
+
+
+@pytest.mark.parametrize("line", ["layers {explored}", "layers {explored} --json", "runs --json", "show 0x17038bbb"])
+def test_a_reader_that_leaves_is_no_error(line: str, finished: FinishedRuns) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    left = subprocess.run(
+        [HAKOIRI, *run_name(finished, line)], stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+        env=clean_environment(HAKOIRI_DATA=str(finished.hakoiri.data)),
+    )  # fmt: skip
+    os.close(writer)
+    assert (left.returncode, left.stderr) == (0, "")

@@ -1,0 +1,250 @@
+"""A disk that is full, a data file that is not what was written: a right answer or a clear refusal, nothing else."""
+
+import re
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from storage.layout import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
+from storage.ledger import Ledger
+from tests.system.helpers import Finished, FinishedRuns, Hakoiri
+
+PAGE = 4096
+SLOW = pytest.mark.slow
+#: What a question is asked with, and what its answer holds that may differ between two runs of a command.
+QUESTIONS = (
+    "status last",
+    "runs",
+    "layers last",
+    "path last",
+    "distance last ABBC/ABBC/DEEF/DGHF/.IJ.",
+    "diameter last",
+    "verify last",
+    "resume last",
+)
+VOLATILE = {"holder", "checked"}
+#: Every question can be answered by the undamaged run, so a refusal must be for damage.
+REASONS = re.compile(r"damaged|is missing|its record says|digest")
+Harm = Callable[[bytearray, np.random.Generator], None]
+RightAnswers = Callable[[dict[str, Any], str], Any]
+
+
+# No room
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own of two megabytes, of which Hakoiri keeps one in reserve."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"mount is refused here: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def says_how_to_go_on(refused: Finished, data: Path) -> None:
+    """A failed write is told as a full disk; the advice is one that can be followed."""
+    assert refused.code == 1, refused
+    assert refused.stdout == ""
+    assert "is full" in refused.error
+    assert "free some space" in refused.error
+    assert "damaged" not in refused.error
+    left = [entry.name for entry in data.iterdir()] if data.exists() else []
+    assert ("hakoiri resume" in refused.error) == bool(left)
+    assert all(f"hakoiri resume {name}" in refused.error for name in left)
+
+
+def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], data: Path) -> None:
+    """What was left behind is completed to the same digests; where nothing was left, a new run works."""
+    if hakoiri.json("runs", data=data)["runs"]:
+        status = hakoiri.json("status", "last", data=data)["status"]
+        assert status in ("queued", "interrupted")
+        found = hakoiri.json("resume", "last", data=data)
+    else:
+        found = hakoiri.json("run", "klotski", *(["--whole"] if undisturbed["mode"] == "whole" else []), data=data)
+    assert (found["status"], found["digest"]) == ("complete", undisturbed["digest"])
+
+
+@pytest.mark.parametrize("free_kib", [900, 1_040, 1_080, 1_150, 1_400])
+def test_a_full_disk(free_kib: int, hakoiri: Hakoiri, small_disk: Path, finished: FinishedRuns) -> None:
+    """With less than the reserve, with room to begin, and with room for a part: the census takes 600 KiB."""
+    ballast = small_disk / ".ballast"
+    ballast.write_bytes(bytes(2 * 1024 * 1024 - free_kib * 1024))
+    data = small_disk / "runs"
+    says_how_to_go_on(hakoiri("run", "klotski", "--whole", data=data, check=False), data)
+    assert all(run["status"] == "interrupted" for run in hakoiri.json("runs", data=data)["runs"])
+    ballast.unlink()
+    goes_on_when_there_is_room(hakoiri, finished.counted, data)
+
+
+@pytest.mark.parametrize("mode", ["explored", "counted"])
+@pytest.mark.parametrize("limit", [1, 12_000, 40_000, 120_000, 400_000])
+def test_a_quota(limit: int, mode: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """No file may grow beyond `limit` bytes: the write itself fails, without a warning before."""
+    undisturbed: dict[str, Any] = getattr(finished, mode)
+    if (finished.hakoiri.data / undisturbed["run"] / DATA_FILE).stat().st_size <= limit:
+        pytest.skip("this run fits")
+    refused = hakoiri(
+        "run", "klotski", *(["--whole"] if mode == "counted" else []), check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    says_how_to_go_on(refused, hakoiri.data)
+    goes_on_when_there_is_room(hakoiri, undisturbed, hakoiri.data)
+
+
+# Damage anywhere
+
+
+def flip(raw: bytearray, chance: np.random.Generator) -> None:
+    """One bit anywhere."""
+    raw[int(chance.integers(len(raw)))] ^= 1 << int(chance.integers(8))
+
+
+def flip_header(raw: bytearray, chance: np.random.Generator) -> None:
+    """One bit where LMDB keeps a page's number, kind and the places of its entries."""
+    raw[int(chance.integers(len(raw) // PAGE)) * PAGE + int(chance.integers(64))] ^= 1 << int(chance.integers(8))
+
+
+def truncate(raw: bytearray, chance: np.random.Generator) -> None:
+    """The file ends early."""
+    del raw[int(chance.integers(len(raw))) :]
+
+
+def blank(raw: bytearray, chance: np.random.Generator) -> None:
+    """A sector of zeroes."""
+    sector = int(chance.integers(len(raw) // 512)) * 512
+    raw[sector : sector + 512] = bytes(512)
+
+
+def exchange(raw: bytearray, chance: np.random.Generator) -> None:
+    """A page where another should be."""
+    here, there = (int(page) * PAGE for page in chance.choice(len(raw) // PAGE, 2, replace=False))
+    raw[here : here + PAGE] = raw[there : there + PAGE]
+
+
+HARMS: tuple[Harm, ...] = (flip, flip_header, truncate, blank, exchange)
+
+
+def told(done: Finished) -> Any:
+    """The JSON of an answer without what may differ; ``None`` for a refusal that says why."""
+    if done.code == 0:
+        return {name: value for name, value in done.json.items() if name not in VOLATILE}
+    assert done.code == 1, f"neither an answer nor a refusal: {done}"
+    if done.arguments[0] == "verify" and done.stdout:
+        assert not done.json["ok"], done
+        assert done.json["faults"], done
+    else:
+        assert done.stdout == "", done
+        assert REASONS.search(done.error), done
+    return None
+
+
+@pytest.fixture(scope="module")
+def right_answer(finished: FinishedRuns) -> RightAnswers:
+    """What a run answers to a question while it is undamaged, asked once."""
+    known: dict[tuple[str, str], Any] = {}
+
+    def answer(which: dict[str, Any], question: str) -> Any:
+        run = which["run"]
+        if (run, question) not in known:
+            words = [run if word == "last" else word for word in question.split()]
+            known[run, question] = told(finished.hakoiri(*words, "--json"))
+        return known[run, question]
+
+    return answer
+
+
+def harm_and_ask(
+    hakoiri: Hakoiri, finished: FinishedRuns, which: dict[str, Any], right_answer: RightAnswers, harm: Harm, seed: int
+) -> None:
+    """Every question to a damaged copy of a run has its right answer, or is refused because of the damage."""
+    file = finished.copy(which, hakoiri.data) / DATA_FILE
+    raw = bytearray(file.read_bytes())
+    harm(raw, np.random.default_rng(seed))
+    file.write_bytes(raw)
+    for question in QUESTIONS:
+        answer, right = told(hakoiri(*question.split(), "--json", check=False)), right_answer(which, question)
+        if question == "runs" and answer is not None:
+            (row,) = answer["runs"]
+            assert row["run"] == which["run"]
+            assert row["status"] == "damaged" or row in right["runs"], (harm.__name__, seed)
+        else:
+            assert answer in (None, right), (harm.__name__, seed, question)
+
+
+@pytest.mark.parametrize("harm", HARMS[1:])
+def test_a_damaged_file_gives_no_wrong_answer(
+    harm: Harm, hakoiri: Hakoiri, finished: FinishedRuns, right_answer: RightAnswers
+) -> None:
+    harm_and_ask(hakoiri, finished, finished.explored, right_answer, harm, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 12))
+@pytest.mark.parametrize("mode", ["explored", "counted"])
+@pytest.mark.parametrize("harm", HARMS)
+def test_much_damage_gives_no_wrong_answer(
+    harm: Harm, mode: str, seed: int, hakoiri: Hakoiri, finished: FinishedRuns, right_answer: RightAnswers
+) -> None:
+    harm_and_ask(hakoiri, finished, getattr(finished, mode), right_answer, harm, seed)
+
+
+# Damage to what can be mended
+
+
+def harm_entry(directory: Path, database: bytes, prefix: bytes) -> None:
+    """Flip the last bit of the first entry of a database whose name begins with `prefix`."""
+    with Ledger(directory) as ledger:
+        name = next(name for name in ledger.names(database) if name.startswith(prefix))
+        value = ledger.read(database, name)
+    assert value is not None
+    file = directory / DATA_FILE
+    raw = bytearray(file.read_bytes())
+    assert raw.count(value) > 0
+    # Older copies of the page may lie about; all are harmed.
+    place = raw.find(value)
+    while place >= 0:
+        raw[place + len(value) - 1] ^= 1
+        place = raw.find(value)
+    file.write_bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("database", "depths"), [(BLOCKS, [57]), (BLOCKS, [0, 1, 2, 100, 101, 167]), (LAYERS, [0, 31, 167])]
+)
+def test_damaged_layers_are_named_and_mended(
+    database: bytes, depths: list[int], hakoiri: Hakoiri, finished: FinishedRuns
+) -> None:
+    directory = finished.copy(finished.explored, hakoiri.data)
+    for depth in depths:
+        harm_entry(directory, database, number_key(depth))
+    verified = hakoiri("verify", "last", "--json", check=False)
+    assert verified.code == 1
+    faults = verified.json["faults"]
+    assert [fault for depth in depths for fault in faults if f"layer {depth}" in fault], faults
+    mended = hakoiri("resume", "last", "--repair", "--json")
+    assert mended.json["digest"] == finished.explored["digest"]
+    for depth in depths:
+        assert f"computing layer {depth} again" in mended.stderr
+    assert hakoiri.json("verify", "last")["ok"]
+    assert [layer["digest"] for layer in hakoiri.json("layers", "last")["layers"]] == finished.digests()
+
+
+@pytest.mark.parametrize("database", [BLOCKS, LABELS, pytest.param(LAYERS, marks=SLOW), COMPONENTS, PAIRS])
+def test_a_damaged_census_is_named_and_counted_again(database: bytes, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    directory = finished.copy(finished.counted, hakoiri.data)
+    harm_entry(directory, database, number_key(0))
+    verified = hakoiri("verify", "last", "--json", check=False)
+    assert verified.code == 1
+    assert verified.json["faults"]
+    assert hakoiri.json("resume", "last", "--repair")["digest"] == finished.counted["digest"]
+    assert hakoiri.json("verify", "last")["ok"]

@@ -1,0 +1,179 @@
+"""One conformance suite for both executors: threads of this process, and RQ workers that are processes of their own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from coordinator.control import Control, SilentObserver
+from coordinator.errors import StopRun
+from coordinator.executor import Executor
+from coordinator.farm import FarmExecutor
+from coordinator.threads import ThreadExecutor
+from puzzles.keys import Keys
+from puzzles.klotski import Klotski
+from puzzles.registry import PuzzleSpec
+from tests.system.servers import Workers
+from worker.connection import connect
+from worker.errors import TaskError
+from worker.graphs import Graph
+from worker.tasks import TASKS, Arrays
+
+WORKERS = 2
+MEMORY = 1 << 28
+
+
+@dataclass(frozen=True)
+class Made:
+    """An executor and what stops it."""
+
+    executor: Executor
+    control: Control
+
+
+def threads(farm: Workers, puzzle: Klotski, control: Control) -> ThreadExecutor:
+    return ThreadExecutor(puzzle, WORKERS, control)
+
+
+def rq_workers(farm: Workers, puzzle: Klotski, control: Control) -> FarmExecutor:
+    spec = PuzzleSpec(puzzle.name)
+    return FarmExecutor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY)
+
+
+EXECUTORS: tuple[Callable[..., Executor], ...] = (threads, rq_workers)
+
+
+@pytest.fixture(params=EXECUTORS)
+def made(request: pytest.FixtureRequest, farm: Workers) -> Iterator[Made]:
+    control = Control()
+    with closing(request.param(farm, Klotski(), control)) as executor:
+        yield Made(executor, control)
+
+
+@pytest.fixture(scope="module")
+def keys() -> Keys:
+    """Some thousand configurations."""
+    return next(Klotski().configurations())
+
+
+def cut(keys: Keys, size: int) -> list[Arrays]:
+    return [[keys[begin : begin + size]] for begin in range(0, len(keys), size)]
+
+
+def same(one: Arrays, other: Arrays) -> bool:
+    return len(one) == len(other) and all(
+        here.dtype == there.dtype and np.array_equal(here, there) for here, there in zip(one, other, strict=True)
+    )
+
+
+def collected(executor: Executor, task: str, chunks: list[Arrays], shared: Arrays = ()) -> dict[int, Arrays]:
+    """The results by number, each chunk's but once."""
+    results: dict[int, Arrays] = {}
+    for number, result in executor.map(task, chunks, shared):
+        assert number not in results, "one chunk, two results"
+        results[number] = result
+    return results
+
+
+@pytest.mark.parametrize("size", [1, 97, 1_000, 100_000])
+@pytest.mark.parametrize("task", ["expand", "neighbours"])
+def test_every_chunk_has_its_result_once(made: Made, task: str, size: int, keys: Keys) -> None:
+    chunks = cut(keys[: 60 * size], size)
+    results = collected(made.executor, task, chunks)
+    assert sorted(results) == list(range(len(chunks)))
+    for number, chunk in enumerate(chunks):
+        assert same(results[number], TASKS[task](Klotski(), chunk, ())), number
+
+
+def ring(size: int) -> Graph:
+    """A ring of vertices: every eccentricity is half of its size."""
+    vertices = np.arange(size)
+    targets = np.stack([(vertices - 1) % size, (vertices + 1) % size], axis=1).astype(np.int32)
+    return Graph(np.arange(0, 2 * size + 1, 2, dtype=np.int64), targets.ravel())
+
+
+def test_shared_arrays_reach_every_chunk(made: Made) -> None:
+    for size in (10, 1_000):
+        graph = ring(size)
+        chunks: list[Arrays] = [[np.array([vertex], dtype=np.int32)] for vertex in range(10)]
+        results = collected(made.executor, "bounds", chunks, graph)
+        assert len(results) == 10
+        for number, result in results.items():
+            assert same(result, TASKS["bounds"](Klotski(), chunks[number], graph))
+            assert result[0].tolist() == [size // 2]
+
+
+def test_chunks_are_drawn_as_they_are_needed(made: Made, keys: Keys) -> None:
+    """So that not all of a layer is in flight."""
+    drawn, most = 0, 0
+
+    def chunks() -> Iterator[Arrays]:
+        nonlocal drawn
+        for chunk in cut(keys[:600], 10):
+            drawn += 1
+            yield chunk
+
+    for finished, _ in enumerate(made.executor.map("expand", chunks())):
+        most = max(most, drawn - finished)
+    assert drawn == 60
+    assert most <= 4 * WORKERS
+
+
+def test_no_chunks_have_no_results(made: Made) -> None:
+    assert not list(made.executor.map("expand", iter(())))
+    assert not list(made.executor.map("bounds", [], ring(4)))
+
+
+def test_a_chunk_may_be_empty(made: Made, keys: Keys) -> None:
+    results = collected(made.executor, "expand", [[keys[:0]], [keys[:5]]])
+    assert len(results[0][0]) == 0
+    assert len(results[1][0]) > 0
+
+
+@pytest.mark.parametrize("wrong", [[], [np.zeros(1, dtype=np.uint32)] * 2])
+def test_a_task_that_fails_says_which_and_why(made: Made, wrong: Arrays, keys: Keys) -> None:
+    with pytest.raises(TaskError, match=r"task expand failed.*ValueError: .* values to unpack"):
+        collected(made.executor, "expand", [*cut(keys[:100], 10), wrong])
+    results = collected(made.executor, "expand", cut(keys[:100], 10))
+    assert len(results) == 10, "the next stage works"
+
+
+def test_an_interrupt_stops_it(made: Made, keys: Keys) -> None:
+    def forever() -> Iterator[Arrays]:
+        while True:
+            yield [keys[:50]]
+
+    results = made.executor.map("expand", forever())
+    next(results)
+    made.control.interrupt("enough")
+    with pytest.raises(StopRun, match="enough") as stop:
+        for _ in results:
+            pass
+    assert stop.value.status == "interrupted"
+
+
+def test_a_stage_that_was_left_disturbs_no_other(made: Made, keys: Keys) -> None:
+    """Its late results are not taken for those of the next."""
+    for size in (30, 20, 10):
+        left = made.executor.map("expand", cut(keys[1_000 : 1_000 + 20 * size], size))
+        next(left)
+        chunks = cut(keys[: 12 * size], size)
+        results = collected(made.executor, "expand", chunks)
+        assert sorted(results) == list(range(12))
+        assert all(same(results[number], TASKS["expand"](Klotski(), chunk, ())) for number, chunk in enumerate(chunks))
+
+
+def test_it_knows_its_workers(made: Made) -> None:
+    assert made.executor.workers == WORKERS
+
+
+def test_workers_refuse_another_version_of_the_puzzle(farm: Workers, keys: Keys) -> None:
+    puzzle = Klotski()
+    puzzle.version = 99
+    with (
+        closing(rq_workers(farm, puzzle, Control())) as executor,
+        pytest.raises(TaskError, match="has version 1 of klotski, the run needs 99; install the same Hakoiri"),
+    ):
+        collected(executor, "expand", cut(keys[:100], 10))

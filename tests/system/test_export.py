@@ -1,0 +1,203 @@
+"""Exports read back by other programs: csv by the standard library, npz by numpy, graphml by networkx."""
+
+import csv
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from puzzles.klotski import Klotski
+from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, wait_until
+from tests.system.servers import RedisServer
+from tests.unit.published import HAKOIRI as KNOWN
+
+START_KEY = 0x17038BBB
+ENDINGS = ("csv", "npz", "graphml")
+
+
+def export(hakoiri: Hakoiri, run: str, target: Path, configurations: int) -> Path:
+    """Export, and see that nothing but the file has come to be."""
+    target.parent.mkdir(exist_ok=True)
+    before = set(target.parent.iterdir())
+    told = hakoiri.json("export", run, "--to", str(target))
+    assert (told["configurations"], told["file"]) == (configurations, str(target))
+    assert set(target.parent.iterdir()) - before <= {target}
+    return target
+
+
+def read_csv(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="", encoding="utf-8") as rows:
+        return list(csv.DictReader(rows))
+
+
+def edges_by_rules(sample: list[int]) -> set[frozenset[int]]:
+    """The moves of some configurations by the puzzle's plain rules."""
+    puzzle = Klotski()
+    return {frozenset((key, other)) for key in sample for other in puzzle.successors(key)}
+
+
+@pytest.fixture(scope="module")
+def arrays(finished: FinishedRuns, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The exploration as numpy has it."""
+    target = tmp_path_factory.mktemp("arrays") / "run.npz"
+    with np.load(export(finished.hakoiri, finished.explored["run"], target, 25_955), allow_pickle=False) as loaded:
+        return dict(loaded)
+
+
+def test_npz_holds_the_exploration(arrays: dict[str, Any], finished: FinishedRuns) -> None:
+    keys, depths, edges = arrays["keys"], arrays["depths"], arrays["edges"]
+    assert (np.diff(keys.astype(np.int64)) > 0).all()
+    assert np.bincount(depths).tolist() == finished.explored["layers"]
+    assert (edges[:, 0] < edges[:, 1]).all()
+    assert len(np.unique(edges, axis=0)) == len(edges)
+    graph = nx.Graph(edges.tolist())
+    distances = nx.single_source_shortest_path_length(graph, int(np.searchsorted(keys, START_KEY)))
+    assert [distances[vertex] for vertex in range(len(keys))] == depths.tolist()
+    sample = np.random.default_rng(5).choice(len(keys), 300, replace=False)
+    chosen = np.isin(edges, sample).any(axis=1)
+    assert {frozenset(pair) for pair in keys[edges[chosen]].tolist()} == edges_by_rules(keys[sample].tolist())
+
+
+def test_csv_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
+    rows = read_csv(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.csv", 25_955))
+    puzzle = Klotski()
+    assert [int(row["key"], 16) for row in rows] == arrays["keys"].tolist()
+    assert [int(row["depth"]) for row in rows] == arrays["depths"].tolist()
+    assert {row["goal"] for row in rows} == {"0", "1"}
+    nearest = min(int(row["depth"]) for row in rows if row["goal"] == "1")
+    assert nearest == finished.explored["goal_depth"]
+    assert sum(row["goal"] == "1" for row in rows) == finished.explored["goals"]
+    assert all(puzzle.parse(row["configuration"]) == int(row["key"], 16) for row in rows[::100])
+
+
+def test_graphml_holds_the_exploration(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
+    graph = nx.read_graphml(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.graphml", 25_955))
+    assert not graph.is_directed()
+    assert graph.number_of_nodes() == KNOWN["reachable"]
+    assert graph.number_of_edges() == len(arrays["edges"])
+    start = next(node for node, there in graph.nodes(data=True) if there["configuration"] == KNOWN["start"])
+    assert int(start, 16) == START_KEY
+    distances = nx.single_source_shortest_path_length(graph, start)
+    assert distances == {node: there["depth"] for node, there in graph.nodes(data=True)}
+    goals = [node for node, there in graph.nodes(data=True) if there["goal"]]
+    assert min(distances[node] for node in goals) == KNOWN["solution by metric"]["unit"]
+
+
+@pytest.mark.parametrize("ending", ["npz", pytest.param("graphml", marks=pytest.mark.slow)])
+def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    """65,880 vertices, 103,390 edges; the components are those that networkx finds."""
+    target = export(finished.hakoiri, finished.counted["run"], tmp_path / f"run.{ending}", 65_880)
+    if ending == "npz":
+        with np.load(target, allow_pickle=False) as loaded:
+            graph = nx.Graph(loaded["edges"].tolist())
+            label = dict(enumerate(loaded["components"].tolist()))
+    else:
+        graph = nx.read_graphml(target)
+        label = dict(graph.nodes(data="component"))
+    assert graph.number_of_nodes() == KNOWN["configurations"]
+    assert graph.number_of_edges() == KNOWN["moves"]
+    components = list(nx.connected_components(graph))
+    assert len(components) == KNOWN["components"]
+    sizes = Counter(len(component) for component in components)
+    for size, count in KNOWN["component sizes, each with how often"].items():
+        assert sizes[size] == count
+    assert all(len({label[vertex] for vertex in component}) == 1 for component in components)
+    assert len(set(label.values())) == len(components)
+
+
+@pytest.fixture(scope="module")
+def merged(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> tuple[Hakoiri, dict[str, Any]]:
+    """A run with merged mirror images."""
+    hakoiri = Hakoiri(tmp_path_factory.mktemp("merged"))
+    return hakoiri, hakoiri.json("run", "klotski", "--merge-mirrors")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_merged_mirrors(ending: str, merged: tuple[Hakoiri, dict[str, Any]], tmp_path: Path) -> None:
+    """One vertex per pair of mirror images, by the lesser key; the depths are those of the run."""
+    hakoiri, found = merged
+    target = export(hakoiri, found["run"], tmp_path / f"run.{ending}", 13_011)
+    if ending == "csv":
+        depths = Counter(int(row["depth"]) for row in read_csv(target))
+    elif ending == "npz":
+        with np.load(target, allow_pickle=False) as loaded:
+            assert np.array_equal(loaded["keys"], Klotski().canonical(loaded["keys"]))
+            depths = Counter(loaded["depths"].tolist())
+            distances = nx.single_source_shortest_path_length(
+                nx.Graph(loaded["edges"].tolist()), int(np.flatnonzero(loaded["depths"] == 0)[0])
+            )
+            assert [distances[vertex] for vertex in range(13_011)] == loaded["depths"].tolist()
+    else:
+        depths = Counter(there["depth"] for _, there in nx.read_graphml(target).nodes(data=True))
+    assert [depths[depth] for depth in range(len(depths))] == found["layers"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [("interrupted", "npz"), ("interrupted", "csv"), ("until the goal", "graphml")],
+)
+def test_an_unfinished_run(
+    kind: str, ending: str, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path, finished: FinishedRuns
+) -> None:
+    """What it has so far: whole layers, and the moves within them."""
+    if kind == "interrupted":
+        redis_server.pretend_worker()
+        running = hakoiri.start("run", "klotski", "--farm-from", "300", "--redis", redis_server.url)
+        wait_until(redis_server.waiting_jobs, what="the first farmed layer")
+        running.send(signal.SIGTERM)
+        running.finish()
+    else:
+        hakoiri("run", "klotski", "--until-goal")
+    status = hakoiri.json("status", "last")
+    assert status["depth"] == (43 if kind == "interrupted" else 116)
+    layers = finished.explored["layers"][: status["depth"] + 1]
+    target = export(hakoiri, "last", tmp_path / "out" / f"run.{ending}", sum(layers))
+    if ending == "csv":
+        assert Counter(int(row["depth"]) for row in read_csv(target)) == dict(enumerate(layers))
+        return
+    if ending == "npz":
+        with np.load(target, allow_pickle=False) as loaded:
+            graph, depth = nx.Graph(loaded["edges"].tolist()), dict(enumerate(loaded["depths"].tolist()))
+    else:
+        graph = nx.read_graphml(target)
+        depth = dict(graph.nodes(data="depth"))
+    assert Counter(depth.values()) == dict(enumerate(layers))
+    start = next(vertex for vertex, there in depth.items() if there == 0)
+    assert nx.single_source_shortest_path_length(graph, start) == depth
+
+
+def test_an_export_replaces_the_file_of_before(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    files: dict[int, list[bytes]] = {}
+    for start, size in ((START_OF_248, 248), (START_OF_2, 2)):
+        hakoiri("run", "klotski", "--from", start)
+        targets = [export(hakoiri, "last", tmp_path / "out" / f"run.{ending}", size) for ending in ENDINGS]
+        files[size] = [target.read_bytes() for target in targets]
+    assert all(large != small for large, small in zip(files[248], files[2], strict=True))
+
+
+@pytest.mark.parametrize("name", ["run.json", "run", "run.csv.gz", ".csv"])
+def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    refused = finished.hakoiri("export", "last", "--to", str(tmp_path / name), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert "must end in .csv, .npz, .graphml" in refused.error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    (tmp_path / f"taken.{ending}").mkdir()
+    (tmp_path / "file").touch()
+    for target in (
+        tmp_path / "none" / f"run.{ending}",
+        tmp_path / "file" / f"run.{ending}",
+        tmp_path / f"taken.{ending}",
+    ):
+        refused = finished.hakoiri("export", finished.explored["run"], "--to", str(target), check=False)
+        assert (refused.code, refused.stdout) == (1, "")
+        assert f"cannot write {target}" in refused.error
+    left = sorted(path.relative_to(tmp_path).name for path in tmp_path.rglob("*"))
+    assert left == ["file", f"taken.{ending}"]

@@ -1,0 +1,255 @@
+"""Runs by RQ workers: the same figures and digests as by threads, whatever happens to Redis, and nothing left in it."""
+
+import re
+import signal
+import zlib
+from typing import Any
+
+import msgpack
+import psutil
+import pytest
+import redis
+
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer, Workers
+from tests.unit.published import HAKOIRI as KNOWN
+
+SLOW = pytest.mark.slow
+#: What Redis says of a key without a time to live.
+FOR_EVER = -1
+#: What may stay in Redis: who lives, and RQ's list of workers and queues.
+BOOKKEEPING = re.compile(rb"hakoiri:workers?(:.+)?|rq:workers?(:.+)?|rq:queues|rq:(clean_registries|intermediate).*")
+
+
+def leftovers(client: redis.Redis) -> list[bytes]:
+    """The keys that belong to a run or to a job."""
+    return [key for key in client.scan_iter() if not BOOKKEEPING.fullmatch(key)]
+
+
+def goes_on(running: Running, finished: FinishedRuns) -> str:
+    """The run comes to its right end by itself: the digest is over those of all layers. What it said on the way."""
+    ended = running.finish()
+    assert ended.code == 0, ended
+    assert ended.json["digest"] == finished.explored["digest"]
+    return ended.stderr
+
+
+# The figures
+
+
+def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    found = hakoiri.json("run", "klotski", "--redis", farm.url, "--farm-from", "0")
+    for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
+        assert found[name] == finished.explored[name], name
+    assert found["configurations"] == KNOWN["reachable"]
+    assert [layer["digest"] for layer in hakoiri.json("layers", "last")["layers"]] == finished.digests()
+
+
+def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    found = hakoiri.json("run", "klotski", "--whole", "--redis", farm.url, "--farm-from", "0")
+    for name in ("configurations", "components", "edges", "digest"):
+        assert found[name] == finished.counted[name], name
+    assert (found["configurations"], found["components"]) == (KNOWN["configurations"], KNOWN["components"])
+    rows = hakoiri.json("components", "last")["components"]
+    assert rows == finished.hakoiri.json("components", finished.counted["run"])["components"]
+
+
+def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
+    by_workers = hakoiri.json("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "0")
+    by_threads = hakoiri.json("run", "klotski", "--merge-mirrors")
+    assert by_workers["digest"] == by_threads["digest"]
+    assert (by_workers["largest_window"], by_workers["largest_window_at"]) == KNOWN["largest window, mirrors merged"]
+    totals = KNOWN["reachable within so many moves, mirrors merged"]
+    assert {depth: sum(by_workers["layers"][: depth + 1]) for depth in totals} == totals
+    whole = hakoiri.json("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm-from", "0")
+    assert whole["configurations"] == KNOWN["configurations, mirrors merged"]
+    assert whole["components"] == KNOWN["components, mirrors merged"]
+
+
+@pytest.mark.parametrize("metric", ["straight", "finger"])
+def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
+    arguments = ("run", "klotski", "-o", f"metric={metric}")
+    by_workers = hakoiri.json(*arguments, "--redis", farm.url, "--farm-from", "0")
+    assert by_workers["goal_depth"] == KNOWN["solution by metric"][metric]
+    assert by_workers["digest"] == hakoiri.json(*arguments)["digest"]
+
+
+# The same digests however it is cut
+
+
+@pytest.mark.parametrize(
+    ("chunk", "start"),
+    [
+        ("1", START_OF_201),
+        ("7", START_OF_248),
+        pytest.param("1", START_OF_248, marks=SLOW),
+        pytest.param("7", KNOWN["start"], marks=SLOW),
+        pytest.param("100", KNOWN["start"], marks=SLOW),
+        ("1000", KNOWN["start"]),
+    ],
+)
+def test_digests_do_not_depend_on_the_chunks(
+    chunk: str, start: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
+) -> None:
+    expected = hakoiri.json("run", "klotski", "--from", start)["digest"]
+    assert start != KNOWN["start"] or expected == finished.explored["digest"]
+    for ways in (("--redis", farm.url), ("--workers", "1"), ("--workers", "3")):
+        found = hakoiri.json("run", "klotski", "--from", start, "--chunk", chunk, "--farm-from", "0", *ways)
+        assert found["digest"] == expected, ways
+
+
+@pytest.mark.parametrize("count", ["1", "3"])
+def test_digests_do_not_depend_on_the_number_of_workers(
+    count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
+) -> None:
+    """A run that starts workers for itself ends them, too."""
+    ways = ("--redis", redis_server.url, "--workers", count, "--farm-from", "200", "--chunk", "100")
+    running = hakoiri.start("run", "klotski", "--json", *ways)
+    family: list[psutil.Process] = []
+    wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
+    goes_on(running, finished)
+    assert not psutil.wait_procs(family, timeout=10)[1]
+
+
+@pytest.mark.parametrize("chunk", ["1000", "5000"])
+def test_a_census_does_not_depend_on_the_chunks(
+    chunk: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
+) -> None:
+    ways = ("--redis", farm.url) if chunk == "1000" else ("--workers", "3")
+    found = hakoiri.json("run", "klotski", "--whole", "--chunk", chunk, "--farm-from", "0", *ways)
+    assert found["digest"] == finished.counted["digest"]
+
+
+# What lies in Redis
+
+
+def start_held_run(hakoiri: Hakoiri, server: RedisServer, *arguments: str) -> Running:
+    """A run that waits in layer 43, the first with 300 configurations, for a worker that only seems to live."""
+    server.pretend_worker()
+    running = hakoiri.start("run", "klotski", "--farm-from", "300", "--json", "--redis", server.url, *arguments)
+    wait_until(server.waiting_jobs, what="the first farmed layer")
+    return running
+
+
+def test_nothing_is_left_in_redis(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    running = start_held_run(hakoiri, redis_server)
+    assert leftovers(redis_server.client)
+    with workers(redis_server.url, 2):
+        goes_on(running, finished)
+        wait_until(lambda: not leftovers(redis_server.client), what=f"an empty Redis: {leftovers(redis_server.client)}")
+
+
+def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    running = start_held_run(hakoiri, redis_server, "--chunk", "50")
+    running.send(signal.SIGTERM)
+    assert running.finish().code == 128 + signal.SIGTERM
+    client = redis_server.client
+    left = leftovers(client)
+    assert not [key for key in left if key.startswith(b"hakoiri:")], "arrays stay behind"
+    assert not [key for key in left if key.startswith(b"rq:job:") and client.ttl(key) == FOR_EVER]
+    assert hakoiri.json("status", "last")["status"] == "interrupted"
+
+
+def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    """Arrays travel in keys of their own; the job is a task's name and a few words in msgpack."""
+    start_held_run(hakoiri, redis_server, "--chunk", "200")
+    client = redis_server.client
+    jobs = [client.hgetall(f"rq:job:{job.decode()}") for job in client.lrange("rq:queue:hakoiri", 0, -1)]
+    assert len(jobs) == 2
+    for job in jobs:
+        raw = zlib.decompress(job[b"data"])
+        task, instance, arguments, order = msgpack.unpackb(raw, raw=False)
+        assert (task, instance, arguments) == ("expand", None, [])
+        assert set(order) == {"session", "token", "attempt", "stage", "puzzle", "puzzle_version"}
+        assert len(raw) < 1_000
+        assert sum(len(value) for value in job.values()) < 2_000
+    inputs = list(client.scan_iter("hakoiri:*:in:*"))
+    assert len(inputs) == 2
+    assert all(0 < client.ttl(key) <= 1_000 for key in inputs)
+
+
+# Without workers, without Redis
+
+
+def test_a_run_without_workers_works_alone_and_says_so(
+    hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
+) -> None:
+    running = hakoiri.start("run", "klotski", "--redis", redis_server.url, "--farm-from", "500", "--json")
+    assert "works alone" in goes_on(running, finished)
+    assert not [key for key in leftovers(redis_server.client) if key.startswith(b"hakoiri:")]
+
+
+def test_workers_that_come_late_are_used(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    running = start_held_run(hakoiri, redis_server, "--chunk", "100")
+    with workers(redis_server.url, 1):
+        wait_until(lambda: not redis_server.waiting_jobs(), what="a job taken")
+        assert "works alone" not in goes_on(running, finished)
+
+
+def test_a_flushed_redis(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """Everything in it is lost: chunks, jobs, and who lives."""
+    running = start_held_run(hakoiri, redis_server, "--chunk", "100")
+    redis_server.flush()
+    with workers(redis_server.url, 1):
+        goes_on(running, finished)
+
+
+def test_a_redis_that_is_flushed_again_and_again(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    with workers(redis_server.url, 2):
+        ways = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40", "--deadline", "5")
+        running, flushed = hakoiri.start("run", "klotski", *ways, "--json"), 0
+
+        def flushed_enough() -> bool:
+            nonlocal flushed
+            if list(redis_server.client.scan_iter("hakoiri:*:in:*")):
+                redis_server.flush()
+                flushed += 1
+            return flushed == 5 or running.process.poll() is not None
+
+        wait_until(flushed_enough)
+        assert flushed == 5, running.stderr
+        goes_on(running, finished)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_redis_that_dies_and_comes_back(
+    empty: bool, hakoiri: Hakoiri, tmp_path: Any, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    with RedisServer(tmp_path / "kept", appendonly=True) as server:
+        running = start_held_run(hakoiri, server, "--chunk", "100")
+        server.kill()
+        running.wait_for("Redis is away")
+        server.start(wipe=empty)
+        running.wait_for("Redis is back")
+        with workers(server.url, 1):
+            goes_on(running, finished)
+
+
+def test_a_chunk_that_takes_too_long_goes_to_another_worker(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """The first worker stands still with its chunk and answers when nobody waits for it any more."""
+    with workers(redis_server.url, 2) as team:
+        sleeper = psutil.Process(team.pids()[0])
+        ways = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "50", "--deadline", "0.5", "--json")
+        running = hakoiri.start("run", "klotski", *ways)
+        wait_until(lambda: list(redis_server.client.scan_iter("hakoiri:*:in:*")), what="the first chunk")
+        sleeper.suspend()
+        try:
+            assert "is given out again" in goes_on(running, finished)
+        finally:
+            sleeper.resume()
+        client = redis_server.client
+        wait_until(
+            lambda: not client.llen("rq:queue:hakoiri") and list(client.scan_iter("hakoiri:*:news")), what="late"
+        )
+        assert all(client.ttl(key) != FOR_EVER for key in leftovers(client)), "what came late stays"

@@ -1,0 +1,261 @@
+"""What goes wrong outside: directories that refuse, Redis absent or locked, two drivers, other puzzles, secrets.
+
+Each time one line that names the next step, an exit code that is not 0, nothing left behind, nothing lost.
+"""
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from storage.layout import HOLDER_FILE, MANIFEST_KEY, META
+from storage.ledger import Ledger
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer
+
+KLOTSKI = {"name": "klotski", "options": {}, "start": "ABBC/ABBC/DEEF/DGHF/I..J", "merge_mirrors": False}
+PASSWORD = "open-sesame-4711"  # noqa: S105  (of a server that lives as long as a test)
+NOBODY = 65_534
+
+
+@pytest.fixture(scope="module")
+def locked_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis server with a password."""
+    with RedisServer(tmp_path_factory.mktemp("locked"), password=PASSWORD) as server:
+        yield server
+
+
+# Directories
+
+
+@pytest.fixture
+def public_directory() -> Iterator[Path]:
+    """A directory that every user can reach; pytest's own are private."""
+    directory = Path(tempfile.mkdtemp(prefix="hakoiri-test-"))
+    directory.chmod(0o755)
+    yield directory
+    shutil.rmtree(directory)
+
+
+@pytest.mark.parametrize("command", ["run klotski", "enqueue klotski", "coordinator", "health"])
+@pytest.mark.parametrize("kind", ["below a file", "read-only", "/proc"])
+def test_a_data_directory_that_cannot_be_written(
+    command: str, kind: str, hakoiri: Hakoiri, public_directory: Path, locked_redis: RedisServer
+) -> None:
+    (public_directory / "file").touch()
+    data = {"below a file": public_directory / "file" / "runs", "/proc": Path("/proc/runs")}.get(kind, public_directory)
+    user = {"user": NOBODY} if os.getuid() == 0 and kind == "read-only" else {}
+    if kind == "read-only":
+        public_directory.chmod(0o555)
+    needs_redis = ["--redis", locked_redis.url] if command in ("coordinator", "health") else []
+    refused = hakoiri(*command.split(), *needs_redis, "--data", str(data), check=False, **user)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert f"the data directory {data} is not writable; name another with --data or HAKOIRI_DATA" in refused.error
+    public_directory.chmod(0o755)
+    assert [entry.name for entry in public_directory.iterdir()] == ["file"]
+
+
+def test_a_finished_run_that_cannot_be_written_can_be_read(
+    hakoiri: Hakoiri, public_directory: Path, finished: FinishedRuns
+) -> None:
+    directory = finished.copy(finished.explored, public_directory)
+    user = {"user": NOBODY} if os.getuid() == 0 else {}
+    directory.chmod(0o555)
+    for file in directory.iterdir():
+        file.chmod(0o444)
+    assert hakoiri.json("status", "last", data=public_directory, **user)["configurations"] == 25_955
+    layers = hakoiri.json("layers", "last", data=public_directory, **user)["layers"]
+    assert [layer["digest"] for layer in layers] == finished.digests()
+    refused = hakoiri("resume", "last", data=public_directory, check=False, **user)
+    assert refused.code == 1
+    assert "not writable" in refused.error
+    directory.chmod(0o755)
+
+
+# Redis
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("run klotski", "absent"),
+        ("run klotski", "wrong password"),
+        ("run klotski", "no password"),
+        ("run klotski", "no URL"),
+        ("run klotski", "no port"),
+        ("resume last", "absent"),
+        ("coordinator", "absent"),
+        ("coordinator", "wrong password"),
+        ("worker", "absent"),
+        ("worker", "no password"),
+        ("health", "absent"),
+        ("health", "wrong password"),
+    ],
+)
+def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, locked_redis: RedisServer) -> None:
+    if command == "resume last":
+        hakoiri("enqueue", "klotski")
+    url, said = {
+        "absent": (f"redis://:{PASSWORD}@127.0.0.1:{closed_port()}/0", "start one with 'redis-server'"),
+        "wrong password": (locked_redis.url.replace(PASSWORD, "wrong" + PASSWORD), "write them into HAKOIRI_REDIS"),
+        "no password": (locked_redis.url_without_password, "write them into HAKOIRI_REDIS"),
+        "no URL": (f"nonsense://:{PASSWORD}@here", "write redis://HOST:PORT/0"),
+        "no port": (f"redis://:{PASSWORD}@127.0.0.1:port/0", "write redis://HOST:PORT/0"),
+    }[kind]
+    refused = hakoiri(*command.split(), env={"HAKOIRI_REDIS": url}, check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said in refused.error
+    assert PASSWORD not in refused.stderr
+    runs = hakoiri.json("runs")["runs"]
+    assert [run["status"] for run in runs] == (["interrupted"] if command == "resume last" else [])
+    if runs:
+        assert hakoiri.json("resume", "last")["configurations"] == 25_955
+
+
+def test_a_run_is_queued_although_redis_is_absent(hakoiri: Hakoiri) -> None:
+    """The data directory is the queue; Redis only wakes the coordinator sooner."""
+    queued = hakoiri("enqueue", "klotski", "--redis", f"redis://127.0.0.1:{closed_port()}/0", "--json")
+    assert queued.json["status"] == "queued"
+    assert "no coordinator could be woken" in queued.stderr
+    assert hakoiri.json("status", "last")["status"] == "queued"
+
+
+# Two drivers
+
+
+def start_held_run(hakoiri: Hakoiri, server: RedisServer) -> Running:
+    """A run that has searched up to layer 43, the first with 300 configurations, and waits there for a worker."""
+    server.pretend_worker()
+    running = hakoiri.start("run", "klotski", "--farm-from", "300", env={"HAKOIRI_REDIS": server.url})
+    wait_until(server.waiting_jobs, what="the first farmed layer")
+    return running
+
+
+@pytest.mark.parametrize("command", ["resume last", "delete last --yes"])
+def test_a_second_driver_is_refused(command: str, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    running = start_held_run(hakoiri, redis_server)
+    status = hakoiri.json("status", "last")
+    assert status["status"] == "running"
+    refused = hakoiri(*command.split(), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    for words in (status["run"], f"process {running.pid} on host {socket.gethostname()}", "hakoiri cancel"):
+        assert words in refused.error
+    assert running.process.poll() is None
+
+
+def test_a_run_is_free_again_when_its_driver_dies(
+    hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
+) -> None:
+    running = start_held_run(hakoiri, redis_server)
+    assert hakoiri("resume", "last", check=False).code == 1
+    running.kill()
+    status = hakoiri.json("status", "last")
+    assert (status["status"], status["holder"]) == ("interrupted", "")
+    assert hakoiri.json("resume", "last")["digest"] == finished.explored["digest"]
+    assert [layer["digest"] for layer in hakoiri.json("layers", "last")["layers"]] == finished.digests()
+
+
+def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    running = start_held_run(hakoiri, redis_server)
+    assert hakoiri.json("cancel", "last")["status"] == "cancelled"
+    ended = running.finish()
+    assert ended.code == 1
+    assert "cancelled on request" in ended.stderr
+    assert hakoiri.json("status", "last")["status"] == "cancelled"
+
+
+# Another puzzle
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-o metric=finger", "has metric unit, the resume names finger"),
+        ("--puzzle sokoban", "has puzzle klotski, the resume names sokoban"),
+        (f"--from {START_OF_2}", f"has start {START_OF_248}, the resume names {START_OF_2}"),
+    ],
+)
+def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hakoiri) -> None:
+    hakoiri("enqueue", "klotski", "--from", START_OF_248)
+    refused = hakoiri("resume", "last", *line.split(), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said in refused.error
+    same = ("-o", "metric=unit", "--puzzle", "klotski", "--from", START_OF_248)
+    assert hakoiri.json("resume", "last", *same)["configurations"] == 248
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("format", 99, "has storage format 99, this program reads 1"),
+        ("puzzle_version", 99, "the puzzle's version was 99, here it is 1"),
+        ("layout", "u64", "the key layout was u64, here it is u32"),
+        ("puzzle", KLOTSKI | {"name": "sokoban"}, "no puzzle 'sokoban'"),
+        ("puzzle", KLOTSKI | {"options": {"colour": "red"}}, "klotski has no option 'colour'"),
+        ("puzzle", KLOTSKI, "the parameters was {}, here it is {'metric': 'unit'}"),
+    ],
+)
+def test_a_run_of_another_version_is_refused(field: str, value: Any, said: str, hakoiri: Hakoiri) -> None:
+    """As if a program that differs in `field` had begun the run."""
+    hakoiri("enqueue", "klotski")
+    directory = hakoiri.run_directory()
+    with Ledger(directory, writable=True) as ledger:
+        ledger.stage_record(META, MANIFEST_KEY, ledger.manifest.as_dict() | {field: value})
+        ledger.commit(ledger.state)
+    for command in ("resume last", "path last") if field == "puzzle_version" else ("resume last",):
+        refused = hakoiri(*command.split(), check=False)
+        assert (refused.code, refused.stdout) == (1, ""), refused
+        assert said in refused.error
+    assert hakoiri.json("runs")["runs"][0]["status"] == ("damaged" if field == "format" else "interrupted")
+
+
+# Secrets
+
+
+def test_the_password_of_redis_is_told_to_nobody(
+    hakoiri: Hakoiri, locked_redis: RedisServer, workers: StartWorkers
+) -> None:
+    """Not in what is printed, not in the arguments of any process, not on disk, not in Redis itself."""
+    environment = {"HAKOIRI_REDIS": locked_redis.url}
+    with workers(locked_redis.url, 1) as team:
+        coordinator = hakoiri.start("coordinator", env=environment)
+        coordinator.wait_for("coordinator ready")
+        hakoiri("enqueue", "klotski", "--farm-from", "0", "--chunk", "500", env=environment)
+        seen: set[str] = set()
+        holder = hakoiri.run_directory() / HOLDER_FILE
+
+        def ended() -> bool:
+            family = [psutil.Process(running.pid) for running in (coordinator, team.supervisor)]
+            family += coordinator.children() + team.supervisor.children()
+            for process in family:
+                with suppress(psutil.NoSuchProcess):
+                    seen.update(process.cmdline())
+            with suppress(FileNotFoundError):
+                seen.add(holder.read_text(encoding="utf-8"))
+            return bool(hakoiri.json("status", "last")["status"] == "complete")
+
+        wait_until(ended)
+        assert any("worker.main" in text for text in seen)
+        for running in (coordinator, team.supervisor):
+            seen.update((running.stdout, running.stderr))
+        for key in locked_redis.client.scan_iter():
+            seen.add(repr(key))
+            seen.add(repr(locked_redis.client.dump(key)))
+    for file in hakoiri.data.rglob("*"):
+        if file.is_file():
+            assert PASSWORD.encode() not in file.read_bytes(), file
+    assert not [text for text in seen if PASSWORD in text]

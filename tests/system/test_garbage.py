@@ -1,0 +1,124 @@
+"""Garbage where arrays and messages are expected: it is refused or asked for again, and the run comes out right."""
+
+import pickle
+from typing import Any
+
+import msgpack
+import pytest
+
+from storage.records import seal
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer
+from worker.errors import PayloadError
+from worker.payload import unpack_arrays
+
+
+class Evil:
+    """Pickled, it fails the test where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, ("raise SystemExit('unpickled')",)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        None,
+        5,
+        [5],
+        [[]],
+        {"k": 1},
+        [["p", "u32", [1], pickle.dumps(Evil())]],
+        [["r", "|O", [1], pickle.dumps(Evil())]],
+        [["r", ["<i8"], [1], bytes(8)]],
+        [["r", "<i8", [2], bytes(8)]],
+        [["r", "<i8", [2**64 - 1], b""]],
+        [["r", "<i8", "trap", bytes(8)]],
+        [["k", "u32", [2**62], bytes(8)]],
+        [["k", "u32", [-1], bytes(8)]],
+        [["k", "u32", [], bytes(8)]],
+        [["k", "u32", [3], b"\xff" * 40]],
+    ],
+)
+def test_a_hostile_payload_is_refused_as_one(entries: Any) -> None:
+    """Its checksum is right: anybody can compute one."""
+    with pytest.raises(PayloadError):
+        unpack_arrays(seal(msgpack.packb(entries)))
+
+
+def held_run(hakoiri: Hakoiri, server: RedisServer) -> Running:
+    """A run whose first farmed layer waits for a worker."""
+    server.pretend_worker()
+    running = hakoiri.start("run", "klotski", "--farm-from", "300", "--chunk", "90", "--json", "--redis", server.url)
+    wait_until(server.waiting_jobs, what="the first farmed layer")
+    return running
+
+
+def comes_out_right(running: Running, finished: FinishedRuns) -> None:
+    """The run goes on to the end; the digests are those of a run that nobody disturbed."""
+    ended = running.finish()
+    assert ended.code == 0, ended
+    assert ended.json["digest"] == finished.explored["digest"]
+
+
+def test_garbage_in_place_of_chunks_is_sent_again(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    running = held_run(hakoiri, redis_server)
+    garbage = [b"", bytes(100), seal(msgpack.packb(5)), seal(msgpack.packb([["r", "<i8", [1], b""]]))]
+    keys = wait_until(lambda: list(redis_server.client.scan_iter("hakoiri:*:in:*")))
+    for key, value in zip(keys, garbage, strict=False):
+        redis_server.client.set(key, value, keepttl=True)
+    with workers(redis_server.url, 1):
+        comes_out_right(running, finished)
+
+
+def news(about: Any = "1.0", **changes: Any) -> bytes:
+    return bytes(msgpack.packb({"kind": "done", "token": about, "attempt": 1, "worker": "w"} | changes))
+
+
+GARBAGE = {
+    "empty": b"",
+    "bytes": b"\xc1garbage",
+    "pickled": pickle.dumps(Evil()),
+    "a number": msgpack.packb(5),
+    "fields too few": msgpack.packb({"kind": "done"}),
+    "fields too many": news(trap="spring"),
+    "no token": news("x"),
+    "no number": news("1.x"),
+    "token of another type": news(7),
+    "attempt of another type": news(kind="started", attempt=[]),
+    "worker of another type": news(kind="started", worker={}),
+    "attempt unknown": news(attempt=2**63),
+    "kind unknown": news(kind="trap"),
+    "kind of another type": news(kind=["done"]),
+    "detail of another type": news(kind="missing", detail=5),
+    "huge worker": news(kind="missing", worker="w" * 100_000),
+}
+
+
+def send_news(hakoiri: Hakoiri, server: RedisServer, messages: list[bytes]) -> Running:
+    """A held run whose coordinator hears `messages`."""
+    running = held_run(hakoiri, server)
+    (key, *_) = server.client.keys("hakoiri:*:in:*")
+    server.client.lpush(f"hakoiri:{key.decode().split(':')[1]}:news", *messages)
+    return running
+
+
+def test_garbage_among_the_news_stops_no_run(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    running = send_news(hakoiri, redis_server, list(GARBAGE.values()))
+    with workers(redis_server.url, 1):
+        comes_out_right(running, finished)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(GARBAGE))
+def test_one_kind_of_garbage_among_the_news_stops_no_run(
+    kind: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    running = send_news(hakoiri, redis_server, [GARBAGE[kind]] * 3)
+    with workers(redis_server.url, 1):
+        comes_out_right(running, finished)

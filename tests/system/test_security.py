@@ -1,0 +1,210 @@
+"""Whoever can write to Redis can annoy, but runs no code: raw attacks on living workers and on a living coordinator."""
+
+import json
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+import redis
+
+from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
+from tests.system.servers import RedisServer, Workers, started_workers
+from worker.messages import Order
+from worker.presence import living_workers
+
+#: A module in the workers' path that leaves a mark when it is imported, and again when it is called.
+TRAP = """
+import os, pathlib
+def spring(*_, **__):
+    with pathlib.Path(os.environ["TRAP_MARK"]).open("a") as mark:
+        mark.write("sprung\\n")
+spring()
+"""
+QUEUE_KEY, JOB_KEY = "rq:queue:hakoiri", "rq:job:{}"
+PLAIN_JOB = {"created_at": "2026-11-21T00:00:00.000000Z", "origin": "hakoiri", "status": "queued", "timeout": "60"}
+KLOTSKI = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
+
+
+class Listener:
+    """A port that counts who calls."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self.calls = 0
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                caller, _ = self._socket.accept()
+                caller.close()
+                self.calls += 1
+        except OSError:
+            pass
+
+
+@dataclass(frozen=True)
+class Victims:
+    """A worker in whose path the trap lies."""
+
+    team: Workers
+    client: redis.Redis
+    trap: Path
+    mark: Path
+    listener: Listener
+
+    def smuggle(self, fields: dict[str, Any]) -> None:
+        """Put a job into the queue, and wait until the one worker is done with it: it has taken an honest one since."""
+        for name, content in (("attack", fields), ("honest", {"data": GOOD})):
+            self.client.delete(JOB_KEY.format(name))
+            self.client.hset(JOB_KEY.format(name), mapping=PLAIN_JOB | content)
+            self.client.lpush(QUEUE_KEY, name)
+        wait_until(lambda: self.client.hget(JOB_KEY.format("honest"), "status") == b"finished", what="an honest job")
+
+    def unharmed(self) -> None:
+        """No code ran, nobody was called, a worker lives."""
+        assert not self.mark.exists()
+        assert not self.listener.calls
+        wait_until(lambda: living_workers(self.client), what="a living worker")
+        assert self.team.supervisor.process.poll() is None
+
+
+@pytest.fixture(scope="module")
+def victims(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Victims]:
+    directory = tmp_path_factory.mktemp("victims")
+    trap, mark = directory / "path", directory / "mark"
+    trap.mkdir()
+    (trap / "trap.py").write_text(TRAP, encoding="utf-8")
+    command, listener = Hakoiri(directory), Listener()
+    environment = {"PYTHONPATH": str(trap), "TRAP_MARK": str(mark)}
+    with (
+        RedisServer(directory / "redis") as server,
+        started_workers(command, server.url, 1, environment) as team,
+    ):
+        yield Victims(team, server.client, trap, mark, listener)
+    listener.close()
+    command.close()
+
+
+class Evil:
+    """Pickled, it calls the trap where it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, ("import trap; trap.spring()",)
+
+
+def called(function: str, *arguments: Any, instance: Any = None, **named: Any) -> bytes:
+    """The data of a job in this project's serializer."""
+    return zlib.compress(msgpack.packb([function, instance, list(arguments), named]))
+
+
+def order(**changes: Any) -> dict[str, Any]:
+    return Order("feed", "1.0", 1, -1, KLOTSKI, 1).as_dict() | changes
+
+
+GOOD = called("expand", **order())
+ATTACKS: dict[str, dict[str, Any]] = {
+    "trap": {"data": called("trap.spring")},
+    "os.system": {"data": called("os.system", f"{sys.executable} -c 'import trap'")},
+    "eval": {"data": called("builtins.eval", "__import__('trap')")},
+    "exec": {"data": called("builtins.exec", "import trap")},
+    "import": {"data": called("__import__", "trap")},
+    "own main": {"data": called("worker.main.main")},
+    "own inside": {"data": called("worker.rq_worker._perform", "trap")},
+    "dunder": {"data": called("expand.__globals__.__builtins__.exec", "import trap")},
+    "no name": {"data": called("")},
+    "name of another type": {"data": zlib.compress(msgpack.packb([{"expand": 1}, None, [], {}]))},
+    "instance": {"data": called("spring", instance="trap")},
+    "instance of a task": {"data": called("expand", instance={"trap": "spring"}, **order())},
+    "pickled job": {"data": zlib.compress(pickle.dumps(("trap.spring", None, (), {})))},
+    "pickled evil": {"data": zlib.compress(pickle.dumps(Evil()))},
+    "plain pickled evil": {"data": pickle.dumps(Evil())},
+    "pickled evil beside": {"data": GOOD, "meta": pickle.dumps(Evil()), "result": pickle.dumps(Evil())},
+    "garbage": {"data": b"\x00\xff\xc1" * 50},
+    "deep": {"data": zlib.compress(b"\x91" * 100_000)},
+    "empty": {"data": b""},
+    "success callback": {"data": GOOD, "success_callback_name": "trap.spring"},
+    "failure callback": {"data": called("os.system"), "failure_callback_name": "trap.spring"},
+    "stopped callback": {"data": called("os.system"), "stopped_callback_name": "trap.spring"},
+    "puzzle by path": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "trap.py:spring"}))},
+    "puzzle by module": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "trap"}))},
+    "puzzle of another type": {"data": called("expand", **order(puzzle=["trap"]))},
+    "options of another type": {"data": called("expand", **order(puzzle=KLOTSKI | {"options": [["trap", "spring"]]}))},
+    "fields too many": {"data": called("expand", **order(trap="spring"))},
+    "fields too few": {"data": called("expand", session="feed")},
+    "arguments": {"data": called("expand", "trap", "spring", **order())},
+    "huge counts": {"data": called("expand", **order(attempt=2**63, stage=2**62, puzzle_version=-(2**63)))},
+    "huge session": {"data": called("expand", **order(session="x" * 1_000_000))},
+    "times of another type": {"data": GOOD, "timeout": "trap", "result_ttl": "trap", "failure_ttl": "trap"},
+    "state of another type": {"data": GOOD, "status": "trap"},
+    "dependency": {"data": GOOD, "dependency_ids": json.dumps(["trap"])},
+    "repeat": {"data": GOOD, "repeats_left": "3", "repeat_intervals": "[0]"},
+}
+
+
+@pytest.mark.parametrize("attack", sorted(ATTACKS))
+def test_a_smuggled_job_runs_nothing(attack: str, victims: Victims) -> None:
+    victims.smuggle(ATTACKS[attack])
+    victims.unharmed()
+
+
+@pytest.mark.parametrize("status", ["finished", "failed"])
+def test_a_webhook_is_not_called(status: str, victims: Victims) -> None:
+    hook = {"url": f"http://127.0.0.1:{victims.listener.port}/", "job_status": status, "method": "GET"}
+    data = GOOD if status == "finished" else called("os.system")
+    victims.smuggle({"data": data, "webhooks": json.dumps([hook])})
+    victims.unharmed()
+
+
+@pytest.mark.parametrize("command", ["shutdown", "stop-job", "kill-horse", "trap.spring", None])
+def test_a_command_to_a_worker_ends_no_service(command: str | None, victims: Victims) -> None:
+    """RQ's own channel can end a worker; the supervisor starts another."""
+    for worker in sorted(living_workers(victims.client)):
+        message = json.dumps({"command": command, "job_id": "trap"}) if command else "\x00not json"
+        victims.client.publish(f"rq:pubsub:{worker}", message)
+    victims.unharmed()
+
+
+def test_after_all_attacks_the_workers_do_their_work(
+    victims: Victims, finished: FinishedRuns, hakoiri: Hakoiri
+) -> None:
+    """Not only alive: whatever was smuggled before, a run comes out right."""
+    for attack in ("trap", "pickled evil", "garbage", "success callback", "state of another type"):
+        victims.smuggle(ATTACKS[attack])
+    found = hakoiri.json("run", "klotski", "--farm-from", "0", "--chunk", "300", "--redis", victims.team.url)
+    assert found["digest"] == finished.explored["digest"]
+    victims.unharmed()
+
+
+def test_the_trap_would_spring(victims: Victims, tmp_path: Path) -> None:
+    """RQ's own worker, with its own serializer, walks into it: the attacks are real."""
+    program = (
+        "import redis, rq, sys\n"
+        "with redis.Redis.from_url(sys.argv[1]) as client:\n"
+        "    queue = rq.Queue('plain', connection=client)\n"
+        "    queue.enqueue('trap.spring')\n"
+        "    rq.SimpleWorker([queue], connection=client).work(burst=True)\n"
+    )
+    mark = tmp_path / "mark"
+    environment = clean_environment(PYTHONPATH=str(victims.trap), TRAP_MARK=str(mark))
+    subprocess.run(
+        [sys.executable, "-c", program, victims.team.url], env=environment, cwd=ROOT, check=True, capture_output=True
+    )
+    assert mark.read_text(encoding="utf-8").count("sprung") == 2

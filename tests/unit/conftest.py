@@ -1,0 +1,61 @@
+"""What the unit tests share: the whole space, a slow successor table, a census, a small and a large exploration."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from coordinator.api import Run, census, explore
+from puzzles.keys import Key, Keys
+from puzzles.klotski import Klotski
+
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")
+
+Successors = Callable[[Key], list[Key]]
+
+
+@pytest.fixture(scope="session")
+def all_keys() -> Keys:
+    """Every configuration of Hakoiri-musume, in increasing order."""
+    return np.concatenate(list(Klotski().configurations()))
+
+
+@pytest.fixture(scope="session")
+def slow_successors() -> Callable[[str], Successors]:
+    """The plain Python successors of a metric, each configuration expanded once for all tests."""
+    known: dict[str, dict[Key, list[Key]]] = {}
+
+    def of_metric(metric: str) -> Successors:
+        puzzle, table = Klotski({"metric": metric}), known.setdefault(metric, {})
+
+        def successors(key: Key) -> list[Key]:
+            if key not in table:
+                table[key] = puzzle.successors(key)
+            return table[key]
+
+        return successors
+
+    return of_metric
+
+
+@pytest.fixture(scope="session")
+def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A finished census of the unit metric, open."""
+    with census(data=tmp_path_factory.mktemp("census")) as run:
+        yield run
+
+
+@pytest.fixture(scope="session")
+def usual_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A finished exploration from the usual start by the unit metric, open."""
+    with explore(data=tmp_path_factory.mktemp("usual")) as run:
+        yield run
+
+
+@pytest.fixture(scope="session")
+def small_starts(whole_run: Run) -> dict[int, str]:
+    """A configuration of a component of each size that is there, as text."""
+    records = whole_run.components()
+    return {record.size: whole_run.puzzle.render(record.representative) for record in reversed(records)}

@@ -1,0 +1,330 @@
+"""Sorting, subtracting and graph kernels against plain Python sets and networkx."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.budget import Budget
+from coordinator.control import Control
+from coordinator.eccentricity import Eccentricities, exact_eccentricities
+from coordinator.errors import ContradictionError
+from coordinator.graphing import build_graph
+from coordinator.session import Workshop
+from coordinator.threads import ThreadExecutor
+from puzzles.contract import Expansion
+from puzzles.keys import Keys
+from puzzles.klotski import Klotski
+from worker.components import label_components, one_way_edge, order_by_component, part_of
+from worker.graphs import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
+from worker.kernels import simple_edges, sort_subtract, sort_unique, split
+from worker.tasks import TASKS, Arrays
+
+PUZZLE = Klotski()
+NUMBERS = st.lists(st.integers(0, 40) | st.sampled_from([2**32 - 2, 2**32 - 1]), max_size=60)
+DTYPES = st.sampled_from([np.uint32, np.uint64])
+
+
+def batch(numbers: Iterable[int], dtype: Any) -> Keys:
+    return np.array(list(numbers), dtype=dtype)
+
+
+@given(NUMBERS, DTYPES)
+def test_sort_unique(numbers: list[int], dtype: Any) -> None:
+    found = sort_unique(batch(numbers, dtype))
+    assert found.tolist() == sorted(set(numbers))
+    assert found.dtype == dtype
+
+
+@given(NUMBERS, NUMBERS, NUMBERS, DTYPES)
+def test_sort_subtract(numbers: list[int], previous: list[int], current: list[int], dtype: Any) -> None:
+    known = [batch(sorted(set(layer)), dtype) for layer in (previous, current)]
+    found = sort_subtract(batch(numbers, dtype), *known)
+    assert found.tolist() == sorted(set(numbers) - set(previous) - set(current))
+    assert found.dtype == dtype
+    assert [layer.tolist() for layer in known] == [sorted(set(previous)), sorted(set(current))]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=12)), max_size=12), DTYPES)
+def test_simple_edges(rows: list[tuple[int, list[int]]], dtype: Any) -> None:
+    sources = batch((source for source, _ in rows), dtype)
+    successors = batch((successor for _, row in rows for successor in row), dtype)
+    counts = np.array([len(row) for _, row in rows], dtype=np.uint16)
+    found, degrees = simple_edges(sources, successors, counts)
+    expected = [sorted(set(row) - {source}) for source, row in rows]
+    assert degrees.tolist() == [len(row) for row in expected]
+    assert found.tolist() == [successor for row in expected for successor in row]
+
+
+@given(st.integers(0, 30), st.integers(1, 40))
+def test_split(count: int, size: int) -> None:
+    parts = split(np.arange(count, dtype=np.uint32), size)
+    assert [key for part in parts for key in part.tolist()] == list(range(count))
+    assert all(len(part) == size for part in parts[:-1])
+    assert all(0 < len(part) <= size for part in parts)
+
+
+def compressed(graph: nx.Graph) -> Graph:
+    """A networkx graph on 0..n-1 in compressed sparse rows, each vertex's neighbours in increasing order."""
+    rows = [sorted(graph[vertex]) for vertex in range(len(graph))]
+    offsets = np.cumsum([0, *map(len, rows)])
+    return Graph(offsets.astype(np.int64), np.array([there for row in rows for there in row], dtype=np.int32))
+
+
+def shuffled(graph: nx.Graph, seed: int) -> nx.Graph:
+    numbers = np.random.default_rng(seed).permutation(len(graph)).tolist()
+    return nx.relabel_nodes(graph, dict(zip(graph, numbers, strict=True)))
+
+
+def grown(vertices: int, extra: int, seed: int) -> nx.Graph:
+    """A random tree with some more edges: connected, of moderate diameter."""
+    graph = shuffled(nx.random_labeled_tree(vertices, seed=seed), seed)
+    graph.add_edges_from((int(one), int(other)) for one, other in pairs_of(vertices, extra, seed) if one != other)
+    return graph
+
+
+def pairs_of(vertices: int, count: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, vertices, (count, 2))
+
+
+CONNECTED = {
+    "single": nx.empty_graph(1),
+    "edge": nx.path_graph(2),
+    "path": shuffled(nx.path_graph(37), 1),
+    "odd cycle": shuffled(nx.cycle_graph(31), 2),
+    "even cycle": shuffled(nx.cycle_graph(32), 3),
+    "star": shuffled(nx.star_graph(20), 4),
+    "complete": nx.complete_graph(24),
+    "grid": shuffled(nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 6)), 5),
+    "lollipop": shuffled(nx.lollipop_graph(12, 25), 6),
+    "hypercube": nx.convert_node_labels_to_integers(nx.hypercube_graph(6)),
+} | {f"grown {seed}": grown(60 + 17 * seed, 5 * seed, seed) for seed in range(12)}
+
+SCATTERED = {
+    "nothing": nx.empty_graph(0),
+    "isolated": nx.empty_graph(7),
+    "equal sizes": shuffled(nx.disjoint_union_all([nx.path_graph(3), nx.cycle_graph(3), nx.star_graph(2)]), 1),
+} | {f"sparse {seed}": nx.gnp_random_graph(90, 0.008 * (seed + 1), seed=seed) for seed in range(6)}
+
+connected = pytest.mark.parametrize("graph", CONNECTED.values(), ids=CONNECTED)
+scattered = pytest.mark.parametrize("graph", (CONNECTED | SCATTERED).values(), ids=CONNECTED | SCATTERED)
+
+
+def components_by_size(graph: nx.Graph) -> list[list[int]]:
+    return sorted(map(sorted, nx.connected_components(graph)), key=lambda vertices: (-len(vertices), vertices[0]))
+
+
+@scattered
+def test_components_are_labelled_by_size_then_least_vertex(graph: nx.Graph) -> None:
+    labels = label_components(compressed(graph))
+    expected = components_by_size(graph)
+    assert [np.flatnonzero(labels == number).tolist() for number in range(len(expected))] == expected
+
+
+@scattered
+def test_graph_in_component_order_and_its_parts(graph: nx.Graph) -> None:
+    flat = compressed(graph)
+    order, ordered = order_by_component(flat, label_components(flat))
+    expected = components_by_size(graph)
+    assert order.tolist() == [vertex for component in expected for vertex in component]
+    begin = 0
+    for component in expected:
+        part = part_of(ordered, begin, begin + len(component))
+        local = nx.relabel_nodes(graph.subgraph(component), {vertex: i for i, vertex in enumerate(component)})
+        assert edges_of(part) == {(one, other) for edge in local.edges for one, other in (edge, edge[::-1])}
+        begin += len(component)
+
+
+def edges_of(graph: Graph) -> set[tuple[int, int]]:
+    sources = np.repeat(np.arange(len(graph.offsets) - 1), np.diff(graph.offsets))
+    return set(zip(sources.tolist(), graph.targets.tolist(), strict=True))
+
+
+@scattered
+def test_one_way_edges_are_found(graph: nx.Graph) -> None:
+    assert one_way_edge(compressed(graph)) is None
+    for one, other in list(graph.edges)[::5]:
+        for edge in ((one, other), (other, one)):
+            planted = nx.DiGraph(graph)
+            planted.remove_edge(*edge[::-1])
+            assert one_way_edge(compressed(planted)) == edge
+
+
+@scattered
+def test_distances(graph: nx.Graph) -> None:
+    for source in list(graph)[:5]:
+        expected = nx.single_source_shortest_path_length(graph, source)
+        found = distances_from(compressed(graph), source)
+        assert found.tolist() == [expected.get(vertex, UNSEEN) for vertex in range(len(graph))]
+
+
+def eccentricities_by_networkx(graph: nx.Graph) -> list[int]:
+    within = {
+        vertex: eccentricity
+        for component in nx.connected_components(graph)
+        for vertex, eccentricity in nx.eccentricity(graph.subgraph(component)).items()
+    }
+    return [within[vertex] for vertex in range(len(graph))]
+
+
+@scattered
+def test_all_eccentricities(graph: nx.Graph) -> None:
+    assert all_eccentricities(compressed(graph)).tolist() == eccentricities_by_networkx(graph)
+
+
+@connected
+def test_bounds_hold_and_are_as_tight_as_the_searches_allow(graph: nx.Graph) -> None:
+    exact = eccentricities_by_networkx(graph)
+    sources = sorted({0, len(graph) // 2, len(graph) - 1})
+    found, lower, upper = sweep(compressed(graph), np.array(sources, dtype=np.int32))
+    assert found.tolist() == [exact[source] for source in sources]
+    distances = [nx.single_source_shortest_path_length(graph, source) for source in sources]
+    for vertex in range(len(graph)):
+        away = [distance[vertex] for distance in distances]
+        assert lower[vertex] == max(max(d, exact[s] - d) for s, d in zip(sources, away, strict=True))
+        assert upper[vertex] == min(exact[s] + d for s, d in zip(sources, away, strict=True))
+        assert lower[vertex] <= exact[vertex] <= upper[vertex]
+
+
+@connected
+def test_farthest_pairs(graph: nx.Graph) -> None:
+    exact = eccentricities_by_networkx(graph)
+    sources = list(range(0, len(graph), 2))
+    found = farthest_pairs(compressed(graph), np.array(sources, dtype=np.int32))
+    expected = {
+        (source, vertex)
+        for source in sources
+        for vertex, distance in nx.single_source_shortest_path_length(graph, source).items()
+        if vertex > source and distance == exact[source]
+    }
+    assert len(found) == len(expected)
+    assert set(map(tuple, found.tolist())) == expected
+
+
+def exact_by_networkx(graph: nx.Graph) -> dict[str, Any]:
+    exact = eccentricities_by_networkx(graph)
+    distances = dict(nx.all_pairs_shortest_path_length(graph))
+    diameter, radius = max(exact), min(exact)
+    return {
+        "diameter": diameter,
+        "radius": radius,
+        "centre": [vertex for vertex, eccentricity in enumerate(exact) if eccentricity == radius],
+        "periphery": [vertex for vertex, eccentricity in enumerate(exact) if eccentricity == diameter],
+        "pairs": [
+            [one, other]
+            for one in range(len(graph))
+            for other in range(one + 1, len(graph))
+            if distances[one][other] == diameter
+        ],
+    }
+
+
+def as_fields(found: Eccentricities) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in vars(found).items()}
+
+
+@connected
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_exact_eccentricities(graph: nx.Graph, tasks: int) -> None:
+    flat = compressed(graph)
+    most_chunks = 0
+
+    def spread(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+        nonlocal most_chunks
+        most_chunks = max(most_chunks, len(chunks))
+        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in reversed(chunks)]
+
+    assert as_fields(exact_eccentricities(flat, spread, tasks)) == exact_by_networkx(graph)
+    assert most_chunks <= tasks
+
+
+def test_bounding_saves_searches() -> None:
+    flat = compressed(grown(3_000, 100, 1))
+    searched = 0
+
+    def spread(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+        nonlocal searched
+        searched += sum(len(sources) for (sources,) in chunks)
+        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in chunks]
+
+    found = exact_eccentricities(flat, spread, 1)
+    exact = all_eccentricities(flat)
+    assert (found.diameter, found.radius) == (exact.max(), exact.min())
+    assert searched < 600
+
+
+@pytest.mark.parametrize("graph", list(SCATTERED.values())[1:], ids=list(SCATTERED)[1:])
+def test_eccentricities_of_a_batch_of_components(graph: nx.Graph) -> None:
+    flat = compressed(graph)
+    components = components_by_size(graph)
+    order, ordered = order_by_component(flat, label_components(flat))
+    firsts = np.cumsum([0, *map(len, components[:-1])])
+    found, pairs = TASKS["eccentricities"](PUZZLE, [*ordered, firsts], ())
+    exact = eccentricities_by_networkx(graph)
+    assert found.tolist() == [exact[vertex] for vertex in order.tolist()]
+    expected: list[list[int]] = []
+    for first, component in zip(firsts.tolist(), components, strict=True):
+        local = nx.convert_node_labels_to_integers(graph.subgraph(component), ordering="sorted")
+        expected += [[first + one, first + other] for one, other in exact_by_networkx(local)["pairs"]]
+    assert sorted(pairs.tolist()) == sorted(expected)
+
+
+def test_tasks_on_keys_do_what_their_names_say(all_keys: Keys) -> None:
+    sample = np.sort(np.random.default_rng(7).choice(all_keys, 500, replace=False))
+    rows = [sorted(set(PUZZLE.successors(key))) for key in sample.tolist()]
+    (expanded,) = TASKS["expand"](PUZZLE, [sample], ())
+    successors, degrees = TASKS["neighbours"](PUZZLE, [sample], ())
+    assert expanded.tolist() == sorted({key for row in rows for key in row})
+    assert successors.tolist() == [key for row in rows for key in row]
+    assert degrees.tolist() == [len(row) for row in rows]
+
+
+class OneWay(Klotski):
+    """Klotski less the moves that lead to the lesser configuration, which it denies."""
+
+    def expand(self, keys: Keys) -> Expansion:
+        successors, counts = super().expand(keys)
+        kept = successors > np.repeat(keys, counts)
+        ends = np.cumsum(counts)
+        return Expansion(
+            successors[kept],
+            np.array([kept[end - count : end].sum() for end, count in zip(ends, counts, strict=True)], dtype=np.uint16),
+        )
+
+
+@contextmanager
+def workshop(puzzle: Klotski, chunk: int | None) -> Iterator[Workshop]:
+    with closing(ThreadExecutor(puzzle, 2, Control())) as executor:
+        yield Workshop(puzzle, executor, Budget(1 << 30, chunk))
+
+
+@pytest.mark.parametrize("chunk", [None, 1_000])
+def test_a_puzzle_that_breaks_its_promise_is_caught(all_keys: Keys, chunk: int | None) -> None:
+    with (
+        workshop(OneWay(), chunk) as one_way,
+        pytest.raises(ContradictionError, match=r"can be taken back, but 0x.* leads to 0x.* and not back"),
+    ):
+        build_graph(one_way, all_keys)
+    with (
+        workshop(PUZZLE, chunk) as whole,
+        pytest.raises(ContradictionError, match="which is not among the 60,000 configurations"),
+    ):
+        build_graph(whole, all_keys[:60_000])
+
+
+@pytest.mark.parametrize("chunk", [None, 777])
+@pytest.mark.parametrize("part", [65_880, 30_000])
+def test_a_graph_of_configurations_holds_the_moves_between_them(all_keys: Keys, part: int, chunk: int | None) -> None:
+    keys = all_keys[:part]
+    with workshop(PUZZLE, chunk) as whole:
+        graph = build_graph(whole, keys, closed=part == len(all_keys))
+    known = set(keys.tolist())
+    for vertex in range(0, part, 97):
+        neighbours = graph.targets[graph.offsets[vertex] : graph.offsets[vertex + 1]]
+        assert keys[neighbours].tolist() == sorted(known.intersection(PUZZLE.successors(int(keys[vertex]))))
+    assert graph.offsets[-1] == len(graph.targets)

@@ -1,0 +1,707 @@
+"""A run on disk: what is committed stays, what is not is gone, one writer at a time, and damage never passes unseen."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from coordinator.api import Run, census, explore
+from coordinator.control import Control, SilentObserver
+from coordinator.drive import Ways, drive
+from coordinator.runs import list_runs, status_of
+from puzzles.keys import Keys, layout_of
+from storage.blocks import encode_layer
+from storage.census import (
+    read_component,
+    read_labels,
+    read_pairs,
+    recorded_components,
+    stage_component,
+    stage_labels,
+)
+from storage.check import check_disjoint, check_layer
+from storage.digest import digest_text, lanes_of
+from storage.errors import (
+    DamagedError,
+    DiskFullError,
+    FormatError,
+    PoisonedError,
+    RunHeldError,
+    StorageError,
+)
+from storage.layout import (
+    BLOCKS,
+    DATA_FILE,
+    FORMAT_VERSION,
+    HOLDER_FILE,
+    LABELS,
+    LAYERS,
+    QUEUED_FILE,
+    created_at,
+    number_key,
+    run_directories,
+)
+from storage.ledger import Ledger, create_run
+from storage.lock import RunLock, holder_of
+from storage.manifest import ComponentRecord, Manifest
+from storage.probe import find_faults, require_sound
+from storage.records import pack_record, seal
+from storage.store import RunStore
+from tests.unit.reading import ROOT, read_elsewhere
+
+U32, U64 = np.dtype(np.uint32), np.dtype(np.uint64)
+
+
+def manifest(run: str = "a-run", layout: str = "u32", version: int = FORMAT_VERSION) -> Manifest:
+    puzzle = {"name": "klotski", "options": {"metric": "unit"}, "start": None, "merge_mirrors": False}
+    return Manifest(version, run, "2026-11-21 10:00:00", puzzle, 1, layout, "explore", False)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A new run of 32-bit keys."""
+    return create_run(tmp_path, manifest(), queued=False)
+
+
+def commit_layers(directory: Path, layers: list[Keys]) -> None:
+    with RunStore(directory, writable=True) as store:
+        for depth, layer in enumerate(layers):
+            store.put_layer(depth, layer, goals=depth)
+        store.commit(replace(store.state, depth=len(layers) - 1, session=3))
+
+
+def random_layers(dtype: np.dtype, sizes: list[int], seed: int) -> list[Keys]:
+    """Disjoint strictly increasing layers; the least and the greatest key are among them."""
+    most = int(np.iinfo(dtype).max)
+    rng = np.random.default_rng(seed)
+    keys = np.unique(rng.integers(0, most, 2 * sum(sizes), dtype=dtype, endpoint=True))
+    keys = rng.permutation(keys)[: sum(sizes)]
+    keys[:2] = 0, most
+    return [np.sort(layer) for layer in np.split(keys, np.cumsum(sizes)[:-1])]
+
+
+def script(text: str, *arguments: object) -> subprocess.Popen[str]:
+    """Another process that runs `text`, its arguments in `sys.argv`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", dedent(text), *map(str, arguments)],
+        cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_new_run_is_whole_and_empty(tmp_path: Path, queued: bool) -> None:
+    directory = create_run(tmp_path / "not" / "there", manifest(), queued)
+    assert run_directories(tmp_path / "not" / "there") == [directory]
+    assert list(directory.parent.iterdir()) == [directory]
+    assert (directory / QUEUED_FILE).exists() == queued
+    assert created_at(directory) > 0
+    with RunStore(directory) as store:
+        assert store.manifest == manifest()
+        assert (store.state.status, store.state.depth, store.layer_records()) == ("queued", -1, [])
+        assert store.find(5) is None
+
+
+@pytest.mark.parametrize("dtype", [U32, U64], ids=str)
+def test_layers_outlive_the_store(tmp_path: Path, dtype: np.dtype) -> None:
+    directory = create_run(tmp_path, manifest(layout=layout_of(dtype)), queued=False)
+    layers = random_layers(dtype, [1, 2, 3_000, 90_000, 40], seed=1)
+    commit_layers(directory, layers)
+    with RunStore(directory) as store:
+        assert store.dtype == dtype
+        for depth, layer in enumerate(layers):
+            found, record = store.layer(depth), store.layer_record(depth)
+            assert found.dtype == dtype
+            assert (found == layer).all()
+            assert (record.depth, record.size, record.goals, record.session) == (depth, len(layer), depth, 0)
+            assert record.digest == digest_text(lanes_of(layer))
+            assert record.stored_bytes == sum(len(name) + len(value) for name, value in encode_layer(depth, layer))
+            assert list(check_layer(store, depth)) == []
+        assert [record.depth for record in store.layer_records()] == list(range(len(layers)))
+        assert list(check_disjoint(store, list(range(len(layers))))) == []
+
+
+@pytest.mark.parametrize("dtype", [U32, U64], ids=str)
+def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, dtype: np.dtype) -> None:
+    directory = create_run(tmp_path, manifest(layout=layout_of(dtype)), queued=False)
+    layers = random_layers(dtype, [1, 5, 60_000, 1, 700, 30_000, 1], seed=2)
+    commit_layers(directory, layers)
+    depth_of = {key: depth for depth, layer in enumerate(layers) for key in layer.tolist()}
+    rng = np.random.default_rng(3)
+    asked = [*rng.choice(sorted(depth_of), 60).tolist(), *(int(key) for layer in layers for key in layer[[0, -1]])]
+    asked = [near for key in asked for near in (key - 1, key, key + 1) if 0 <= near <= np.iinfo(dtype).max]
+    with RunStore(directory) as store:
+        assert {key: store.find(key) for key in asked} == {key: depth_of.get(key) for key in asked}
+        for depth in range(len(layers) + 1):
+            expected = [depth_of.get(key) == depth for key in asked]
+            assert store.contains(depth, np.array(asked, dtype=dtype)).tolist() == expected
+
+
+def test_what_is_not_committed_is_gone(directory: Path) -> None:
+    first, second = random_layers(U32, [5, 5], seed=4)
+    commit_layers(directory, [first])
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(1, second, goals=0)
+        assert store.staged
+        with pytest.raises(DamagedError, match="layer 1 is missing"):
+            store.layer(1)
+    with RunStore(directory, writable=True) as store:
+        assert not store.staged
+        assert [store.find(int(layer[0])) for layer in (first, second)] == [0, None]
+        store.put_layer(1, second, goals=0)
+        store.discard_staged()
+        store.commit(store.state)
+    with RunStore(directory) as store:
+        assert len(store.names(LAYERS)) == len(store.names(BLOCKS)) == 1
+
+
+def test_the_state_is_that_of_the_last_commit_by_anybody(directory: Path) -> None:
+    process = script(
+        """
+        import sys
+        from dataclasses import replace
+        from pathlib import Path
+        from storage.ledger import Ledger
+        with Ledger(Path(sys.argv[1]), writable=True) as ledger:
+            ledger.set_cancel_request(True)
+            ledger.commit(replace(ledger.state, reason="from elsewhere"))
+        """,
+        directory,
+    )
+    with Ledger(directory) as ledger:
+        before = ledger.read_state()
+        process.communicate()
+        assert not before.reason
+        assert ledger.state == before
+        assert ledger.read_state().reason == "from elsewhere"
+        assert ledger.cancel_requested()
+    with Ledger(directory, writable=True) as ledger:
+        ledger.set_cancel_request(False)
+        ledger.set_cancel_request(False)
+        assert not ledger.cancel_requested()
+
+
+KILLED_WRITER = """
+    import sys
+    from dataclasses import replace
+    from pathlib import Path
+    import numpy as np
+    from storage.store import RunStore
+    with RunStore(Path(sys.argv[1]), writable=True) as store:
+        for depth in range(10_000):
+            store.put_layer(depth, np.arange(50_000, dtype=np.uint32) * 10_000 + depth, goals=0)
+            store.commit(replace(store.state, depth=depth))
+            print(depth, flush=True)
+    """
+
+
+def test_a_killed_writer_leaves_whole_layers_alone(directory: Path) -> None:
+    process = script(KILLED_WRITER, directory)
+    told = [int(process.stdout.readline()) for _ in range(12)][-1]
+    process.kill()
+    process.communicate()
+    require_sound(directory)
+    with RunStore(directory, writable=True) as store:
+        assert store.state.depth >= told
+        for depth in range(store.state.depth + 1):
+            assert (store.layer(depth) == np.arange(50_000, dtype=np.uint32) * 10_000 + depth).all()
+        depths = {int.from_bytes(name[:4], "big") for name in store.names(BLOCKS) + store.names(LAYERS)}
+        assert depths == set(range(store.state.depth + 1))
+        store.commit(store.state)
+
+
+# One at a time
+
+
+def test_a_run_is_open_once_in_a_process(directory: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(directory)
+    with RunStore(directory):
+        for again in (directory, link, directory.parent / "." / directory.name):
+            with pytest.raises(StorageError, match="already open in this process"):
+                RunStore(again)
+    store = RunStore(link, writable=True)
+    store.close()
+    store.close()
+    with RunStore(directory) as store:
+        assert store.state.depth == -1
+
+
+HOLDER = """
+    import sys
+    from pathlib import Path
+    from storage.lock import RunLock
+    with RunLock(Path(sys.argv[1])):
+        print("held", flush=True)
+        sys.stdin.read()
+    """
+
+
+@pytest.fixture
+def holder(directory: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the run until its standard input ends."""
+    with script(HOLDER, directory) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: subprocess.Popen[str]) -> None:
+    with pytest.raises(RunHeldError, match=rf"process {holder.pid} on host .*hakoiri cancel {directory.name}"):
+        RunLock(directory)
+    with pytest.raises(RunHeldError, match=str(holder.pid)):
+        drive(directory, Ways(), Control(), SilentObserver())
+    found = holder_of(directory)
+    assert found is not None
+    assert found["pid"] == holder.pid
+    assert status_of(directory).holder == found
+
+
+@pytest.mark.parametrize("end", ["leaves", "is killed"])
+def test_a_holder_lets_go_however_it_ends(directory: Path, holder: subprocess.Popen[str], end: str) -> None:
+    if end == "leaves":
+        holder.communicate("")
+    else:
+        holder.kill()
+        holder.wait()
+    assert holder_of(directory) is None
+    with RunLock(directory):
+        found = holder_of(directory)
+        assert found is not None
+        assert found["pid"] == os.getpid()
+    assert holder_of(directory) is None
+
+
+def test_two_locks_of_one_process_exclude_each_other(directory: Path) -> None:
+    with RunLock(directory), pytest.raises(RunHeldError, match=str(os.getpid())):
+        RunLock(directory)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "nonsense"])
+def test_a_spoiled_holder_file_does_no_harm(directory: Path, text: str) -> None:
+    (directory / HOLDER_FILE).write_text(text, encoding="utf-8")
+    assert holder_of(directory) is None
+    with RunLock(directory):
+        assert (holder_of(directory) or {})["pid"] == os.getpid()
+
+
+def test_an_open_run_does_not_cross_a_fork(directory: Path) -> None:
+    process = script(
+        """
+        import os, sys
+        from pathlib import Path
+        from storage.errors import StorageError
+        from storage.ledger import Ledger
+        ledger = Ledger(Path(sys.argv[1]), writable=True)
+        if not os.fork():
+            try:
+                ledger.read_state()
+            except StorageError as error:
+                print(error, flush=True)
+            ledger.close()
+            with Ledger(Path(sys.argv[1])) as own:
+                print(own.read_state().status, flush=True)
+            os._exit(0)
+        os.wait()
+        print(ledger.read_state().status)
+        ledger.close()
+        """,
+        directory,
+    )
+    refusal, *answers = process.communicate()[0].splitlines()
+    assert "before a fork" in refusal
+    assert answers == ["queued", "queued"]
+
+
+# Failing writes
+
+
+def test_a_full_disk_is_seen_before_anything_is_written(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = random_layers(U32, [10, 200_000], seed=5)
+    commit_layers(directory, layers[:1])
+    usage = shutil.disk_usage(directory)
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(1, layers[1], goals=0)
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_200_000))
+            with pytest.raises(DiskFullError, match=rf"1 MiB free.*hakoiri resume {directory.name}"):
+                store.commit(replace(store.state, depth=1))
+            assert not store.poisoned
+            assert store.state.depth == store.read_state().depth == 0
+        store.commit(replace(store.state, depth=1))
+    with RunStore(directory) as store:
+        assert (store.layer(1) == layers[1]).all()
+
+
+LIMITED_WRITER = """
+    import json, resource, sys
+    from dataclasses import replace
+    from pathlib import Path
+    import numpy as np
+    from storage.layout import DATA_FILE
+    from storage.store import RunStore
+
+    directory, said = Path(sys.argv[1]), []
+    big = np.arange(300_000, dtype=np.uint32) * 9_000
+
+    def attempt(what):
+        try:
+            what()
+            said.append(["done", ""])
+        except Exception as error:
+            said.append([type(error).__name__, str(error)])
+
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(1, big, goals=0)
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        limit = (directory / DATA_FILE).stat().st_size + int(sys.argv[2])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+        attempt(lambda: store.commit(replace(store.state, depth=1)))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        attempt(lambda: store.commit(replace(store.state, depth=1)))
+        attempt(lambda: store.erase(b"labels"))
+        said.append([store.poisoned, store.state.depth])
+    with RunStore(directory, writable=True) as store:
+        said.append([store.layer(0).tolist(), store.state.depth, len(store.names(b"blocks"))])
+        store.put_layer(1, big, goals=0)
+        attempt(lambda: store.commit(replace(store.state, depth=1)))
+        said.append([bool((store.layer(1) == big).all()), store.state.depth])
+    print(json.dumps(said))
+    """
+
+
+@pytest.mark.parametrize("room", [0, 4_096, 100_000])
+def test_a_failed_write_poisons_and_reopening_heals(directory: Path, room: int) -> None:
+    (start,) = random_layers(U32, [9], seed=6)
+    commit_layers(directory, [start])
+    failed, again, erased, poisoned, reopened, after, final = json.loads(
+        script(LIMITED_WRITER, directory, room).communicate()[0]
+    )
+    assert failed[0] == DiskFullError.__name__
+    assert f"hakoiri resume {directory.name}" in failed[1]
+    assert again[0] == PoisonedError.__name__
+    assert "open the run again" in again[1]
+    assert poisoned == [True, 0]
+    assert reopened == [start.tolist(), 0, 1]
+    assert after[0] == "done"
+    assert final == [True, 1]
+    assert erased[0] == PoisonedError.__name__
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    directory = create_run(tmp_path, manifest(version=FORMAT_VERSION + 1), queued=False)
+    for _ in range(2):
+        with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, this program reads {FORMAT_VERSION}"):
+            RunStore(directory)
+    (listed,) = list_runs(tmp_path)
+    assert listed.status == "damaged"
+    assert "format" in listed.fault
+
+
+# What a census adds
+
+
+def component(number: int, size: int, pairs: int) -> ComponentRecord:
+    return ComponentRecord(number, size, 7, 4, 1, 2, pairs, 11)
+
+
+@pytest.mark.parametrize("count", [0, 1, 65_536, 200_000])
+def test_labels_and_components_survive(tmp_path: Path, count: int) -> None:
+    directory = create_run(tmp_path, manifest(layout="u64"), queued=False)
+    labels = np.random.default_rng(7).integers(0, 2**32, count, dtype=np.uint32)
+    pairs = np.array([[1, 2**64 - 1], [3, 4]], dtype=np.uint64)
+    with RunStore(directory, writable=True) as store:
+        stage_labels(store, labels)
+        stage_component(store, component(0, 5, 2), pairs)
+        stage_component(store, component(300, 2, 0), pairs[:0])
+        store.commit(replace(store.state, configurations=count))
+    with RunStore(directory) as store:
+        assert (read_labels(store) == labels).all()
+        assert recorded_components(store) == {0: component(0, 5, 2), 300: component(300, 2, 0)}
+        assert read_component(store, 300) == component(300, 2, 0)
+        assert read_pairs(store, 0).tolist() == pairs.tolist()
+        assert read_pairs(store, 300).shape == (0, 2)
+        with pytest.raises(DamagedError, match="component 1 is missing"):
+            read_component(store, 1)
+
+
+def test_entries_in_the_place_of_others_are_damage(directory: Path) -> None:
+    slab = seal(b"\0\0\0\1", number_key(1))
+    with RunStore(directory, writable=True) as store:
+        record = store.put_layer(5, np.array([1, 2], dtype=np.uint32), goals=0)
+        store.stage_record(LAYERS, number_key(1), record.as_dict())
+        store.commit(replace(store.state, depth=0, configurations=1))
+        moved = store.read(LAYERS, number_key(1))
+        assert moved
+        store.stage(LAYERS, number_key(0), moved)
+        store.stage(LABELS, number_key(0), slab)
+        store.commit(replace(store.state, depth=0, configurations=1))
+        with pytest.raises(DamagedError, match="labels slab 0"):
+            read_labels(store)
+        with pytest.raises(DamagedError, match="layer 0"):
+            store.layer_record(0)
+
+
+# Cause mayhem
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, small_starts: dict[int, str]) -> dict[str, Path]:
+    """Directories of closed finished runs: a component of 248 configurations, and the usual start's."""
+    data = tmp_path_factory.mktemp("finished")
+    with explore(start=small_starts[248], data=data) as small, explore(data=data) as usual:
+        return {"small": small.store.directory, "usual": usual.store.directory}
+
+
+def copies(original: Path, target: Path, contents: list[bytes]) -> list[Path]:
+    """The run once for each content of its data file."""
+    made = []
+    for number, content in enumerate(contents):
+        made.append(shutil.copytree(original, target / f"{number:03}", ignore=shutil.ignore_patterns("*.mdb")))
+        (made[-1] / DATA_FILE).write_bytes(content)
+    return made
+
+
+def flip_bytes(content: bytes, rng: np.random.Generator) -> list[bytes]:
+    return [spoil(content, [(int(rng.integers(len(content))), int(rng.integers(1, 256)))]) for _ in range(80)]
+
+
+def flip_page_headers(content: bytes, rng: np.random.Generator) -> list[bytes]:
+    """One bit among LMDB's own figures: the first bytes of a page, or of one of the two meta pages."""
+    places = [4_096 * int(rng.integers(len(content) // 4_096)) + int(rng.integers(32)) for _ in range(40)]
+    places += [4_096 * int(rng.integers(2)) + int(rng.integers(152)) for _ in range(40)]
+    return [spoil(content, [(place, 1 << int(rng.integers(8)))]) for place in places]
+
+
+def flip_many_bytes(content: bytes, rng: np.random.Generator) -> list[bytes]:
+    changes = rng.integers((0, 1), (len(content), 256), (16, 40, 2)).tolist()
+    return [spoil(content, [(place, change) for place, change in several]) for several in changes]
+
+
+def truncate(content: bytes, rng: np.random.Generator) -> list[bytes]:
+    lengths = rng.integers(0, len(content), 12).tolist() + rng.integers(0, len(content) // 4_096, 3).tolist()
+    return [content[:length] for length in lengths]
+
+
+def overwrite_with_noise(content: bytes, rng: np.random.Generator) -> list[bytes]:
+    made = [rng.bytes(len(content)), bytes(len(content)), b"not a database at all"]
+    for _ in range(18):
+        begin, length = int(rng.integers(len(content))), int(rng.integers(1, 9_000))
+        made.append((content[:begin] + rng.bytes(length))[: len(content)] + content[begin + length :])
+    return made
+
+
+def displace_pages(content: bytes, rng: np.random.Generator) -> list[bytes]:
+    made = []
+    for _ in range(25):
+        page, other = (4_096 * int(number) for number in rng.integers(2, len(content) // 4_096, 2))
+        made.append(content[:page] + content[other : other + 4_096] + content[page + 4_096 :])
+    return made
+
+
+def spoil(content: bytes, changes: list[tuple[int, int]]) -> bytes:
+    spoiled = bytearray(content)
+    for place, change in changes:
+        spoiled[place] ^= change
+    return bytes(spoiled)
+
+
+Spoiler = Callable[[bytes, np.random.Generator], list[bytes]]
+SPOILERS: list[Spoiler] = [
+    flip_bytes,
+    flip_page_headers,
+    flip_many_bytes,
+    truncate,
+    overwrite_with_noise,
+    displace_pages,
+]
+
+
+@pytest.mark.parametrize("which", ["small", "usual"])
+@pytest.mark.parametrize("spoiler", SPOILERS, ids=lambda spoiler: spoiler.__name__)
+def test_damage_is_refused_and_never_read_as_other_keys(
+    spoiler: Spoiler, which: str, finished: dict[str, Path], tmp_path: Path
+) -> None:
+    original = finished[which]
+    (sound,) = read_elsewhere([original])
+    contents = spoiler((original / DATA_FILE).read_bytes(), np.random.default_rng(8))
+    spoiled = copies(original, tmp_path, contents)
+    faults = find_faults(spoiled)
+    assert len(faults) == len(spoiled)
+    readable = [directory for directory, fault in zip(spoiled, faults, strict=True) if not fault]
+    refused = len(spoiled) - len(readable)
+    for directory, found in zip(readable, read_elsewhere(readable), strict=True):
+        assert found.keys() <= {"status", "depth", "layers", "error"}, (directory, found)
+        if "error" in found:
+            refused += 1
+            continue
+        # Where the newest of LMDB's two meta pages is lost, the commit before it stands: unfinished, never wrong.
+        assert found["status"] == "running" or (found["status"], found["depth"]) == (sound["status"], sound["depth"])
+        layers = list(zip(found["layers"], sound["layers"], strict=False))
+        assert all(layer in (None, expected) for layer, expected in layers), directory
+        refused += any(layer is None for layer in found["layers"]) or found["status"] == "running"
+    assert refused > 0
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\0" * 4_096, b"not a database at all"])
+def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict[str, Path], tmp_path: Path) -> None:
+    (spoiled,) = copies(finished["small"], tmp_path, [content or b""])
+    sound = shutil.copytree(finished["small"], tmp_path / "sound")
+    if content is None:
+        (spoiled / DATA_FILE).unlink()
+    with pytest.raises(DamagedError, match=rf"run {spoiled.name} is damaged .*hakoiri delete {spoiled.name}"):
+        require_sound(spoiled)
+    with pytest.raises(DamagedError):
+        drive(spoiled, Ways(), Control(), SilentObserver(), repair=True)
+    listed = {status.run: status.status for status in list_runs(tmp_path)}
+    assert listed == {sound.name: "complete"} | ({} if content is None else {spoiled.name: "damaged"})
+    assert find_faults([sound, spoiled, sound])[::2] == ["", ""]
+
+
+def places_of(content: bytes, wanted: bytes) -> list[int]:
+    places, place = [], content.find(wanted)
+    while place >= 0:
+        places.append(place)
+        place = content.find(wanted, place + 1)
+    return places
+
+
+def spoil_entry(directory: Path, entry: bytes, offset: int = -1) -> None:
+    """Change one byte of an entry wherever it stands in the data file."""
+    content = (directory / DATA_FILE).read_bytes()
+    places = places_of(content, entry)
+    assert places
+    place_in_entry = offset % len(entry)
+    (directory / DATA_FILE).write_bytes(spoil(content, [(place + place_in_entry, 4) for place in places]))
+
+
+def digests_of(run: Run) -> list[tuple[int, str, int]]:
+    return [(record.size, record.digest, record.goals) for record in run.layer_records()]
+
+
+@pytest.fixture
+def usual_copy(finished: dict[str, Path], tmp_path: Path) -> Path:
+    """A run to spoil."""
+    return shutil.copytree(finished["usual"], tmp_path / "copy", ignore=shutil.ignore_patterns("lock.mdb"))
+
+
+@pytest.mark.parametrize("what", ["blocks", "records"])
+@pytest.mark.parametrize("depths", [[0], [57], [167], [80, 81, 82], [0, 1, 5, 166, 167], list(range(168))], ids=str)
+def test_damaged_layers_are_named_and_mended(depths: list[int], what: str, usual_copy: Path) -> None:
+    with closing(Run(RunStore(usual_copy))) as run:
+        expected, digest = digests_of(run), run.store.state.digest
+        layers = [run.layer(depth) for depth in depths]
+        entries = [
+            next(iter(encode_layer(depth, layer)))[1]
+            if what == "blocks"
+            else pack_record(run.store.layer_record(depth).as_dict(), LAYERS + number_key(depth))
+            for depth, layer in zip(depths, layers, strict=True)
+        ]
+    for entry in entries:
+        spoil_entry(usual_copy, entry)
+    with RunStore(usual_copy) as store:
+        for depth, layer in zip(depths, layers, strict=True):
+            with pytest.raises(DamagedError, match=rf"run copy: .*layer {depth}\b.* is damaged"):
+                store.layer(depth)
+            assert any(f"layer {depth}" in fault for fault in check_layer(store, depth))
+            if what == "blocks":
+                with pytest.raises(DamagedError, match=rf"layer {depth}\b"):
+                    store.contains(depth, layer[:1])
+    notes = Notes()
+    state = drive(usual_copy, Ways(workers=2), Control(), notes, repair=True)
+    assert (state.status, state.digest) == ("complete", digest)
+    mended = [text for text in notes.texts if "again" in text]
+    assert len(mended) == len(depths)
+    assert all(f"layer {depth} again" in text for depth, text in zip(depths, mended, strict=True))
+    with closing(Run(RunStore(usual_copy))) as run:
+        assert digests_of(run) == expected
+        assert [run.layer(depth).tolist() for depth in depths] == [layer.tolist() for layer in layers]
+        touched = [record.depth for record in run.layer_records() if record.session == state.session]
+        assert touched == depths
+
+
+class Notes(SilentObserver):
+    """Keeps the notes."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Kept."""
+        self.texts.append(text)
+
+
+def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:
+    with RunStore(usual_copy, writable=True) as store:
+        (_, entry), *_ = encode_layer(167, store.layer(167))
+        store.commit(replace(store.state, status="interrupted", exhausted=False))
+    spoil_entry(usual_copy, entry)
+    with pytest.raises(DamagedError, match=r"layer 167.*--repair"):
+        drive(usual_copy, Ways(), Control(), SilentObserver())
+    with RunStore(usual_copy) as store:
+        assert store.state.status == "interrupted"
+        assert "layer 167" in store.state.reason
+
+
+@pytest.mark.parametrize("asked", ["its keys", "a key of it", "a path across it"])
+@pytest.mark.parametrize("depth", [1, 57, 120, 166])
+def test_a_block_gone_astray_is_not_taken_for_absence(depth: int, asked: str, usual_copy: Path) -> None:
+    with closing(Run(RunStore(usual_copy))) as run:
+        layer, last = run.layer(depth), run.layer(167)
+    name, _ = next(iter(encode_layer(depth, layer)))
+    spoil_entry(usual_copy, name, offset=3)
+    require_sound(usual_copy)
+    with closing(Run(RunStore(usual_copy))) as run, pytest.raises(DamagedError):
+        if asked == "a key of it":
+            run.distance(f"{int(layer[-1]):#x}")
+        elif asked == "a path across it":
+            run.path(f"{int(last[0]):#x}")
+        else:
+            run.layer(depth)
+
+
+@pytest.mark.parametrize("what", ["configurations", "labels", "component"])
+def test_a_damaged_census_is_counted_again(what: str, tmp_path: Path) -> None:
+    with closing(census(data=tmp_path)) as run:
+        directory, digest, summary = run.store.directory, run.store.state.digest, run.summary()
+        keys, labels = run.configurations()
+        record = run.store.read(b"components", number_key(7))
+    if what == "configurations":
+        spoil_entry(directory, next(iter(encode_layer(0, keys)))[1], offset=20_000)
+    elif what == "labels":
+        spoil_entry(directory, labels[:500].astype(">u4").tobytes())
+    else:
+        assert record is not None
+        spoil_entry(directory, record)
+    with closing(Run(RunStore(directory))) as run, pytest.raises(DamagedError):
+        run.configurations()
+        run.components()
+    state = drive(directory, Ways(), Control(), SilentObserver(), repair=True)
+    assert (state.status, state.digest) == ("complete", digest)
+    with closing(Run(RunStore(directory))) as run:
+        assert {name for name, value in run.summary().items() if value != summary[name]} <= {"seconds", "sessions"}
+        assert len(run.components()) == summary["components"]
+
+
+def test_checks_see_wrong_layers(directory: Path) -> None:
+    one, other = (np.array(keys, dtype=np.uint32) for keys in ([3, 9, 12], [1, 9, 20]))
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(0, one, goals=0)
+        store.put_layer(1, other, goals=0)
+        wrong = store.put_layer(2, one + np.uint32(1), goals=0)
+        store.stage_record(LAYERS, number_key(2), replace(wrong, size=4, digest="0" * 32).as_dict())
+        store.commit(replace(store.state, depth=2))
+        assert list(check_disjoint(store, [0, 1])) == ["configuration 0x9 stands in layers 0, 1"]
+        faults = "; ".join(check_layer(store, 2))
+        assert "3 configurations on disk, 4 in its record" in faults
+        assert f"digest {wrong.digest}" in faults
+        with pytest.raises(DamagedError, match="layer 2 has 3 configurations on disk, its record says 4"):
+            store.layer(2)
