@@ -177,14 +177,21 @@ class FarmExecutor:
         messages = [raw for raw in [*(first[1:] if first else []), *more] if isinstance(raw, bytes)]
         results: dict[int, list[Array]] = {}
         for raw in messages:
-            news = News.unpack(raw)
-            stage, _, number_text = news.token.partition(".")
-            number = int(number_text)
-            if int(stage) != self._stage or number not in self._chunks or number in results:
+            try:
+                news = News.unpack(raw)
+            except PayloadError as error:
+                self._observer.note(f"{error}; passed over")
+                continue
+            number = self._expected(news.token)
+            if number is None or number in results:
                 continue  # Late or doubled: the first answer counted.
             if (result := self._hear(number, news)) is not None:
                 results[number] = result
         return list(results.items())
+
+    def _expected(self, token: str) -> int | None:
+        """The number of the chunk that is in flight under this token, or ``None``."""
+        return next((number for number in self._chunks if self._token(number) == token), None)
 
     def _hear(self, number: int, news: News) -> list[Array] | None:
         """What one message means for its chunk; its result, if that is what it brings."""

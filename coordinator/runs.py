@@ -26,12 +26,16 @@ _LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How a run stands. `fault` says why nothing is known of it; `holder` who drives it now."""
+    """How a run stands.
+
+    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it.
+    """
 
     run: str
     manifest: Manifest | None
     state: State
     holder: dict[str, Any] | None
+    awaited: bool
     fault: str = ""
 
     @property
@@ -39,7 +43,8 @@ class RunStatus:
         """The state's status, corrected for a driver that died without a word, or ``"damaged"``."""
         if self.fault:
             return "damaged"
-        return "interrupted" if self.state.status == "running" and self.holder is None else self.state.status
+        left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
+        return "interrupted" if left and self.holder is None else self.state.status
 
     @property
     def rate(self) -> float:
@@ -94,14 +99,14 @@ def _status_of(directory: Path, fault: str) -> RunStatus:
             return _read_status(directory)
         except StorageError as error:
             fault = str(error)
-    return RunStatus(directory.name, None, State(), holder_of(directory), fault)
+    return RunStatus(directory.name, None, State(), holder_of(directory), False, fault)
 
 
 def _read_status(directory: Path) -> RunStatus:
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder = holder_of(directory)
     with Ledger(directory) as store:
-        return RunStatus(directory.name, store.manifest, store.state, holder)
+        return RunStatus(directory.name, store.manifest, store.state, holder, (directory / QUEUED_FILE).exists())
 
 
 def cancel_run(directory: Path) -> Status:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import redis
 
@@ -21,28 +22,38 @@ _LOOK_SECONDS = 1.0
 _RETRY_SECONDS = 30.0
 
 
+class RunEnd(NamedTuple):
+    """A run that a coordinator let go, and its status then."""
+
+    run: str
+    status: str
+
+
 def serve(
     data: Path, ways: Ways, connection: redis.Redis, control: Control, observer: Observer,
     report: Callable[[str], None], burst: bool = False,
-) -> None:  # fmt: skip
-    """Drive queued runs until `control` is interrupted, or with `burst` until none is left.
+) -> list[RunEnd]:  # fmt: skip
+    """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
 
     A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
     coordinators may share a data directory: a run's lock lets only one of them drive it.
     """
+    ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
     while not control.interrupted:
         now = time.monotonic()
         waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
         for directory in waiting:
-            if not _drive_one(directory, ways, control, observer, report):
-                not_before[directory] = time.monotonic() + _RETRY_SECONDS
+            status = _drive_one(directory, ways, control, observer, report)
+            ends.append(RunEnd(directory.name, status))
+            not_before[directory] = time.monotonic() + _RETRY_SECONDS
             if control.interrupted:
-                return
+                break
         if not waiting:
             if burst:
-                return
+                break
             _sleep_until_woken(connection, ways)
+    return ends
 
 
 def queued_runs(data: Path) -> list[Path]:
@@ -57,20 +68,18 @@ def wake(connection: redis.Redis, url: str) -> None:
         connection.ltrim(WAKE, 0, 0)
 
 
-def _drive_one(
-    directory: Path, ways: Ways, control: Control, observer: Observer, report: Callable[[str], None]
-) -> bool:
-    """Drive one run; whether it needs no second try soon."""
+def _drive_one(directory: Path, ways: Ways, control: Control, observer: Observer, report: Callable[[str], None]) -> str:
+    """Drive one run; its status then, or ``"held"`` by somebody else, or ``"error"``."""
     report(f"run {directory.name}: taken up")
     try:
         state = drive(directory, ways, control, observer)
     except RunHeldError:
-        return False
+        return "held"
     except HakoiriError as error:
         report(f"run {directory.name}: {error}")
-        return False
+        return "error"
     report(f"run {directory.name}: {state.status}, {state.configurations:,} configurations, {state.seconds:.1f} s")
-    return True
+    return state.status
 
 
 def _sleep_until_woken(connection: redis.Redis, ways: Ways) -> None:

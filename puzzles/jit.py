@@ -32,13 +32,11 @@ def _source_digest() -> str:
 def cache_directory() -> Path:
     """The directory of compiled kernels for exactly this source, created if it was not there.
 
-    Where the user's cache folder cannot be written (a read-only home), a new private temporary folder: slower to
-    start, never shared, because compiled kernels are code.
+    Where it cannot be written (a read-only home), a new private temporary folder: slower to start, never shared,
+    because compiled kernels are code.
     """
-    if given := os.environ.get("NUMBA_CACHE_DIR"):
-        Path(given).mkdir(parents=True, exist_ok=True)
-        return Path(given)
-    wanted = Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / _source_digest()
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    wanted = Path(given or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / _source_digest())
     try:
         wanted.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):

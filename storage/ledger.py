@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from storage.environment import Environment, require_free, translated
-from storage.errors import DamagedError, FormatError, PoisonedError, StorageError
+from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
 from storage.layout import (
     CANCEL_KEY,
     CREATED_FILE,
@@ -55,9 +55,10 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
             if queued:
                 (building / QUEUED_FILE).touch()
             building.rename(final)
-    except StorageError:
+    except DiskFullError as error:
+        raise DiskFullError(f"the disk under {data} is full; free some space and try again") from error
+    finally:
         shutil.rmtree(building, ignore_errors=True)
-        raise
     return final
 
 

@@ -76,7 +76,7 @@ class RunStore(Ledger):
         for name in self.names(BLOCKS, number_key(depth)):
             index = zlib.crc32(name, index)
         if index != self.layer_record(depth).index:
-            raise self._damaged(f"the blocks of layer {depth} are not those of its record")
+            raise self._damaged(f"layer {depth} is damaged: its blocks are not those of its record")
         self._indexed.add(depth)
 
     def _block_around(self, depth: Depth, key: Key) -> Keys | None:

@@ -28,6 +28,8 @@ class Supervisor:
         self._connection = connect(url)
         self._say = say
         self._stopping = False
+        #: How many workers died and were replaced.
+        self.replaced = 0
         self._workers = [self._start() for _ in range(count)]
 
     def run(self) -> None:
@@ -40,6 +42,7 @@ class Supervisor:
                     forget_worker(worker_name(worker.pid), self._connection)
                     time.sleep(_RESTART_SECONDS)
                     self._workers[index] = self._start()
+                    self.replaced += 1
             time.sleep(_POLL_SECONDS)
         self.stop()
 

@@ -1,6 +1,5 @@
 """The commands put together, and the one place where an error becomes a line and an exit code."""
 
-import os
 import sys
 
 import typer
@@ -31,7 +30,3 @@ def main() -> None:
     except HakoiriError as error:
         print(f"hakoiri: {error}", file=sys.stderr)
         sys.exit(ERROR)
-    except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough. Nothing may be flushed into it on the way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -1,6 +1,7 @@
 """What goes where: results to stdout, as text or as one JSON object; progress and notes to stderr."""
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -13,7 +14,7 @@ _FILE_WIDTH = 120
 def stdout() -> Console:
     """The console for results."""
     # A file or pipe has no width; this one holds every line.
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
+    return _Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
 
 
 def stderr() -> Console:
@@ -23,7 +24,21 @@ def stderr() -> Console:
 
 def print_json(result: dict[str, Any]) -> None:
     """The one object."""
-    print(json.dumps(result))
+    try:
+        print(json.dumps(result), flush=True)
+    except BrokenPipeError:
+        _leave_quietly()
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        _leave_quietly()
+
+
+def _leave_quietly() -> None:
+    """The reader of our pipe (head, less) has seen enough. Nothing may be flushed into it on the way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(0)
 
 
 def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:

@@ -15,6 +15,7 @@ def coordinator(
     data: DataOption = None,
     memory: MemoryOption = None,
     burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Take queued runs, the oldest first, and drive each to its end with the workers on Redis."""
     from coordinator.cli.progress import ProgressLine
@@ -32,13 +33,16 @@ def coordinator(
     ways = Ways(redis=url, memory=memory)
     _log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
     with stopping_with(control.interrupt):
-        serve(where, ways, connection, control, ProgressLine(console), _log, burst)
+        ends = serve(where, ways, connection, control, ProgressLine(console), _log, burst)
     _log("coordinator stopped")
+    if json:
+        print_json({"runs": [end._asdict() for end in ends]})
 
 
 def worker(
     redis: RedisOption = None,
     processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
+    json: JsonOption = False,
 ) -> None:
     """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
     from coordinator.cli.signals import stopping_with
@@ -54,6 +58,8 @@ def worker(
         _log(f"{processes} worker processes for {without_password(url)}, supervised by process {os.getpid()}")
         supervisor.run()
     _log("workers stopped")
+    if json:
+        print_json({"workers": processes, "replaced": supervisor.replaced})
 
 
 def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:

@@ -7,12 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import IO, Any, TypeVar
+from unittest.mock import patch
 
 import psutil
+
+from coordinator.cli import main
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,16 +171,42 @@ class Hakoiri:
         """The JSON of a command that must succeed."""
         return self(*arguments, "--json", **options).json
 
+    def here(
+        self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, check: bool = True
+    ) -> Finished:
+        """The same in this process, for the many small questions: it saves half a second each."""
+        stdout, stderr = StringIO(), StringIO()
+        with (
+            patch.object(sys, "argv", ["hakoiri", *arguments]),
+            patch.dict(os.environ, self._environment(data, env), clear=True),
+            redirect_stdout(stdout),
+            redirect_stderr(stderr),
+        ):
+            code = 0
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+        finished = Finished(list(arguments), code, stdout.getvalue(), stderr.getvalue())
+        assert finished.code == 0 or not check, finished
+        return finished
+
+    def ask(self, *arguments: str, **options: Any) -> dict[str, Any]:
+        """The JSON of a command that must succeed, in this process."""
+        return self.here(*arguments, "--json", **options).json
+
     def start(
         self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, **options: Any
     ) -> Running:
         """Start a command."""
-        where = self.data if data == "" else data
-        changes = dict(env or {}) | ({"HAKOIRI_DATA": str(where)} if where is not None else {})
         files = self._directory / "output" / str(len(self._started))
-        running = Running(list(arguments), files, {"env": clean_environment(**changes), "cwd": ROOT} | options)
+        running = Running(list(arguments), files, {"env": self._environment(data, env), "cwd": ROOT} | options)
         self._started.append(running)
         return running
+
+    def _environment(self, data: Path | str | None, env: Mapping[str, str] | None) -> dict[str, str]:
+        where = self.data if data == "" else data
+        return clean_environment(**dict(env or {}) | ({"HAKOIRI_DATA": str(where)} if where is not None else {}))
 
     def run_directory(self) -> Path:
         """The directory of the only run."""
@@ -206,7 +236,7 @@ class FinishedRuns:
 
     def digests(self) -> list[str]:
         """The digests of the layers of the exploration."""
-        return [layer["digest"] for layer in self.hakoiri.json("layers", self.explored["run"])["layers"]]
+        return [layer["digest"] for layer in self.hakoiri.ask("layers", self.explored["run"])["layers"]]
 
 
 def _lives(process: psutil.Process) -> bool:

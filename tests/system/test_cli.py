@@ -1,7 +1,6 @@
 """The command line as a user has it: every command, its help, its JSON, how runs and configurations are named."""
 
 import hashlib
-import json
 import re
 import shlex
 from itertools import pairwise
@@ -112,15 +111,15 @@ def test_json_is_one_object_with_the_documented_fields(
 
 
 def test_json_of_cancel_and_of_the_queue(hakoiri: Hakoiri) -> None:
-    queued = hakoiri.json("enqueue", "klotski", "--chunk", "7")
-    assert hakoiri.json("status", "last")["status"] == "queued"
-    assert hakoiri.json("cancel", "last") == queued | {"status": "cancelled"}
-    assert [(row["run"], row["status"]) for row in hakoiri.json("runs")["runs"]] == [(queued["run"], "cancelled")]
-    assert hakoiri("coordinator", check=False).code == 2, "no Redis was named"
+    queued = hakoiri.ask("enqueue", "klotski", "--chunk", "7")
+    assert hakoiri.ask("status", "last")["status"] == "queued"
+    assert hakoiri.ask("cancel", "last") == queued | {"status": "cancelled"}
+    assert [(row["run"], row["status"]) for row in hakoiri.ask("runs")["runs"]] == [(queued["run"], "cancelled")]
+    assert hakoiri.here("coordinator", check=False).code == 2, "no Redis was named"
 
 
 def test_cancel_refuses_a_finished_run(finished: FinishedRuns) -> None:
-    refused = finished.hakoiri("cancel", finished.explored["run"], check=False)
+    refused = finished.hakoiri.here("cancel", finished.explored["run"], check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert "complete already" in refused.error
 
@@ -157,7 +156,7 @@ def test_run_finds_the_known_figures(
 
 
 def test_the_exploration_by_its_layers(finished: FinishedRuns) -> None:
-    found, rows = finished.explored, finished.hakoiri.json("layers", finished.explored["run"])["layers"]
+    found, rows = finished.explored, finished.hakoiri.ask("layers", finished.explored["run"])["layers"]
     assert found["layers"][:10] == KNOWN["layers begin"]
     assert found["layers"][-4:] == KNOWN["layers end"]
     assert (found["largest_window"], found["largest_window_at"]) == KNOWN["largest window"]
@@ -168,7 +167,7 @@ def test_the_exploration_by_its_layers(finished: FinishedRuns) -> None:
 
 
 def test_components_come_largest_first_with_their_distances(finished: FinishedRuns) -> None:
-    rows = finished.hakoiri.json("components", "last")["components"]
+    rows = finished.hakoiri.ask("components", "last")["components"]
     puzzle = Klotski()
     assert [row["component"] for row in rows] == list(range(898))
     order = [(-row["size"], puzzle.parse(row["representative"])) for row in rows]
@@ -178,27 +177,27 @@ def test_components_come_largest_first_with_their_distances(finished: FinishedRu
     for size, pair in KNOWN["diameter and radius by size"].items():
         assert {(row["diameter"], row["radius"]) for row in rows if row["size"] == size} == {pair}
     assert sum(row["size"] for row in rows) == 65_880
-    assert finished.hakoiri.json("components", "last", "--limit", "3")["components"] == rows[:3]
+    assert finished.hakoiri.ask("components", "last", "--limit", "3")["components"] == rows[:3]
     for number in (0, 1, 2, 897):
-        found = finished.hakoiri.json("diameter", "last", "--component", str(number))
+        found = finished.hakoiri.ask("diameter", "last", "--component", str(number))
         assert {name: found[name] for name in FIGURES.split()} == {name: rows[number][name] for name in FIGURES.split()}
         assert found["pair_count"] == len(found["pairs"]) > 0
         one, other = found["pairs"][0]
-        assert finished.hakoiri.json("distance", "last", other, "--from", one)["length"] == found["diameter"]
-    beyond = finished.hakoiri("diameter", "last", "--component", "898", check=False)
+        assert finished.hakoiri.ask("distance", "last", other, "--from", one)["length"] == found["diameter"]
+    beyond = finished.hakoiri.here("diameter", "last", "--component", "898", check=False)
     assert beyond.code == 1
     assert "0 to 897" in beyond.error
 
 
 def test_diameter_of_an_exploration_is_that_of_its_component(finished: FinishedRuns) -> None:
-    found = finished.hakoiri.json("diameter", finished.explored["run"])
+    found = finished.hakoiri.ask("diameter", finished.explored["run"])
     pairs, centre, periphery = KNOWN["largest components: pairs, centre, periphery"]
     assert (found["size"], found["diameter"], found["radius"]) == (25_955, 190, 114)
     assert (found["pair_count"], found["centre"], found["periphery"]) == (pairs, centre, periphery)
 
 
 def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
-    found = finished.hakoiri.json("path", finished.explored["run"])
+    found = finished.hakoiri.ask("path", finished.explored["run"])
     puzzle = Klotski()
     keys = [puzzle.parse(text) for text in found["configurations"]]
     assert found["length"] == len(found["moves"]) == len(keys) - 1 == 116
@@ -214,45 +213,36 @@ def test_a_run_goes_by_name_unique_prefix_or_last(finished: FinishedRuns, hakoir
     names = ("aa11-klotski", "aa22-klotski", "aa22-klotski-b")
     for name in names:
         finished.copy(finished.explored, hakoiri.data, name)
-    made = hakoiri.json("run", "klotski", "--from", START_OF_2)["run"]
+    made = hakoiri.ask("run", "klotski", "--from", START_OF_2)["run"]
     for given, meant in (("aa1", names[0]), (names[1], names[1]), (names[2], names[2]), ("last", made)):
-        sizes = [row["size"] for row in hakoiri.json("layers", given)["layers"]]
+        sizes = [row["size"] for row in hakoiri.ask("layers", given)["layers"]]
         assert sum(sizes) == (2 if meant == made else 25_955), given
-        assert hakoiri.json("delete", given)["run"] == meant
+        assert hakoiri.ask("delete", given)["run"] == meant
         finished.copy(finished.explored, hakoiri.data, meant) if meant != made else None
     for given, said in (("aa", "any of aa11-klotski, aa22"), ("zz", "no run 'zz'"), ("", "no run ''")):
-        refused = hakoiri("status", given, check=False)
+        refused = hakoiri.here("status", given, check=False)
         assert refused.code == 1
         assert said in refused.error
-    assert "no runs in" in hakoiri("status", "last", data=hakoiri.data / "none", check=False).error
+    assert "no runs in" in hakoiri.here("status", "last", data=hakoiri.data / "none", check=False).error
 
 
 def test_data_lie_where_the_option_else_the_variable_else_the_platform_says(tmp_path: Path, hakoiri: Hakoiri) -> None:
     places = {"option": tmp_path / "a", "variable": tmp_path / "b", "platform": tmp_path / "c" / "hakoiri"}
     made = {
-        which: hakoiri.json("run", "klotski", "--from", START_OF_2, data=place)["run"]
-        for which, place in places.items()
+        which: hakoiri.ask("run", "klotski", "--from", START_OF_2, data=place)["run"] for which, place in places.items()
     }
     home = {"XDG_DATA_HOME": str(tmp_path / "c"), "HOME": str(tmp_path)}
-    option = hakoiri.json("status", "last", "--data", str(places["option"]), data=places["variable"], env=home)
+    option = hakoiri.ask("status", "last", "--data", str(places["option"]), data=places["variable"], env=home)
     assert option["run"] == made["option"]
-    assert hakoiri.json("status", "last", data=places["variable"], env=home)["run"] == made["variable"]
-    assert hakoiri.json("status", "last", data=None, env=home)["run"] == made["platform"]
-
-
-def ask(data: Path, line: str) -> dict[str, Any]:
-    """The JSON of a question, asked in this process: there are many."""
-    asked = CliRunner().invoke(app, [*line.split(), "--json"], env={"HAKOIRI_DATA": str(data)}, prog_name="hakoiri")
-    assert asked.exit_code == 0, (line, asked.output, asked.exception)
-    found: dict[str, Any] = json.loads(asked.stdout)
-    return found
+    assert hakoiri.ask("status", "last", data=places["variable"], env=home)["run"] == made["variable"]
+    assert hakoiri.ask("status", "last", data=None, env=home)["run"] == made["platform"]
 
 
 def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRuns, hakoiri: Hakoiri) -> None:
-    data, run = finished.hakoiri.data, finished.explored["run"]
-    key = ask(data, f"show {NEAR}")["key"]
-    assert ask(data, f"show {key}")["configuration"] == NEAR
-    assert ask(data, f"show {START}")["key"] == START_KEY
+    run, ask = finished.explored["run"], finished.hakoiri.ask
+    key = ask("show", NEAR)["key"]
+    assert ask("show", key)["configuration"] == NEAR
+    assert ask("show", START)["key"] == START_KEY
     for line, length in (
         (f"distance {run} {{near}}", 2),
         (f"distance {run} {{start}} --from {{near}}", 2),
@@ -260,10 +250,10 @@ def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRu
         (f"path {run} --from {{near}} --to {{start}}", 2),
         (f"path {run} --from {{near}} --to goal", 114),
     ):
-        by_text = ask(data, line.format(near=NEAR, start=START))
+        by_text = ask(*line.format(near=NEAR, start=START).split())
         assert by_text["length"] == length, line
         for near, start in ((key, START_KEY), (key.upper().replace("X", "x"), START), (NEAR, START_KEY)):
-            assert ask(data, line.format(near=near, start=start)) == by_text, line
-    small = hakoiri.json("run", "klotski", "--from", hakoiri.json("show", START_OF_201)["key"])
+            assert ask(*line.format(near=near, start=start).split()) == by_text, line
+    small = hakoiri.ask("run", "klotski", "--from", hakoiri.ask("show", START_OF_201)["key"])
     assert small["configurations"] == 201
-    assert hakoiri.json("resume", "last", "--from", START_OF_201)["run"] == small["run"]
+    assert hakoiri.ask("resume", "last", "--from", START_OF_201)["run"] == small["run"]

@@ -54,7 +54,7 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
     ],
 )
 def test_answers_for_people(line: str, fragments: list[str], finished: FinishedRuns) -> None:
-    done = finished.hakoiri(*run_name(finished, line))
+    done = finished.hakoiri.here(*run_name(finished, line))
     flat = " ".join(done.stdout.split())
     assert not [fragment for fragment in fragments if fragment not in flat], done
     assert ESCAPE not in done.stdout + done.stderr
@@ -62,28 +62,28 @@ def test_answers_for_people(line: str, fragments: list[str], finished: FinishedR
 
 
 def test_runs_for_people(hakoiri: Hakoiri) -> None:
-    explored = " ".join(hakoiri("run", "klotski").stdout.split())
+    explored = " ".join(hakoiri.here("run", "klotski").stdout.split())
     for fragment in ("configurations 25,955", "depth 167", "nearest goal 116 moves", "2,220 around layer 57"):
         assert fragment in explored
-    counted = " ".join(hakoiri("run", "klotski", "--whole").stdout.split())
+    counted = " ".join(hakoiri.here("run", "klotski", "--whole").stdout.split())
     for fragment in ("configurations 65,880", "moves between them 103,390", "components 898", "892 smaller ones"):
         assert fragment in counted
-    assert "nearest goal none" in " ".join(hakoiri("run", "klotski", "--from", START_OF_2).stdout.split())
-    queued = hakoiri("enqueue", "klotski")
+    assert "nearest goal none" in " ".join(hakoiri.here("run", "klotski", "--from", START_OF_2).stdout.split())
+    queued = hakoiri.here("enqueue", "klotski")
     assert "--watch" in queued.stdout
-    assert "is cancelled" in hakoiri("cancel", "last").stdout
-    assert "is deleted" in hakoiri("delete", "last", "--yes").stdout
+    assert "is cancelled" in hakoiri.here("cancel", "last").stdout
+    assert "is deleted" in hakoiri.here("delete", "last", "--yes").stdout
 
 
 def test_a_board_is_framed(hakoiri: Hakoiri) -> None:
-    shown = [line.rstrip() for line in hakoiri("show", START).stdout.splitlines()]
+    shown = [line.rstrip() for line in hakoiri.here("show", START).stdout.splitlines()]
     assert shown[: len(FRAMED.splitlines())] == FRAMED.splitlines()
 
 
 def test_a_solution_is_drawn_step_by_step(finished: FinishedRuns) -> None:
     """Every board of the JSON stands in the drawing, under its number and move."""
-    told = finished.hakoiri.json(*run_name(finished, "path {explored}"))
-    drawn = finished.hakoiri(*run_name(finished, "path {explored}")).stdout
+    told = finished.hakoiri.ask(*run_name(finished, "path {explored}"))
+    drawn = finished.hakoiri.here(*run_name(finished, "path {explored}")).stdout
     titles = [f"{number} {move}" for number, move in enumerate(told["moves"], 1)]
     assert not [title for title in titles if not re.search(rf"(^|  ){title}( |$)", drawn, re.MULTILINE)]
     columns: list[list[str]] = []
@@ -111,7 +111,7 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
     target = tmp_path / f"layers.{ending}"
-    finished.hakoiri(*run_name(finished, "layers {explored} --plot"), str(target))
+    finished.hakoiri.here(*run_name(finished, "layers {explored} --plot"), str(target))
     if ending != "png":
         assert target.read_bytes().startswith({"svg": b"<?xml", "pdf": b"%PDF"}[ending])
         return
@@ -124,7 +124,7 @@ def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path)
     ("target", "said"), [("layers.bmp", "must end in .png"), ("none/layers.png", "cannot write"), ("", "must end in")]
 )
 def test_a_plot_that_cannot_be_drawn_is_refused(target: str, said: str, finished: FinishedRuns, tmp_path: Path) -> None:
-    refused = finished.hakoiri("layers", "last", "--plot", str(tmp_path / target), check=False)
+    refused = finished.hakoiri.here("layers", "last", "--plot", str(tmp_path / target), check=False)
     assert refused.code == 1
     assert said in refused.error
     assert not list(tmp_path.iterdir())

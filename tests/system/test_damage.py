@@ -65,12 +65,12 @@ def says_how_to_go_on(refused: Finished, data: Path) -> None:
 
 def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], data: Path) -> None:
     """What was left behind is completed to the same digests; where nothing was left, a new run works."""
-    if hakoiri.json("runs", data=data)["runs"]:
-        status = hakoiri.json("status", "last", data=data)["status"]
+    if hakoiri.ask("runs", data=data)["runs"]:
+        status = hakoiri.ask("status", "last", data=data)["status"]
         assert status in ("queued", "interrupted")
-        found = hakoiri.json("resume", "last", data=data)
+        found = hakoiri.ask("resume", "last", data=data)
     else:
-        found = hakoiri.json("run", "klotski", *(["--whole"] if undisturbed["mode"] == "whole" else []), data=data)
+        found = hakoiri.ask("run", "klotski", *(["--whole"] if undisturbed["mode"] == "whole" else []), data=data)
     assert (found["status"], found["digest"]) == ("complete", undisturbed["digest"])
 
 
@@ -81,13 +81,13 @@ def test_a_full_disk(free_kib: int, hakoiri: Hakoiri, small_disk: Path, finished
     ballast.write_bytes(bytes(2 * 1024 * 1024 - free_kib * 1024))
     data = small_disk / "runs"
     says_how_to_go_on(hakoiri("run", "klotski", "--whole", data=data, check=False), data)
-    assert all(run["status"] == "interrupted" for run in hakoiri.json("runs", data=data)["runs"])
+    assert all(run["status"] == "interrupted" for run in hakoiri.ask("runs", data=data)["runs"])
     ballast.unlink()
     goes_on_when_there_is_room(hakoiri, finished.counted, data)
 
 
 @pytest.mark.parametrize("mode", ["explored", "counted"])
-@pytest.mark.parametrize("limit", [1, 12_000, 40_000, 120_000, 400_000])
+@pytest.mark.parametrize("limit", [12_000, 40_000, 120_000, 400_000])
 def test_a_quota(limit: int, mode: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """No file may grow beyond `limit` bytes: the write itself fails, without a warning before."""
     undisturbed: dict[str, Any] = getattr(finished, mode)
@@ -157,7 +157,7 @@ def right_answer(finished: FinishedRuns) -> RightAnswers:
         run = which["run"]
         if (run, question) not in known:
             words = [run if word == "last" else word for word in question.split()]
-            known[run, question] = told(finished.hakoiri(*words, "--json"))
+            known[run, question] = told(finished.hakoiri.here(*words, "--json"))
         return known[run, question]
 
     return answer
@@ -227,24 +227,24 @@ def test_damaged_layers_are_named_and_mended(
     directory = finished.copy(finished.explored, hakoiri.data)
     for depth in depths:
         harm_entry(directory, database, number_key(depth))
-    verified = hakoiri("verify", "last", "--json", check=False)
+    verified = hakoiri.here("verify", "last", "--json", check=False)
     assert verified.code == 1
     faults = verified.json["faults"]
     assert [fault for depth in depths for fault in faults if f"layer {depth}" in fault], faults
-    mended = hakoiri("resume", "last", "--repair", "--json")
+    mended = hakoiri.here("resume", "last", "--repair", "--json")
     assert mended.json["digest"] == finished.explored["digest"]
     for depth in depths:
         assert f"computing layer {depth} again" in mended.stderr
-    assert hakoiri.json("verify", "last")["ok"]
-    assert [layer["digest"] for layer in hakoiri.json("layers", "last")["layers"]] == finished.digests()
+    assert hakoiri.ask("verify", "last")["ok"]
+    assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
 
 
 @pytest.mark.parametrize("database", [BLOCKS, LABELS, pytest.param(LAYERS, marks=SLOW), COMPONENTS, PAIRS])
 def test_a_damaged_census_is_named_and_counted_again(database: bytes, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     directory = finished.copy(finished.counted, hakoiri.data)
     harm_entry(directory, database, number_key(0))
-    verified = hakoiri("verify", "last", "--json", check=False)
+    verified = hakoiri.here("verify", "last", "--json", check=False)
     assert verified.code == 1
     assert verified.json["faults"]
-    assert hakoiri.json("resume", "last", "--repair")["digest"] == finished.counted["digest"]
-    assert hakoiri.json("verify", "last")["ok"]
+    assert hakoiri.ask("resume", "last", "--repair")["digest"] == finished.counted["digest"]
+    assert hakoiri.ask("verify", "last")["ok"]

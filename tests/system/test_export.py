@@ -23,7 +23,7 @@ def export(hakoiri: Hakoiri, run: str, target: Path, configurations: int) -> Pat
     """Export, and see that nothing but the file has come to be."""
     target.parent.mkdir(exist_ok=True)
     before = set(target.parent.iterdir())
-    told = hakoiri.json("export", run, "--to", str(target))
+    told = hakoiri.ask("export", run, "--to", str(target))
     assert (told["configurations"], told["file"]) == (configurations, str(target))
     assert set(target.parent.iterdir()) - before <= {target}
     return target
@@ -113,7 +113,7 @@ def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_pat
 def merged(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> tuple[Hakoiri, dict[str, Any]]:
     """A run with merged mirror images."""
     hakoiri = Hakoiri(tmp_path_factory.mktemp("merged"))
-    return hakoiri, hakoiri.json("run", "klotski", "--merge-mirrors")
+    return hakoiri, hakoiri.ask("run", "klotski", "--merge-mirrors")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -151,8 +151,8 @@ def test_an_unfinished_run(
         running.send(signal.SIGTERM)
         running.finish()
     else:
-        hakoiri("run", "klotski", "--until-goal")
-    status = hakoiri.json("status", "last")
+        hakoiri.here("run", "klotski", "--until-goal")
+    status = hakoiri.ask("status", "last")
     assert status["depth"] == (43 if kind == "interrupted" else 116)
     layers = finished.explored["layers"][: status["depth"] + 1]
     target = export(hakoiri, "last", tmp_path / "out" / f"run.{ending}", sum(layers))
@@ -173,7 +173,7 @@ def test_an_unfinished_run(
 def test_an_export_replaces_the_file_of_before(hakoiri: Hakoiri, tmp_path: Path) -> None:
     files: dict[int, list[bytes]] = {}
     for start, size in ((START_OF_248, 248), (START_OF_2, 2)):
-        hakoiri("run", "klotski", "--from", start)
+        hakoiri.here("run", "klotski", "--from", start)
         targets = [export(hakoiri, "last", tmp_path / "out" / f"run.{ending}", size) for ending in ENDINGS]
         files[size] = [target.read_bytes() for target in targets]
     assert all(large != small for large, small in zip(files[248], files[2], strict=True))
@@ -181,7 +181,7 @@ def test_an_export_replaces_the_file_of_before(hakoiri: Hakoiri, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["run.json", "run", "run.csv.gz", ".csv"])
 def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Path) -> None:
-    refused = finished.hakoiri("export", "last", "--to", str(tmp_path / name), check=False)
+    refused = finished.hakoiri.here("export", "last", "--to", str(tmp_path / name), check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert "must end in .csv, .npz, .graphml" in refused.error
     assert not list(tmp_path.iterdir())
@@ -196,7 +196,7 @@ def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, finished: F
         tmp_path / "file" / f"run.{ending}",
         tmp_path / f"taken.{ending}",
     ):
-        refused = finished.hakoiri("export", finished.explored["run"], "--to", str(target), check=False)
+        refused = finished.hakoiri.here("export", finished.explored["run"], "--to", str(target), check=False)
         assert (refused.code, refused.stdout) == (1, "")
         assert f"cannot write {target}" in refused.error
     left = sorted(path.relative_to(tmp_path).name for path in tmp_path.rglob("*"))

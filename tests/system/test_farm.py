@@ -43,7 +43,7 @@ def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Fi
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
         assert found[name] == finished.explored[name], name
     assert found["configurations"] == KNOWN["reachable"]
-    assert [layer["digest"] for layer in hakoiri.json("layers", "last")["layers"]] == finished.digests()
+    assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
 
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
@@ -51,18 +51,18 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
     for name in ("configurations", "components", "edges", "digest"):
         assert found[name] == finished.counted[name], name
     assert (found["configurations"], found["components"]) == (KNOWN["configurations"], KNOWN["components"])
-    rows = hakoiri.json("components", "last")["components"]
-    assert rows == finished.hakoiri.json("components", finished.counted["run"])["components"]
+    rows = hakoiri.ask("components", "last")["components"]
+    assert rows == finished.hakoiri.ask("components", finished.counted["run"])["components"]
 
 
 def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     by_workers = hakoiri.json("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "0")
-    by_threads = hakoiri.json("run", "klotski", "--merge-mirrors")
+    by_threads = hakoiri.ask("run", "klotski", "--merge-mirrors")
     assert by_workers["digest"] == by_threads["digest"]
     assert (by_workers["largest_window"], by_workers["largest_window_at"]) == KNOWN["largest window, mirrors merged"]
     totals = KNOWN["reachable within so many moves, mirrors merged"]
     assert {depth: sum(by_workers["layers"][: depth + 1]) for depth in totals} == totals
-    whole = hakoiri.json("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm-from", "0")
+    whole = hakoiri.ask("run", "klotski", "--merge-mirrors", "--whole", "--redis", farm.url, "--farm-from", "0")
     assert whole["configurations"] == KNOWN["configurations, mirrors merged"]
     assert whole["components"] == KNOWN["components, mirrors merged"]
 
@@ -70,9 +70,9 @@ def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
 @pytest.mark.parametrize("metric", ["straight", "finger"])
 def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
     arguments = ("run", "klotski", "-o", f"metric={metric}")
-    by_workers = hakoiri.json(*arguments, "--redis", farm.url, "--farm-from", "0")
+    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "0")
     assert by_workers["goal_depth"] == KNOWN["solution by metric"][metric]
-    assert by_workers["digest"] == hakoiri.json(*arguments)["digest"]
+    assert by_workers["digest"] == hakoiri.ask(*arguments)["digest"]
 
 
 # The same digests however it is cut
@@ -92,10 +92,10 @@ def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) 
 def test_digests_do_not_depend_on_the_chunks(
     chunk: str, start: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
 ) -> None:
-    expected = hakoiri.json("run", "klotski", "--from", start)["digest"]
+    expected = hakoiri.ask("run", "klotski", "--from", start)["digest"]
     assert start != KNOWN["start"] or expected == finished.explored["digest"]
     for ways in (("--redis", farm.url), ("--workers", "1"), ("--workers", "3")):
-        found = hakoiri.json("run", "klotski", "--from", start, "--chunk", chunk, "--farm-from", "0", *ways)
+        found = hakoiri.ask("run", "klotski", "--from", start, "--chunk", chunk, "--farm-from", "0", *ways)
         assert found["digest"] == expected, ways
 
 
@@ -150,7 +150,7 @@ def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_
     left = leftovers(client)
     assert not [key for key in left if key.startswith(b"hakoiri:")], "arrays stay behind"
     assert not [key for key in left if key.startswith(b"rq:job:") and client.ttl(key) == FOR_EVER]
-    assert hakoiri.json("status", "last")["status"] == "interrupted"
+    assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
 
 def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -> None:

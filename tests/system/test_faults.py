@@ -108,7 +108,7 @@ def closed_port() -> int:
 )
 def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, locked_redis: RedisServer) -> None:
     if command == "resume last":
-        hakoiri("enqueue", "klotski")
+        hakoiri.here("enqueue", "klotski")
     url, said = {
         "absent": (f"redis://:{PASSWORD}@127.0.0.1:{closed_port()}/0", "start one with 'redis-server'"),
         "wrong password": (locked_redis.url.replace(PASSWORD, "wrong" + PASSWORD), "write them into HAKOIRI_REDIS"),
@@ -120,10 +120,10 @@ def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, loc
     assert (refused.code, refused.stdout) == (1, "")
     assert said in refused.error
     assert PASSWORD not in refused.stderr
-    runs = hakoiri.json("runs")["runs"]
+    runs = hakoiri.ask("runs")["runs"]
     assert [run["status"] for run in runs] == (["interrupted"] if command == "resume last" else [])
     if runs:
-        assert hakoiri.json("resume", "last")["configurations"] == 25_955
+        assert hakoiri.ask("resume", "last")["configurations"] == 25_955
 
 
 def test_a_run_is_queued_although_redis_is_absent(hakoiri: Hakoiri) -> None:
@@ -131,7 +131,7 @@ def test_a_run_is_queued_although_redis_is_absent(hakoiri: Hakoiri) -> None:
     queued = hakoiri("enqueue", "klotski", "--redis", f"redis://127.0.0.1:{closed_port()}/0", "--json")
     assert queued.json["status"] == "queued"
     assert "no coordinator could be woken" in queued.stderr
-    assert hakoiri.json("status", "last")["status"] == "queued"
+    assert hakoiri.ask("status", "last")["status"] == "queued"
 
 
 # Two drivers
@@ -148,7 +148,7 @@ def start_held_run(hakoiri: Hakoiri, server: RedisServer) -> Running:
 @pytest.mark.parametrize("command", ["resume last", "delete last --yes"])
 def test_a_second_driver_is_refused(command: str, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     running = start_held_run(hakoiri, redis_server)
-    status = hakoiri.json("status", "last")
+    status = hakoiri.ask("status", "last")
     assert status["status"] == "running"
     refused = hakoiri(*command.split(), check=False)
     assert (refused.code, refused.stdout) == (1, "")
@@ -163,19 +163,19 @@ def test_a_run_is_free_again_when_its_driver_dies(
     running = start_held_run(hakoiri, redis_server)
     assert hakoiri("resume", "last", check=False).code == 1
     running.kill()
-    status = hakoiri.json("status", "last")
+    status = hakoiri.ask("status", "last")
     assert (status["status"], status["holder"]) == ("interrupted", "")
-    assert hakoiri.json("resume", "last")["digest"] == finished.explored["digest"]
-    assert [layer["digest"] for layer in hakoiri.json("layers", "last")["layers"]] == finished.digests()
+    assert hakoiri.ask("resume", "last")["digest"] == finished.explored["digest"]
+    assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
 
 
 def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     running = start_held_run(hakoiri, redis_server)
-    assert hakoiri.json("cancel", "last")["status"] == "cancelled"
+    assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
     ended = running.finish()
     assert ended.code == 1
     assert "cancelled on request" in ended.stderr
-    assert hakoiri.json("status", "last")["status"] == "cancelled"
+    assert hakoiri.ask("status", "last")["status"] == "cancelled"
 
 
 # Another puzzle
@@ -190,12 +190,12 @@ def test_cancel_stops_a_driver_for_good(hakoiri: Hakoiri, redis_server: RedisSer
     ],
 )
 def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hakoiri) -> None:
-    hakoiri("enqueue", "klotski", "--from", START_OF_248)
-    refused = hakoiri("resume", "last", *line.split(), check=False)
+    hakoiri.here("enqueue", "klotski", "--from", START_OF_248)
+    refused = hakoiri.here("resume", "last", *line.split(), check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert said in refused.error
     same = ("-o", "metric=unit", "--puzzle", "klotski", "--from", START_OF_248)
-    assert hakoiri.json("resume", "last", *same)["configurations"] == 248
+    assert hakoiri.ask("resume", "last", *same)["configurations"] == 248
 
 
 @pytest.mark.parametrize(
@@ -211,16 +211,16 @@ def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hako
 )
 def test_a_run_of_another_version_is_refused(field: str, value: Any, said: str, hakoiri: Hakoiri) -> None:
     """As if a program that differs in `field` had begun the run."""
-    hakoiri("enqueue", "klotski")
+    hakoiri.here("enqueue", "klotski")
     directory = hakoiri.run_directory()
     with Ledger(directory, writable=True) as ledger:
         ledger.stage_record(META, MANIFEST_KEY, ledger.manifest.as_dict() | {field: value})
         ledger.commit(ledger.state)
     for command in ("resume last", "path last") if field == "puzzle_version" else ("resume last",):
-        refused = hakoiri(*command.split(), check=False)
+        refused = hakoiri.here(*command.split(), check=False)
         assert (refused.code, refused.stdout) == (1, ""), refused
         assert said in refused.error
-    assert hakoiri.json("runs")["runs"][0]["status"] == ("damaged" if field == "format" else "interrupted")
+    assert hakoiri.ask("runs")["runs"][0]["status"] == ("damaged" if field == "format" else "interrupted")
 
 
 # Secrets
@@ -246,7 +246,7 @@ def test_the_password_of_redis_is_told_to_nobody(
                     seen.update(process.cmdline())
             with suppress(FileNotFoundError):
                 seen.add(holder.read_text(encoding="utf-8"))
-            return bool(hakoiri.json("status", "last")["status"] == "complete")
+            return bool(hakoiri.ask("status", "last")["status"] == "complete")
 
         wait_until(ended)
         assert any("worker.main" in text for text in seen)

@@ -41,7 +41,7 @@ def wait_for_status(hakoiri: Hakoiri, run: str, status: str) -> None:
 
 
 def enqueue(hakoiri: Hakoiri, *arguments: str) -> str:
-    queued = hakoiri.json("enqueue", "klotski", *arguments)
+    queued = hakoiri.ask("enqueue", "klotski", *arguments)
     assert queued["status"] == "queued"
     return str(queued["run"])
 
@@ -66,12 +66,12 @@ def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoir
     stop(coordinator)
     told = [line.split("run ")[1] for line in coordinator.stderr.splitlines() if " run " in line]
     assert [line.partition(":")[0] for line in told] == [run for run in runs for _ in ("taken up", "complete")]
-    found = {row["run"]: row for row in hakoiri.json("runs")["runs"]}
+    found = {row["run"]: row for row in hakoiri.ask("runs")["runs"]}
     assert list(found) == runs
     assert [found[run]["configurations"] for run in runs] == [25_955, 65_880, 248, 201]
-    assert hakoiri.json("layers", runs[0])["layers"][-1]["digest"] == finished.digests()[-1]
-    assert hakoiri.json("resume", runs[0])["digest"] == finished.explored["digest"]
-    assert hakoiri.json("resume", runs[1])["digest"] == finished.counted["digest"]
+    assert hakoiri.ask("layers", runs[0])["layers"][-1]["digest"] == finished.digests()[-1]
+    assert hakoiri.ask("resume", runs[0])["digest"] == finished.explored["digest"]
+    assert hakoiri.ask("resume", runs[1])["digest"] == finished.counted["digest"]
     assert not list(hakoiri.data.glob(f"*/{QUEUED_FILE}"))
 
 
@@ -100,13 +100,13 @@ def test_the_next_coordinator_finishes_what_one_left(
     else:
         first.kill()
     assert held_by(hakoiri, run) is None
-    assert hakoiri.json("status", run)["status"] == "interrupted"
+    assert hakoiri.ask("status", run)["status"] == "interrupted"
     assert (hakoiri.data / run / QUEUED_FILE).exists()
     with workers(redis_server.url, 1):
         second = start_coordinator(hakoiri, redis_server.url, "--burst")
         assert second.finish().code == 0
-    assert [layer["digest"] for layer in hakoiri.json("layers", run)["layers"]] == finished.digests()
-    assert hakoiri.json("status", run)["status"] == "complete"
+    assert [layer["digest"] for layer in hakoiri.ask("layers", run)["layers"]] == finished.digests()
+    assert hakoiri.ask("status", run)["status"] == "complete"
 
 
 def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers, finished: FinishedRuns) -> None:
@@ -119,8 +119,8 @@ def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers, fin
         stop(coordinator)
     assert sum(coordinator.stderr.count("complete") for coordinator in coordinators) == 4
     for run in runs:
-        assert hakoiri.json("status", run)["configurations"] == finished.explored["configurations"]
-        assert {layer["session"] for layer in hakoiri.json("layers", run)["layers"]} == {1}
+        assert hakoiri.ask("status", run)["configurations"] == finished.explored["configurations"]
+        assert {layer["session"] for layer in hakoiri.ask("layers", run)["layers"]} == {1}
 
 
 def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
@@ -129,7 +129,7 @@ def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redi
     coordinator = start_coordinator(hakoiri, redis_server.url)
     wait_until(redis_server.waiting_jobs, what="the first farmed layer")
     watcher = hakoiri.start("status", runs[0], "--watch", "--json")
-    assert hakoiri.json("cancel", runs[0]) == {"run": runs[0], "status": "cancelled"}
+    assert hakoiri.ask("cancel", runs[0]) == {"run": runs[0], "status": "cancelled"}
     wait_for_status(hakoiri, runs[1], "complete")
     watched = watcher.finish()
     assert (watched.code, watched.json["status"]) == (0, "cancelled")
@@ -138,7 +138,7 @@ def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redi
     again = start_coordinator(hakoiri, redis_server.url, "--burst")
     assert again.finish().code == 0
     assert runs[0] not in again.stderr, "a cancelled run was taken up again"
-    assert hakoiri.json("resume", runs[0])["configurations"] == 25_955, "a user may go on with it all the same"
+    assert hakoiri.ask("resume", runs[0])["configurations"] == 25_955, "a user may go on with it all the same"
 
 
 def test_watching_ends_with_the_run(farm: Workers, hakoiri: Hakoiri) -> None:
@@ -153,9 +153,9 @@ def test_watching_ends_with_the_run(farm: Workers, hakoiri: Hakoiri) -> None:
 
 def test_burst_with_nothing_to_do_ends(farm: Workers, hakoiri: Hakoiri) -> None:
     assert start_coordinator(hakoiri, farm.url, "--burst").finish().code == 0
-    hakoiri("run", "klotski", "--from", START_OF_2)
+    hakoiri.here("run", "klotski", "--from", START_OF_2)
     assert start_coordinator(hakoiri, farm.url, "--burst").finish().code == 0
-    assert len(hakoiri.json("runs")["runs"]) == 1
+    assert len(hakoiri.ask("runs")["runs"]) == 1
 
 
 @pytest.mark.parametrize("kind", ["damaged", "too little memory", "other version"])
@@ -173,7 +173,7 @@ def test_a_run_that_fails_does_not_stop_the_queue(kind: str, farm: Workers, hako
     stop(coordinator)
     (said,) = (line for line in coordinator.stderr.splitlines() if f"run {bad}: " in line and "taken up" not in line)
     assert {"damaged": "damaged", "too little memory": "--memory", "other version": "version"}[kind] in said
-    rows = {row["run"]: row["status"] for row in hakoiri.json("runs")["runs"]}
+    rows = {row["run"]: row["status"] for row in hakoiri.ask("runs")["runs"]}
     assert rows[good] == "complete"
     assert rows[bad] in ("damaged", "interrupted", "queued")
 
@@ -197,7 +197,7 @@ def test_the_service_outlives_redis(
         wait_for_status(hakoiri, run, "complete")
         assert team.supervisor.process.poll() is None
         stop(coordinator)
-    assert hakoiri.json("resume", run)["digest"] == finished.explored["digest"]
+    assert hakoiri.ask("resume", run)["digest"] == finished.explored["digest"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
