@@ -220,7 +220,7 @@ def test_a_run_of_another_version_is_refused(field: str, value: Any, said: str, 
         refused = hakoiri.here(*command.split(), check=False)
         assert (refused.code, refused.stdout) == (1, ""), refused
         assert said in refused.error
-    assert hakoiri.ask("runs")["runs"][0]["status"] == ("damaged" if field == "format" else "interrupted")
+    assert hakoiri.ask("runs")["runs"][0]["status"] == ("damaged" if field == "format" else "queued")
 
 
 # Secrets
