@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import XMLGenerator
@@ -30,7 +30,8 @@ def export_run(run: Run, target: Path) -> int:
     except OSError as error:
         raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
     return count
 
 

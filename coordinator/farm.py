@@ -9,6 +9,7 @@ or restarted at any moment: everything that a chunk needs is kept here until its
 import secrets
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import redis
@@ -280,6 +281,8 @@ class FarmExecutor:
             self._told_alone = True
             self._observer.note("no worker listens on Redis, so this process works alone; start some: hakoiri worker")
         number, chunk = next(iter(self._chunks.items()))
+        with suppress(*_AWAY):
+            self._redis.delete(input_key(self._session, self._token(number)))
         return [(number, do_task(self._task, self._puzzle, chunk.arrays, self._shared))]
 
     # Without Redis

@@ -32,7 +32,8 @@ def plot_layers(run: Run, target: Path) -> None:
     axes.set_title(f"{summary['puzzle']}: {summary['configurations']:,} configurations in {len(sizes)} layers")
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.set_ylim(0)
-    axes.legend()
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend()
     try:
         figure.savefig(target, dpi=120)
     except OSError as error:

@@ -108,6 +108,11 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
     assert b"25,955" in seen
 
 
+def test_a_whole_space_is_plotted_without_a_warning(finished: FinishedRuns, tmp_path: Path) -> None:
+    target = tmp_path / "layers.png"
+    assert finished.hakoiri("layers", finished.counted["run"], "--plot", str(target)).stderr == f"drawn into {target}\n"
+
+
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
     target = tmp_path / f"layers.{ending}"
@@ -124,7 +129,9 @@ def test_layers_are_plotted(ending: str, finished: FinishedRuns, tmp_path: Path)
     ("target", "said"), [("layers.bmp", "must end in .png"), ("none/layers.png", "cannot write"), ("", "must end in")]
 )
 def test_a_plot_that_cannot_be_drawn_is_refused(target: str, said: str, finished: FinishedRuns, tmp_path: Path) -> None:
-    refused = finished.hakoiri.here("layers", "last", "--plot", str(tmp_path / target), check=False)
+    refused = finished.hakoiri.here(
+        *run_name(finished, "layers {explored} --plot"), str(tmp_path / target), check=False
+    )
     assert refused.code == 1
     assert said in refused.error
     assert not list(tmp_path.iterdir())

@@ -45,36 +45,55 @@ def public_directory() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
+@pytest.fixture
+def stranger(public_directory: Path) -> dict[str, Any]:
+    """How to start a command as somebody to whom nothing here belongs: only root can be somebody else."""
+    if os.getuid():
+        return {}
+    kernels = public_directory / "kernels"
+    kernels.mkdir()
+    kernels.chmod(0o777)
+    return {"user": NOBODY, "env": {"NUMBA_CACHE_DIR": str(kernels)}}
+
+
 @pytest.mark.parametrize("command", ["run klotski", "enqueue klotski", "coordinator", "health"])
 @pytest.mark.parametrize("kind", ["below a file", "read-only", "/proc"])
 def test_a_data_directory_that_cannot_be_written(
-    command: str, kind: str, hakoiri: Hakoiri, public_directory: Path, locked_redis: RedisServer
+    command: str,
+    kind: str,
+    hakoiri: Hakoiri,
+    public_directory: Path,
+    stranger: dict[str, Any],
+    locked_redis: RedisServer,
 ) -> None:
-    (public_directory / "file").touch()
-    data = {"below a file": public_directory / "file" / "runs", "/proc": Path("/proc/runs")}.get(kind, public_directory)
-    user = {"user": NOBODY} if os.getuid() == 0 and kind == "read-only" else {}
+    runs = public_directory / "runs"
+    runs.mkdir()
+    (runs / "file").touch()
+    data = {"below a file": runs / "file" / "runs", "/proc": Path("/proc/runs")}.get(kind, runs)
+    user = stranger if kind == "read-only" else {}
     if kind == "read-only":
-        public_directory.chmod(0o555)
+        runs.chmod(0o555)
     needs_redis = ["--redis", locked_redis.url] if command in ("coordinator", "health") else []
     refused = hakoiri(*command.split(), *needs_redis, "--data", str(data), check=False, **user)
     assert (refused.code, refused.stdout) == (1, "")
     assert f"the data directory {data} is not writable; name another with --data or HAKOIRI_DATA" in refused.error
-    public_directory.chmod(0o755)
-    assert [entry.name for entry in public_directory.iterdir()] == ["file"]
+    runs.chmod(0o755)
+    assert [entry.name for entry in runs.iterdir()] == ["file"]
 
 
 def test_a_finished_run_that_cannot_be_written_can_be_read(
-    hakoiri: Hakoiri, public_directory: Path, finished: FinishedRuns
+    hakoiri: Hakoiri, public_directory: Path, stranger: dict[str, Any], finished: FinishedRuns
 ) -> None:
-    directory = finished.copy(finished.explored, public_directory)
-    user = {"user": NOBODY} if os.getuid() == 0 else {}
+    runs = public_directory / "runs"
+    runs.mkdir()
+    directory = finished.copy(finished.explored, runs)
     directory.chmod(0o555)
     for file in directory.iterdir():
         file.chmod(0o444)
-    assert hakoiri.json("status", "last", data=public_directory, **user)["configurations"] == 25_955
-    layers = hakoiri.json("layers", "last", data=public_directory, **user)["layers"]
+    assert hakoiri.json("status", "last", data=runs, **stranger)["configurations"] == 25_955
+    layers = hakoiri.json("layers", "last", data=runs, **stranger)["layers"]
     assert [layer["digest"] for layer in layers] == finished.digests()
-    refused = hakoiri("resume", "last", data=public_directory, check=False, **user)
+    refused = hakoiri("resume", "last", data=runs, check=False, **stranger)
     assert refused.code == 1
     assert "not writable" in refused.error
     directory.chmod(0o755)

@@ -117,8 +117,8 @@ def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers, fin
         wait_for_status(hakoiri, run, "complete")
     for coordinator in coordinators:
         stop(coordinator)
-    assert sum(coordinator.stderr.count("complete") for coordinator in coordinators) == 4
     for run in runs:
+        assert any(f"run {run}: complete" in coordinator.stderr for coordinator in coordinators)
         assert hakoiri.ask("status", run)["configurations"] == finished.explored["configurations"]
         assert {layer["session"] for layer in hakoiri.ask("layers", run)["layers"]} == {1}
 

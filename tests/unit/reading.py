@@ -3,22 +3,23 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def read_elsewhere(directories: Sequence[Path]) -> list[dict[str, Any]]:
-    """What each run says: its ``status``, ``depth`` and per layer its keys or ``None`` where it is damaged.
+def read_elsewhere(directories: Sequence[Path], asked: Sequence[int] = ()) -> list[dict[str, Any]]:
+    """What each run says: its ``status``, ``depth``, and per layer its keys or ``"damaged"``.
 
+    ``found`` has for each key of `asked` the depth where the run finds it, ``None`` or ``"damaged"``.
     Instead ``error`` for a run that is refused as a whole, ``escaped`` for any other exception, ``died`` for a signal.
     """
     found: list[dict[str, Any]] = []
     while len(found) < len(directories):
         done = subprocess.run(
-            [sys.executable, "-m", "tests.unit.reading", *map(str, directories[len(found) :])],
+            [sys.executable, "-m", "tests.unit.reading", json.dumps(list(asked)), *map(str, directories[len(found) :])],
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         found += [json.loads(line) for line in done.stdout.splitlines()]
@@ -27,22 +28,26 @@ def read_elsewhere(directories: Sequence[Path]) -> list[dict[str, Any]]:
     return found
 
 
-def _read(directory: Path) -> dict[str, Any]:
-    from storage.errors import StorageError
+def _read(directory: Path, asked: list[int]) -> dict[str, Any]:
+    from storage.errors import DamagedError, StorageError
     from storage.store import RunStore
 
-    def layer(store: RunStore, depth: int) -> list[Any] | None:
+    def layer(depth: int) -> list[Any]:
+        record = store.layer_record(depth)
+        return [store.layer(depth).tolist(), record.size, record.digest, record.goals]
+
+    def answer(question: Callable[[int], Any], about: int) -> Any:
         try:
-            record = store.layer_record(depth)
-            return [store.layer(depth).tolist(), record.size, record.digest, record.goals]
-        except StorageError:
-            return None
+            return question(about)
+        except DamagedError:
+            return "damaged"
 
     try:
         with RunStore(directory) as store:
             state = store.read_state()
-            layers = [layer(store, depth) for depth in range(state.depth + 1)]
-            return {"status": state.status, "depth": state.depth, "layers": layers}
+            layers = [answer(layer, depth) for depth in range(state.depth + 1)]
+            found = [answer(store.find, key) for key in asked]
+            return {"status": state.status, "depth": state.depth, "layers": layers, "found": found}
     except StorageError as error:
         return {"error": str(error)}
     except Exception as error:
@@ -50,5 +55,5 @@ def _read(directory: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        print(json.dumps(_read(Path(argument))), flush=True)
+    for argument in sys.argv[2:]:
+        print(json.dumps(_read(Path(argument), json.loads(sys.argv[1]))), flush=True)
