@@ -45,7 +45,7 @@ class ProgressLine:
 
     def note(self, text: str) -> None:
         """Say it at once."""
-        self._console.print(Text(text, style="dim"), soft_wrap=True)
+        self._console.print(Text(text, style="dim"))
 
     def __rich__(self) -> Text:
         return Text(self._text, style="cyan")
@@ -53,7 +53,7 @@ class ProgressLine:
     def _perhaps_a_line(self) -> None:
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _LINE_SECONDS
-            self._console.print(Text(self._text), soft_wrap=True)
+            self._console.print(Text(self._text))
 
 
 @contextmanager

@@ -171,7 +171,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
             else:
                 _print_summary(store, summary)
     if summary["status"] != "complete":
-        console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}", soft_wrap=True)
+        console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}")
         raise typer.Exit(received.exit_code)
 
 

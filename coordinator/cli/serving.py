@@ -80,7 +80,7 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
 
 def _log(text: str) -> None:
     """A line with its time, for people and log collectors."""
-    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}", soft_wrap=True)
+    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
 
 
 def register(app: typer.Typer) -> None:
