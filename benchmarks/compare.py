@@ -17,7 +17,7 @@ def main() -> None:
     before, after = (json.loads(Path(name).read_text(encoding="utf-8")) for name in sys.argv[1:])
     if before["machine"] != after["machine"]:
         print("IMPORTANT: the two results are of different machines")
-    for name in before["figures"].keys() & after["figures"].keys():
+    for name in (name for name in before["figures"] if name in after["figures"]):
         one, other = before["figures"][name], after["figures"][name]
         ratios = (f"{unit} {other[unit] / one[unit]:.2f}" for unit in _UNITS if one.get(unit) and unit in other)
         print(f"{name:55} {', '.join(ratios)}")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
-#: What each figure should stay under, in seconds or MB: the promises of the README.
+#: What each figure should stay under, in seconds or MB: the promises in docs/measurements.md.
 TARGETS = {
     "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
     "explore from the start": {"computing": 0.15, "peak_mb": 250},

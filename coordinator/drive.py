@@ -29,14 +29,11 @@ from storage.errors import StorageError
 from storage.layout import FORMAT_VERSION, QUEUED_FILE
 from storage.ledger import create_run
 from storage.lock import RunLock
-from storage.manifest import Manifest, Mode, State, Status
+from storage.manifest import ENDED, Manifest, Mode, State, Status
 from storage.probe import require_sound
 from storage.store import RunStore
 from worker.errors import TaskError
 from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
-
-#: A run with one of these states is not driven any further by itself.
-_ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,15 @@ class Ways:
     deadline: float | None = None
 
     def lasting(self) -> dict[str, Any]:
-        """What a manifest keeps for whoever drives the run: all but the Redis URL, which may hold a password."""
-        kept = asdict(self)
-        del kept["redis"]
-        return {name: value for name, value in kept.items() if value is not None}
+        """What a manifest keeps for whoever drives the run.
+
+        Not the Redis URL, which may hold a password, nor the workers, which mean threads here and processes there.
+        """
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None and name not in ("redis", "workers")
+        }
 
     def over(self, kept: Mapping[str, Any]) -> "Ways":
         """These ways, and where they say nothing, those that a manifest kept."""
@@ -94,8 +96,12 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
     return create_run(data, manifest, queued)
 
 
-def drive(directory: Path, ways: Ways, control: Control, observer: Observer, repair: bool = False) -> State:
+def drive(
+    directory: Path, ways: Ways, control: Control, observer: Observer, repair: bool = False, awaited: bool = False
+) -> State:
     """Drive a run to its end, or until `control` stops it; returns its last state. Resumes whatever is there.
+
+    With `awaited` only a run that still carries its mark is driven: somebody may have cancelled it since.
 
     Raises `RunHeldError` if somebody else drives it, `MismatchError` if this program would do something else than the
     run was begun with, `DamagedError` for damaged layers (unless `repair`, which computes them again first); storage,
@@ -105,12 +111,13 @@ def drive(directory: Path, ways: Ways, control: Control, observer: Observer, rep
         require_sound(directory)
         with RunStore(directory, writable=True) as store:
             try:
-                if store.state.status != "complete" or repair:
+                gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
+                if not gone and (store.state.status != "complete" or repair):
                     puzzle, spec = pinned_puzzle(store)
                     _prepare(store, puzzle, observer)
                     _session(store, puzzle, spec, ways.over(store.manifest.settings), control, observer, repair)
             finally:
-                if store.state.status in _ENDED:
+                if store.state.status in ENDED:
                     (directory / QUEUED_FILE).unlink(missing_ok=True)
             return store.state
 
@@ -167,8 +174,6 @@ def _session(
     store: RunStore, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer, repair: bool
 ) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
-    if store.state.status == "cancelled":
-        store.set_cancel_request(False)  # Resumed all the same: the wish is an old one.
     control.watch(store.cancel_requested)
     store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
@@ -179,8 +184,6 @@ def _session(
             (Census if store.manifest.mode == "whole" else Exploration)(session).run()
     except StopRun as stop:
         store.commit(replace(store.state, status=stop.status, reason=stop.reason))
-        if stop.status == "cancelled":
-            store.set_cancel_request(False)
     except (ContradictionError, TaskError) as error:
         _leave(store, "failed", error)
         raise

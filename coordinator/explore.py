@@ -18,7 +18,7 @@ from worker.tasks import do_task
 
 def next_layer(workshop: Workshop, previous: Keys, current: Keys) -> Keys:
     """U(N+1), from U(N-1) and U(N). `OverBudgetError` if it does not fit beside them."""
-    what = f"the layer after one of {len(current):,} configurations"
+    what = f"the layer after {len(current):,} configurations"
     if not workshop.budget.farms(len(current)):
         room = len(current) * workshop.puzzle.most_successors * current.itemsize
         workshop.budget.require(what, bytes_of(previous, current) + room)

@@ -38,6 +38,7 @@ _ALONE_SECONDS = 2.0
 #: A chunk that killed so many workers would kill this process too.
 _MOST_LOSSES = 25
 _MESSAGES_AT_ONCE = 64
+_OVERDUE, _BACK = "it is overdue", "workers are back"
 _AWAY = (redis.ConnectionError, redis.TimeoutError)
 
 
@@ -52,6 +53,7 @@ class _Chunk:
     given_out: float = 0.0
     #: How often a worker died of it or took too long.
     losses: int = 0
+    begun_at: float = 0.0
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)
 
@@ -133,7 +135,7 @@ class FarmExecutor:
 
     def _has_room(self) -> bool:
         flying = len(self._chunks)
-        # Inputs and results of chunks in flight may take a quarter of the memory.
+        # The inputs of chunks in flight may take a quarter of the memory.
         bytes_flying = sum(len(chunk.payload) for chunk in self._chunks.values())
         return flying < max(4, 3 * len(self._living)) and bytes_flying <= self._memory // 4
 
@@ -198,12 +200,14 @@ class FarmExecutor:
         """What one message means for its chunk; its result, if that is what it brings."""
         if news.kind == "started":
             self._chunks[number].begun[news.attempt] = news.worker
+            self._chunks[number].begun_at = time.monotonic()
         elif news.kind == "failed":
             raise TaskError(f"task {self._task} failed on worker {news.worker}: {news.detail}")
         elif news.kind == "refused":
             raise TaskError(f"worker {news.worker} refused the puzzle: {news.detail}")
         elif news.kind == "missing":
-            self._resend(number)
+            if news.attempt == self._chunks[number].attempt:
+                self._lose(number, f"worker {news.worker} could not read it {news.detail}".strip())
         else:
             raw = get_bytes(self._redis, result_key(self._session, news.token, news.attempt), delete=True)
             try:
@@ -238,7 +242,7 @@ class FarmExecutor:
     def _why_lost(self, chunk: _Chunk, payload_there: bool, jobs_waiting: bool, now: float) -> str:
         """Why a chunk must be given out again, or nothing."""
         if not chunk.attempt:
-            return "workers are back"
+            return _BACK
         age = now - chunk.given_out
         worker = chunk.begun.get(chunk.attempt)
         if worker is not None and worker not in self._living:
@@ -247,14 +251,15 @@ class FarmExecutor:
             return "Redis lost its data"
         if worker is None and not jobs_waiting and age > ALIVE_SECONDS and self._living:
             return "its job is in no queue and no worker has begun it"
-        if age > self._deadline:
-            return "it is overdue"
+        if worker is not None and now - chunk.begun_at > self._deadline:
+            return _OVERDUE
         return ""
 
     def _lose(self, number: int, why: str) -> None:
         chunk = self._chunks[number]
-        chunk.losses += 1
-        if chunk.losses > _MOST_LOSSES:
+        # A chunk that is merely slow harms nobody.
+        chunk.losses += why not in (_OVERDUE, _BACK)
+        if chunk.losses >= _MOST_LOSSES:
             raise TaskError(
                 f"chunk {number} of task {self._task} was lost {chunk.losses} times, the last time because {why}; "
                 "look at the workers' messages"

@@ -44,7 +44,6 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
         expected = store.layer_record(depth).digest
     except DamagedError:
         expected = None
-    store.erase(BLOCKS, number_key(depth))
     record = store.put_layer(depth, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
     if expected not in (None, record.digest):
         store.discard_staged()
@@ -52,6 +51,7 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
             f"run {store.directory.name}: layer {depth} computed again has the digest {record.digest}, "
             f"its record says {expected}; start a new run"
         )
+    store.erase(BLOCKS, number_key(depth))
     store.commit(store.state)
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
-from storage.errors import StorageError
-from storage.layout import QUEUED_FILE, created_at, deleting, run_directories
+from storage.environment import translated
+from storage.errors import RunHeldError, StorageError
+from storage.layout import QUEUED_FILE, created_at, deleted_directories, deleting, run_directories
 from storage.ledger import Ledger
 from storage.lock import RunLock, describe_holder, holder_of
-from storage.manifest import Manifest, State, Status
+from storage.manifest import ENDED, Manifest, State, Status
 from storage.probe import find_faults, require_sound
 
 LAST = "last"
@@ -90,19 +91,20 @@ def list_runs(data: Path) -> list[RunStatus]:
 def status_of(directory: Path) -> RunStatus:
     """How one run stands. `DamagedError` if its file cannot be read."""
     require_sound(directory)
-    return _read_status(directory)
+    return read_status(directory)
 
 
 def _status_of(directory: Path, fault: str) -> RunStatus:
     if not fault:
         try:
-            return _read_status(directory)
+            return read_status(directory)
         except StorageError as error:
             fault = str(error)
     return RunStatus(directory.name, None, State(), holder_of(directory), False, fault)
 
 
-def _read_status(directory: Path) -> RunStatus:
+def read_status(directory: Path) -> RunStatus:
+    """How a run stands whose file is known to be sound."""
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder = holder_of(directory)
     with Ledger(directory) as store:
@@ -112,34 +114,40 @@ def _read_status(directory: Path) -> RunStatus:
 def cancel_run(directory: Path) -> Status:
     """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
     require_sound(directory)
-    _request_cancel(directory)
-    until = time.monotonic() + _CANCEL_SECONDS
-    while (holder := holder_of(directory)) is not None:
-        if time.monotonic() > until:
-            who = describe_holder(holder)
-            raise RunError(
-                f"run {directory.name} is asked to stop, but {who} has not left yet; look with 'hakoiri status'"
-            )
-        time.sleep(_LOOK_SECONDS)
-    with RunLock(directory), Ledger(directory, writable=True) as store:
-        store.set_cancel_request(False)
-        if store.state.status not in ("complete", "cancelled"):
+    with Ledger(directory, writable=True) as store:
+        if store.state.status == "complete":
+            raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")
+        store.request_cancel()
+    with _lock_after_its_driver(directory), Ledger(directory, writable=True) as store:
+        if store.state.status not in ENDED:
             store.commit(replace(store.state, status="cancelled", reason="cancelled on request"))
         (directory / QUEUED_FILE).unlink(missing_ok=True)
         return store.state.status
 
 
-def _request_cancel(directory: Path) -> None:
-    with Ledger(directory, writable=True) as store:
-        if store.state.status == "complete":
-            raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")
-        store.set_cancel_request(True)
+def _lock_after_its_driver(directory: Path) -> RunLock:
+    until = time.monotonic() + _CANCEL_SECONDS
+    while True:
+        try:
+            return RunLock(directory)
+        except RunHeldError:
+            if time.monotonic() > until:
+                who = describe_holder(holder_of(directory) or {})
+                raise RunError(
+                    f"run {directory.name} is asked to stop, but {who} has not left yet; look with 'hakoiri status'"
+                ) from None
+        time.sleep(_LOOK_SECONDS)
 
 
 def delete_run(directory: Path) -> None:
     """Remove a run and all its data; `RunHeldError` while somebody drives it."""
-    with RunLock(directory):
+    with RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
-        doomed = deleting(directory.parent, directory.name)
-        directory.rename(doomed)
-    shutil.rmtree(doomed)
+        directory.rename(deleting(directory.parent, directory.name))
+    sweep(directory.parent)
+
+
+def sweep(data: Path) -> None:
+    """Remove what a kill in the middle of `delete_run` left behind."""
+    for doomed in deleted_directories(data):
+        shutil.rmtree(doomed, ignore_errors=True)

@@ -9,9 +9,10 @@ import redis
 
 from coordinator.control import Control, Observer
 from coordinator.drive import Ways, drive
-from puzzles.errors import HakoiriError
+from coordinator.runs import sweep
 from storage.errors import RunHeldError
 from storage.layout import QUEUED_FILE, created_at, run_directories
+from storage.lock import holder_of
 from worker.connection import redis_errors
 from worker.errors import WorkerError
 from worker.names import WAKE
@@ -20,6 +21,8 @@ from worker.names import WAKE
 _LOOK_SECONDS = 1.0
 #: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
 _RETRY_SECONDS = 30.0
+#: In place of a status: another coordinator drives the run.
+HELD = "held"
 
 
 class RunEnd(NamedTuple):
@@ -38,6 +41,7 @@ def serve(
     A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
     coordinators may share a data directory: a run's lock lets only one of them drive it.
     """
+    sweep(data)
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
     while not control.interrupted:
@@ -45,8 +49,10 @@ def serve(
         waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
         for directory in waiting:
             status = _drive_one(directory, ways, control, observer, report)
-            ends.append(RunEnd(directory.name, status))
-            not_before[directory] = time.monotonic() + _RETRY_SECONDS
+            pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
+            not_before[directory] = time.monotonic() + pause
+            if status != HELD:
+                ends.append(RunEnd(directory.name, status))
             if control.interrupted:
                 break
         if not waiting:
@@ -69,13 +75,15 @@ def wake(connection: redis.Redis, url: str) -> None:
 
 
 def _drive_one(directory: Path, ways: Ways, control: Control, observer: Observer, report: Callable[[str], None]) -> str:
-    """Drive one run; its status then, or ``"held"`` by somebody else, or ``"error"``."""
+    """Drive one run; its status then, or `HELD` by somebody else, or ``"error"``."""
+    if holder_of(directory) is not None:
+        return HELD
     report(f"run {directory.name}: taken up")
     try:
-        state = drive(directory, ways, control, observer)
+        state = drive(directory, ways, control, observer, awaited=True)
     except RunHeldError:
-        return "held"
-    except HakoiriError as error:
+        return HELD
+    except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}")
         return "error"
     report(f"run {directory.name}: {state.status}, {state.configurations:,} configurations, {state.seconds:.1f} s")

@@ -31,7 +31,6 @@ class Puzzle(ABC):
     #: The name on the command line.
     name: str
     version: int
-    summary: str
     #: Option name -> allowed values, the default first.
     options: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     dtype: np.dtype[Any]

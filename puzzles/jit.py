@@ -19,7 +19,8 @@ _PACKAGES = ("puzzles", "storage", "worker", "coordinator")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _source_digest() -> str:
+def source_digest() -> str:
+    """What tells this source from any other."""
     root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for package in _PACKAGES:
@@ -36,7 +37,7 @@ def cache_directory() -> Path:
     because compiled kernels are code.
     """
     given = os.environ.get("NUMBA_CACHE_DIR")
-    wanted = Path(given or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / _source_digest())
+    wanted = Path(given or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / source_digest())
     try:
         wanted.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):

@@ -44,7 +44,6 @@ class Klotski(Puzzle):
 
     name = "klotski"
     version = 1
-    summary = "Hakoiri-musume: bring the 2x2 daughter to the middle of the bottom row"
     options: Mapping[str, tuple[str, ...]] = MappingProxyType({"metric": _METRICS})
     dtype = np.dtype(np.uint32)
     undirected = True

@@ -15,7 +15,7 @@ class MergedMirrors(Puzzle):
 
     def __init__(self, base: Puzzle) -> None:
         self.base = base
-        self.name, self.version, self.summary = base.name, base.version, base.summary
+        self.name, self.version = base.name, base.version
         self.options, self.parameters = base.options, base.parameters
         self.dtype, self.undirected, self.most_successors = base.dtype, base.undirected, base.most_successors
         self._start = self.representative(base.start)

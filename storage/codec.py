@@ -16,7 +16,7 @@ from puzzles.keys import Key, Keys
 Bytes = NDArray[np.uint8]
 
 #: A varint of 64 bits takes at most ten bytes.
-_LONGEST = 10
+LONGEST_VARINT = 10
 
 
 @jit
@@ -27,7 +27,7 @@ def _encode(keys: Keys, begin: int, room: Bytes) -> tuple[int, int]:
     previous = np.uint64(keys[begin])
     low = np.uint64(127)
     seven = np.uint64(7)
-    while index < len(keys) and used + _LONGEST <= len(room):
+    while index < len(keys) and used + LONGEST_VARINT <= len(room):
         rest = np.uint64(keys[index]) - previous
         previous = np.uint64(keys[index])
         while rest > low:

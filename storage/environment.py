@@ -43,7 +43,6 @@ class Environment:
 
     def __init__(self, directory: Path, writable: bool) -> None:
         self.directory = directory.resolve()
-        self.writable = writable
         self._identity = (os.getpid(), self.directory)
         if self._identity in _open_here:
             raise StorageError(f"run {directory.name} is already open in this process; close it there first")
@@ -107,12 +106,15 @@ def translated(directory: Path) -> Iterator[None]:
         if any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)):
             # EIO is LMDB's word for a write that came out short. Reads go by the memory map and never give it.
             raise disk_full(directory) from error
+        if os.strerror(errno.EAGAIN) in str(error):
+            raise StorageError(f"run {run} is being opened by another process; try again") from error
         raise damaged(directory, str(error)) from error
 
 
 def disk_full(directory: Path) -> DiskFullError:
     """The error for a write that found no room."""
-    free = shutil.disk_usage(directory).free >> 20
+    there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
+    free = shutil.disk_usage(there).free >> 20
     return DiskFullError(
         f"the disk under {directory.parent} is full ({free} MiB free); "
         f"free some space, then 'hakoiri resume {directory.name}': all committed layers are safe"

@@ -37,6 +37,11 @@ def deleting(data: Path, run: str) -> Path:
     return data / f"{_DELETING_PREFIX}{run}"
 
 
+def deleted_directories(data: Path) -> list[Path]:
+    """What is left of runs that were to be removed."""
+    return sorted(data.glob(f"{_DELETING_PREFIX}*"))
+
+
 def run_directories(data: Path) -> list[Path]:
     """The whole runs in a data directory, by name; none where there is no such directory."""
     if not data.is_dir():

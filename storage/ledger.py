@@ -4,6 +4,7 @@ Written by the one process that holds the run's lock, read by any number at any 
 Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from storage.layout import (
     creating,
     number_key,
 )
-from storage.manifest import Depth, LayerRecord, Manifest, State, known_fields
+from storage.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
 from storage.records import pack_record, unpack_record
 
 #: LMDB rewrites the tree pages above what a commit touches; this much more than the payload must be free.
@@ -54,12 +55,24 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
             (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
             if queued:
                 (building / QUEUED_FILE).touch()
+            for entry in (*building.iterdir(), building):
+                _flush(entry)
             building.rename(final)
+            _flush(data)
     except DiskFullError as error:
         raise DiskFullError(f"the disk under {data} is full; free some space and try again") from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return final
+
+
+def _flush(path: Path) -> None:
+    """Let a file, or the names in a directory, outlive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Ledger:
@@ -74,9 +87,10 @@ class Ledger:
         self._databases = self._environment.databases
         self._pending: list[tuple[bytes, bytes, bytes]] = []
         self._pending_bytes = 0
+        self._erasures: list[tuple[bytes, bytes]] = []
         self._poisoned = ""
         try:
-            self.manifest = _read_manifest(self._record(META, MANIFEST_KEY, "manifest"), directory)
+            self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
             self.state = self.read_state()
         except BaseException:
             self.close()
@@ -96,16 +110,16 @@ class Ledger:
 
     def read_state(self) -> State:
         """The state as of the last commit of whatever process."""
-        return State(**known_fields(State, self._record(META, STATE_KEY, "state")))
+        return State(**known_fields(State, self.read_record(META, STATE_KEY, "state")))
 
     def layer_record(self, depth: Depth) -> LayerRecord:
         """What is known of layer `depth` without reading its keys."""
-        fields = self._record(LAYERS, number_key(depth), f"record of layer {depth}")
+        fields = self.read_record(LAYERS, number_key(depth), f"record of layer {depth}")
         return LayerRecord(**known_fields(LayerRecord, fields))
 
     def layer_records(self) -> list[LayerRecord]:
-        """The records of all committed layers, by depth."""
-        return [self.layer_record(depth) for depth in range(self.read_state().depth + 1)]
+        """The records of all layers that `state` counts, by depth."""
+        return [self.layer_record(depth) for depth in range(self.state.depth + 1)]
 
     def cancel_requested(self) -> bool:
         """Whether somebody asked the driver of this run to stop for good."""
@@ -117,10 +131,6 @@ class Ledger:
         with self._environment.transaction() as transaction:
             value = transaction.get(name, db=self._databases[database])
             return None if value is None else bytes(value)
-
-    def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
-        """One record; `DamagedError` that names `what` if it is missing or broken."""
-        return self._record(database, name, what)
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
         """The names that begin with `prefix` of a database's entries, in order."""
@@ -165,36 +175,37 @@ class Ledger:
         state = replace(state, updated=time.time())
         try:
             with self._environment.transaction(write=True) as transaction:
+                for database, prefix in self._erasures:
+                    for name in self.names(database, prefix):
+                        transaction.delete(name, db=self._databases[database])
                 for database, name, value in self._pending:
                     transaction.put(name, value, db=self._databases[database])
                 record = pack_record(state.as_dict(), META + STATE_KEY)
                 transaction.put(STATE_KEY, record, db=self._databases[META])
+                if state.status in ENDED:
+                    # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the wish.
+                    transaction.delete(CANCEL_KEY, db=self._databases[META])
         except StorageError as error:
             self._poisoned = str(error)
             raise
-        self._pending.clear()
-        self._pending_bytes = 0
+        self.discard_staged()
         self.state = state
 
     def discard_staged(self) -> None:
         """Forget what is staged."""
         self._pending.clear()
+        self._erasures.clear()
         self._pending_bytes = 0
 
     def erase(self, database: bytes, prefix: bytes = b"") -> None:
-        """Delete all entries of a database whose names begin with `prefix`, durably."""
+        """With the next commit, before anything staged is written: delete the entries that begin with `prefix`."""
         self._refuse_if_poisoned()
-        with self._environment.transaction(write=True) as transaction:
-            for name in self.names(database, prefix):
-                transaction.delete(name, db=self._databases[database])
+        self._erasures.append((database, prefix))
 
-    def set_cancel_request(self, wanted: bool) -> None:
-        """Ask the driver to stop for good, or take that back. Safe beside a driver in another process."""
+    def request_cancel(self) -> None:
+        """Ask the driver to stop for good. Safe beside a driver in another process; its last commit clears the wish."""
         with self._environment.transaction(write=True) as transaction:
-            if wanted:
-                transaction.put(CANCEL_KEY, b"1", db=self._databases[META])
-            else:
-                transaction.delete(CANCEL_KEY, db=self._databases[META])
+            transaction.put(CANCEL_KEY, b"1", db=self._databases[META])
 
     # Inside
 
@@ -202,7 +213,8 @@ class Ledger:
         if self._poisoned:
             raise PoisonedError(f"an earlier write failed ({self._poisoned}); open the run again to go on")
 
-    def _record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
+    def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
+        """One record; `DamagedError` that names `what` if it is missing or broken."""
         value = self.read(database, name)
         if value is None:
             raise self._damaged(f"its {what} is missing")

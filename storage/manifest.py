@@ -7,6 +7,8 @@ from typing import Any, Literal
 Depth = int
 Mode = Literal["explore", "whole"]
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
+#: A run with one of these states is not driven any further by itself.
+ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _PAGE = 4096
 
 
 def require_sound(directory: Path) -> None:
-    """Raise `DamagedError` if the data file of a run cannot be read through. Costs about 50 ms."""
+    """Raise `DamagedError` if the data file of a run cannot be read through. 50 ms; more for many gigabytes."""
     (fault,) = find_faults([directory])
     if fault:
         raise damaged(directory, fault)
@@ -32,7 +32,7 @@ def find_faults(directories: Sequence[Path]) -> list[str]:
         rest = directories[len(faults) :]
         # A fresh interpreter and no fork: threads and LMDB environments must not be inherited.
         child = subprocess.run(
-            [sys.executable, "-m", "storage.probe", *map(str, rest)],
+            [sys.executable, "-P", "-m", "storage.probe", *map(str, rest)],
             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         lines = child.stdout.splitlines()
@@ -41,7 +41,7 @@ def find_faults(directories: Sequence[Path]) -> list[str]:
             break
         if child.returncode >= 0:
             raise StorageError(f"the check of the data files failed: {child.stderr.strip().splitlines()[-1:]}")
-        faults.append(f"reading it ends in {signal.Signals(-child.returncode).name}: truncated or overwritten pages")
+        faults.append(f"reading it ends in {signal.strsignal(-child.returncode)}: truncated or overwritten pages")
     return faults
 
 
@@ -71,7 +71,7 @@ if __name__ == "__main__":
     for argument in sys.argv[1:]:
         try:
             _walk(Path(argument))
-        except StorageError as error:
+        except (StorageError, OSError) as error:
             print(error.__cause__ or error, flush=True)
         else:
             print(flush=True)

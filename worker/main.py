@@ -7,7 +7,7 @@ import time
 import redis
 
 from worker.connection import connect
-from worker.errors import RedisUnavailableError
+from worker.errors import RedisUnavailableError, WorkerError
 from worker.presence import start_heartbeat, worker_name
 from worker.rq_worker import TaskWorker
 
@@ -37,5 +37,5 @@ def _connect_patiently(url: str, parent: int | None) -> redis.Redis:
 if __name__ == "__main__":
     try:
         main()
-    except (redis.RedisError, RedisUnavailableError) as error:
+    except (redis.RedisError, WorkerError, ValueError) as error:
         sys.exit(f"worker process {os.getpid()} lost Redis: {error}")

@@ -11,7 +11,7 @@ import msgpack
 import numpy as np
 
 from puzzles.keys import LAYOUTS, layout_of
-from storage.codec import decode_block, encode_block
+from storage.codec import LONGEST_VARINT, decode_block, encode_block
 from storage.errors import DamagedError
 from storage.records import seal, unseal
 from worker.errors import PayloadError
@@ -19,8 +19,6 @@ from worker.tasks import Array, Arrays
 
 #: The array types that tasks exchange.
 _DTYPES = {name: np.dtype(name) for name in ("<u2", "<u4", "<u8", "<i4", "<i8")}
-#: A varint of 64 bits takes at most ten bytes.
-_LONGEST_DIFFERENCE = 10
 
 
 def pack_arrays(arrays: Arrays) -> bytes:
@@ -39,7 +37,7 @@ def unpack_arrays(raw: bytes) -> list[Array]:
 
 def _pack(array: Array) -> list[Any]:
     if array.ndim == 1 and len(array) and array.dtype in LAYOUTS.values() and (array[1:] > array[:-1]).all():
-        room = np.empty(len(array) * _LONGEST_DIFFERENCE, dtype=np.uint8)
+        room = np.empty(len(array) * LONGEST_VARINT, dtype=np.uint8)
         _, differences = encode_block(array, 0, room)
         first = int(array[0]).to_bytes(array.dtype.itemsize, "big")
         return ["k", layout_of(array.dtype), list(array.shape), first + differences]

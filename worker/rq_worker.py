@@ -86,6 +86,10 @@ def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> 
         return
     try:
         result = TASKS[task](puzzle, chunk, shared)
+    except MemoryError:
+        # Another machine may have more.
+        _tell(connection, worker, order, "missing", "too little memory")
+        return
     except Exception as error:
         _tell(connection, worker, order, "failed", f"{type(error).__name__}: {error}")
         return

@@ -34,17 +34,26 @@ class Supervisor:
 
     def run(self) -> None:
         """Replace workers that die, until `request_stop`; then end them all."""
-        while not self._stopping:
-            for index, worker in enumerate(self._workers):
-                code = worker.poll()
-                if code is not None and not self._stopping:
-                    self._say(f"worker process {worker.pid} {_fate(code)}; starting another")
-                    forget_worker(worker_name(worker.pid), self._connection)
-                    time.sleep(_RESTART_SECONDS)
-                    self._workers[index] = self._start()
-                    self.replaced += 1
-            time.sleep(_POLL_SECONDS)
-        self.stop()
+        try:
+            while not self._stopping:
+                for index, worker in enumerate(self._workers):
+                    if worker.poll() is not None and not self._stopping:
+                        self._replace(index)
+                time.sleep(_POLL_SECONDS)
+        finally:
+            self.stop()
+
+    def _replace(self, index: int) -> None:
+        dead = self._workers[index]
+        self._say(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
+        forget_worker(worker_name(dead.pid), self._connection)
+        time.sleep(_RESTART_SECONDS)
+        try:
+            self._workers[index] = self._start()
+        except OSError as error:
+            self._say(f"no worker could be started ({error}); trying again")
+        else:
+            self.replaced += 1
 
     def request_stop(self) -> None:
         """Make `run` come back; safe in a signal handler."""
@@ -64,7 +73,7 @@ class Supervisor:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            [sys.executable, "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
+            [sys.executable, "-P", "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
         )  # fmt: skip
 
@@ -86,4 +95,4 @@ def supervised(url: str, count: int, say: Callable[[str], None]) -> Iterator[Non
 
 
 def _fate(code: int) -> str:
-    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+    return f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with code {code}"

@@ -70,7 +70,7 @@ def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Ar
     """The result of a task, done here. Whatever it raises that is none of our own errors becomes a `TaskError`."""
     try:
         return list(TASKS[name](puzzle, chunk, shared))
-    except HakoiriError:
+    except (HakoiriError, MemoryError):
         raise
     except Exception as error:
         raise TaskError(f"task {name} failed: {type(error).__name__}: {error}") from error

@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 
 from puzzles.contract import Puzzle
-from puzzles.jit import cache_directory
+from puzzles.jit import cache_directory, source_digest
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.codec import decode_block, encode_block
 from storage.digest import lanes_of
@@ -77,6 +77,6 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
 
 def _mark(puzzle: Puzzle) -> Path:
     # numba compiles anew for another Python, numba or processor, and keeps the results side by side.
-    machine = (platform.python_version(), numba.__version__, get_host_cpu_name())
+    machine = (source_digest(), platform.python_version(), numba.__version__, get_host_cpu_name())
     name = "-".join(["warm", puzzle.name, puzzle.dtype.name, *machine])
     return cache_directory() / name.replace(os.sep, "-")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from coordinator.cli.options import DataOption, JsonOption, PuzzleOptions, RunArgument, parse_options
 from coordinator.cli.output import facts, print_json, stderr, stdout, table
@@ -141,7 +142,7 @@ def show(
     options: PuzzleOptions = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw a configuration and tell its key, its moves and its mirror image."""
+    """Draw a configuration and tell its key, its moves, and the canonical one of it and its mirror image."""
     from coordinator.cli.drawing import framed
     from puzzles.registry import PuzzleSpec
 
@@ -157,7 +158,9 @@ def show(
 
 def verify(
     name: RunArgument,
-    full: Annotated[bool, typer.Option("--full", help="Every configuration instead of a seeded sample.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
+    ] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -180,10 +183,12 @@ def verify(
         print_json({"run": directory.name, "ok": report.ok, "checked": report.checked, "faults": report.faults})
     else:
         counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
-        stdout().print(f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts}")
+        stdout().print(
+            f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts or 'nothing, for it cannot be opened'}"
+        )
         for fault in report.faults:
-            stdout().print(f"[red]{fault}[/red]")
-        if not report.ok:
+            stdout().print(Text(fault, style="red"), soft_wrap=True)
+        if report.checked and not report.ok:
             stderr().print(f"mend damaged layers with: hakoiri resume {directory.name} --repair")
     if not report.ok:
         raise typer.Exit(1)

@@ -3,7 +3,8 @@
 from rich.console import Console
 from rich.text import Text
 
-_EMPTY = "."
+from puzzles.boards import EMPTY
+
 #: Colours by how many cells a piece has, so that a shape is known at a glance.
 _STYLES = {1: "black on yellow", 2: "black on cyan", 4: "white on red"}
 _OTHER = "black on green"
@@ -30,7 +31,7 @@ def framed(board: str) -> str:
         return _CORNERS[sum(8 >> place for place, line in enumerate(lines) if line)]
 
     def letter(row: int, column: int) -> str:
-        first = above(row, column) and beside(row, column) and at(row, column) != _EMPTY
+        first = above(row, column) and beside(row, column) and at(row, column) != EMPTY
         return at(row, column) if first else " "
 
     lines = []
@@ -64,5 +65,5 @@ def _coloured(board: list[str], line: int) -> Text:
     sizes = {letter: sum(row.count(letter) for row in board) for letter in set(board[line])}
     text = Text()
     for letter in board[line]:
-        text.append(letter, style="dim" if letter == _EMPTY else _STYLES.get(sizes[letter], _OTHER))
+        text.append(letter, style="dim" if letter == EMPTY else _STYLES.get(sizes[letter], _OTHER))
     return text

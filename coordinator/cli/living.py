@@ -56,12 +56,12 @@ def status(
         print_json(row)
     else:
         stdout().print(
-            facts({name.replace("_", " "): value for name, value in row.items() if value not in ("", False)})
+            facts({name.replace("_", " "): value for name, value in row.items() if value != "" and value is not False})
         )
 
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
-    """Stop a queued or running run for good; its layers stay."""
+    """Stop a queued or running run; its layers stay, and only 'resume' takes it up again."""
     from coordinator.runs import cancel_run, data_directory, find_run
 
     directory = find_run(data_directory(data), name)
@@ -116,7 +116,7 @@ def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
     """Follow a run until it is neither queued nor running; the last status."""
     from rich.live import Live
 
-    from coordinator.runs import status_of
+    from coordinator.runs import read_status
 
     def line(now: "RunStatus") -> str:
         state = now.state
@@ -125,7 +125,7 @@ def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
     with Live(line(found), console=stderr(), transient=True) as live:
         while found.status in _MOVING:
             time.sleep(_WATCH_SECONDS)
-            found = status_of(directory)
+            found = read_status(directory)
             live.update(line(found))
     return found
 

@@ -20,6 +20,13 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
+def parse_directory(text: str) -> Path:
+    """A directory; an empty text is a mistake (an unset variable), not the current one."""
+    if not text:
+        raise typer.BadParameter("an empty text names no directory")
+    return Path(text)
+
+
 def parse_options(texts: list[str]) -> dict[str, str]:
     """``["metric=unit"]`` as a mapping."""
     options = {}
@@ -47,7 +54,12 @@ RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a
 PuzzleArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski.")]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DIR", help="Where runs lie. [default: $HAKOIRI_DATA, else the user data folder]"),
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        parser=parse_directory,
+        help="Where runs lie. [default: $HAKOIRI_DATA, else the user data folder]",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
 RedisOption = Annotated[

@@ -151,6 +151,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
     from coordinator.control import Control
     from coordinator.drive import drive
     from coordinator.summary import summarise
+    from storage.errors import DamagedError
     from storage.store import RunStore
     from worker.errors import TaskError
 
@@ -161,7 +162,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
             try:
                 drive(directory, ways, control, progress, repair)
             except HakoiriError as error:
-                if "resume" in str(error) or isinstance(error, TaskError):
+                if "hakoiri resume" in str(error) or isinstance(error, (DamagedError, TaskError)):
                     raise
                 raise type(error)(f"{error}; then '{again}'") from error
         with RunStore(directory) as store:
@@ -177,7 +178,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
 
 def _print_summary(store: Any, summary: dict[str, Any]) -> None:
     whole = summary["mode"] == "whole"
-    widest, at = summary["largest_window"], summary["largest_window_at"]
+    widest, at, goal = summary["largest_window"], summary["largest_window_at"], summary["goal_depth"]
     console = stdout()
     console.print(
         facts(
@@ -191,11 +192,7 @@ def _print_summary(store: Any, summary: dict[str, Any]) -> None:
                 "moves between them": summary["edges"],
                 "components": summary["components"],
                 "depth": summary["depth"],
-                "nearest goal": None
-                if whole
-                else f"{summary['goal_depth']} moves"
-                if summary["goal_depth"]
-                else "none",
+                "nearest goal": None if whole else "none" if goal is None else f"{goal} moves",
                 "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
                 "digest": summary["digest"] or None,
                 "computing": f"{summary['seconds']:.3f} s",
@@ -205,8 +202,8 @@ def _print_summary(store: Any, summary: dict[str, Any]) -> None:
     if whole and summary["status"] == "complete":
         _print_largest(store, summary["components"])
     if summary["status"] == "complete":
-        asking = "components last, hakoiri diameter last" if whole else "path last, hakoiri diameter last"
-        console.print(f"[dim]ask on: hakoiri {asking}, hakoiri verify last[/dim]")
+        asking = "diameter last" if whole else "path last, hakoiri diameter last"
+        console.print(f"[dim]now ask: hakoiri {asking}, hakoiri verify last[/dim]")
 
 
 def _print_largest(store: Any, components: int) -> None:

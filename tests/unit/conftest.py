@@ -1,4 +1,4 @@
-"""What the unit tests share: the whole space, a slow successor table, a census, a small and a large exploration."""
+"""What the unit tests share: the whole space, plain rules, a census, and explorations large, small and merged."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,11 +9,10 @@ from hypothesis import settings
 from coordinator.api import Run, census, explore
 from puzzles.keys import Key, Keys
 from puzzles.klotski import Klotski
+from tests.unit.searching import SlowRules, Successors
 
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
-
-Successors = Callable[[Key], list[Key]]
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +58,29 @@ def small_starts(whole_run: Run) -> dict[int, str]:
     """A configuration of a component of each size that is there, as text."""
     records = whole_run.components()
     return {record.size: whole_run.puzzle.render(record.representative) for record in reversed(records)}
+
+
+@pytest.fixture(scope="session")
+def slow_rules(all_keys: Keys, slow_successors: Callable[[str], Successors]) -> SlowRules:
+    """Plain successors by metric, and whether mirror images count as one."""
+    class_of = dict(zip(all_keys.tolist(), Klotski().canonical(all_keys).tolist(), strict=True))
+
+    def rules(metric: str, merge_mirrors: bool) -> Successors:
+        successors = slow_successors(metric)
+        return (lambda key: [class_of[image] for image in successors(key)]) if merge_mirrors else successors
+
+    return rules
+
+
+@pytest.fixture(scope="session")
+def merged_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """The exploration from the usual start, mirror images merged, open."""
+    with explore(merge_mirrors=True, data=tmp_path_factory.mktemp("merged")) as run:
+        yield run
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory: pytest.TempPathFactory, small_starts: dict[int, str]) -> Iterator[Run]:
+    """The exploration of a component of 248 configurations, open."""
+    with explore(start=small_starts[248], data=tmp_path_factory.mktemp("small")) as run:
+        yield run
