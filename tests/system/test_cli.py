@@ -206,6 +206,14 @@ def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
     assert all(other in puzzle.successors(one) for one, other in pairwise(keys))
 
 
+@pytest.mark.parametrize("arguments", [("--from", START_OF_248), ("--from", START_OF_201, "-o", "metric=finger")])
+def test_a_sound_run_is_verified_in_full(arguments: tuple[str, ...], hakoiri: Hakoiri) -> None:
+    size = hakoiri.ask("run", "klotski", *arguments)["configurations"]
+    found = hakoiri.ask("verify", "last", "--full")
+    assert (found["ok"], found["faults"]) == (True, [])
+    assert found["checked"]["configurations"] == size
+
+
 # Naming
 
 

@@ -81,18 +81,26 @@ def test_a_full_disk(free_kib: int, hakoiri: Hakoiri, small_disk: Path, finished
     ballast.write_bytes(bytes(2 * 1024 * 1024 - free_kib * 1024))
     data = small_disk / "runs"
     says_how_to_go_on(hakoiri("run", "klotski", "--whole", data=data, check=False), data)
-    assert all(run["status"] == "interrupted" for run in hakoiri.ask("runs", data=data)["runs"])
+    assert all(run["status"] in ("queued", "interrupted") for run in hakoiri.ask("runs", data=data)["runs"])
     ballast.unlink()
     goes_on_when_there_is_room(hakoiri, finished.counted, data)
 
 
-@pytest.mark.parametrize("mode", ["explored", "counted"])
-@pytest.mark.parametrize("limit", [12_000, 40_000, 120_000, 400_000])
-def test_a_quota(limit: int, mode: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+@pytest.mark.parametrize(
+    ("mode", "limit"),
+    [
+        ("explored", 12_000),
+        ("explored", 40_000),
+        ("explored", 120_000),
+        ("counted", 12_000),
+        ("counted", 120_000),
+        ("counted", 400_000),
+    ],
+)
+def test_a_quota(mode: str, limit: int, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """No file may grow beyond `limit` bytes: the write itself fails, without a warning before."""
     undisturbed: dict[str, Any] = getattr(finished, mode)
-    if (finished.hakoiri.data / undisturbed["run"] / DATA_FILE).stat().st_size <= limit:
-        pytest.skip("this run fits")
+    assert (finished.hakoiri.data / undisturbed["run"] / DATA_FILE).stat().st_size > limit, "this run would fit"
     refused = hakoiri(
         "run", "klotski", *(["--whole"] if mode == "counted" else []), check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
@@ -181,7 +189,7 @@ def harm_and_ask(
             assert answer in (None, right), (harm.__name__, seed, question)
 
 
-@pytest.mark.parametrize("harm", HARMS[1:])
+@pytest.mark.parametrize("harm", [flip_header, truncate, exchange, pytest.param(blank, marks=SLOW)])
 def test_a_damaged_file_gives_no_wrong_answer(
     harm: Harm, hakoiri: Hakoiri, finished: FinishedRuns, right_answer: RightAnswers
 ) -> None:
@@ -239,7 +247,9 @@ def test_damaged_layers_are_named_and_mended(
     assert [layer["digest"] for layer in hakoiri.ask("layers", "last")["layers"]] == finished.digests()
 
 
-@pytest.mark.parametrize("database", [BLOCKS, LABELS, pytest.param(LAYERS, marks=SLOW), COMPONENTS, PAIRS])
+@pytest.mark.parametrize(
+    "database", [BLOCKS, PAIRS, *(pytest.param(name, marks=SLOW) for name in (LABELS, LAYERS, COMPONENTS))]
+)
 def test_a_damaged_census_is_named_and_counted_again(database: bytes, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     directory = finished.copy(finished.counted, hakoiri.data)
     harm_entry(directory, database, number_key(0))
