@@ -1,12 +1,13 @@
 """Redis servers and workers as real processes, each ended whatever happens."""
 
 import os
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -103,7 +104,7 @@ class RedisServer:
         assert self._process is not None
         assert self._process.poll() is None, (self._directory / "log").read_text(encoding="utf-8")
         try:
-            return bool(self.client.ping())
+            return bool(self.client.info("server")["process_id"] == self.pid)
         except (redis.ConnectionError, redis.TimeoutError, redis.exceptions.BusyLoadingError):
             return False
 
@@ -139,6 +140,9 @@ def started_workers(hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, st
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port below those that the system deals out by itself, so that nobody is given it while a server is down."""
+    while True:
+        port = 10_000 + secrets.randbelow(20_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
