@@ -1,8 +1,9 @@
 """Measure Hakoiri on this machine: ``python benchmarks/measure.py --out result.json``.
 
 Every figure is of a real process of its own, as a user would start it, with the kernels already compiled ("warm").
-`seconds` is wall time, `cpu_seconds` user and system time of the process, `peak_mb` its largest resident memory in
-units of 10**6 bytes; `computing` is what the run itself reports. The median of the repeats is given, and all of them.
+`seconds` is wall time, `cpu_seconds` user and system time of the process (and of workers and Redis, where they work
+for it), `peak_mb` its largest resident memory and `disk_mb` what the run stored, in units of 10**6 bytes; `computing`
+is what the run itself reports. The median of the repeats is given, and all of them.
 The machine is noisy: compare two versions in one sitting, and by ratio (``python benchmarks/compare.py``).
 """
 
@@ -23,7 +24,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
+TILES = ("tiles", "-o", "rows=3", "-o", "columns=4")
 #: What each figure should stay under, in seconds or MB: the promises in docs/measurements.md.
 TARGETS = {
     "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
@@ -32,6 +36,11 @@ TARGETS = {
     "whole job through Redis, everything farmed, 2 workers": {"seconds": 6.0, "peak_mb": 250},
     "explore through Redis, every layer farmed, 2 workers": {"seconds": 6.0},
     "hakoiri --help": {"seconds": 0.3},
+    "tiles 3x4": {"computing": 12.0, "peak_mb": 2_500, "disk_mb": 700},
+    "tiles 3x4 in 512 MB": {"peak_mb": 700, "disk_mb": 700},
+    "pancakes 11": {"computing": 8.0},
+    "cube2": {"computing": 1.0},
+    "tiles 5x2": {"computing": 0.4},
     "hakoiri status": {"seconds": 0.3},
 }
 
@@ -40,13 +49,18 @@ def main() -> None:
     """Measure all, write the JSON, print a line each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("benchmark.json"), help="where the JSON goes")
-    parser.add_argument("--repeat", type=int, default=5, help="measurements of each figure")
+    parser.add_argument("--repeat", type=int, default=5, help="measurements of each; of large spaces two less")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only figures whose name contains this")
+    parser.add_argument("--huge", action="store_true", help="also Hanoi, 4 pegs, 15 discs: 1,074 million")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hakoiri-bench-") as folder:
         os.environ["HAKOIRI_DATA"] = folder
         os.environ.pop("HAKOIRI_REDIS", None)
-        _timed("run", "klotski", "--whole")  # compiles the kernels, where that was not done yet
-        figures = dict(_figures(arguments.repeat))
+        # Compile the kernels of everything, where that was not done yet.
+        _timed("run", "klotski", "--whole")
+        for small in ("tiles", "pancakes", "cube2", "peg-solitaire", "hanoi"):
+            _timed("run", small)
+        figures = dict(_figures(arguments.repeat, arguments.only, arguments.huge))
     result = {"machine": _machine(), "commit": _commit(), "figures": figures}
     arguments.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, figure in figures.items():
@@ -54,33 +68,61 @@ def main() -> None:
     print(f"written to {arguments.out}")
 
 
-def _figures(repeat: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    def measure(*arguments: str) -> dict[str, Any]:
-        return _median([_timed(*arguments) for _ in range(repeat)])
-
-    yield "whole job", measure("run", "klotski", "--whole")
-    yield "explore from the start", measure("run", "klotski")
-    yield "explore, mirrors merged", measure("run", "klotski", "--merge-mirrors")
-    yield "hakoiri --help", measure("--help")
-    yield "hakoiri status", measure("status", "last")
-    yield "verify (sample)", measure("verify", "last")
+def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    few = max(1, repeat - 2)
+    jobs: list[tuple[str, int, tuple[str, ...]]] = [
+        ("whole job", repeat, ("run", "klotski", "--whole")),
+        ("explore from the start", repeat, ("run", "klotski")),
+        ("explore, mirrors merged", repeat, ("run", "klotski", "--merge-mirrors")),
+        ("hakoiri --help", repeat, ("--help",)),
+        ("hakoiri status", repeat, ("status", "last")),
+        ("verify (sample)", repeat, ("verify", "last")),
+        ("tiles 3x4", few, ("run", *TILES)),
+        ("tiles 3x4 in 512 MB", few, ("run", *TILES, "--memory", "512MB")),
+        ("pancakes 11", few, ("run", "pancakes", "-o", "n=11")),
+        ("cube2", repeat, ("run", "cube2")),
+        ("tiles 5x2", repeat, ("run", "tiles", "-o", "rows=5", "-o", "columns=2")),
+        ("peg solitaire (directed)", few, ("run", "peg-solitaire")),
+        ("peg solitaire (directed) in 128 MB", few, ("run", "peg-solitaire", "--memory", "128MB")),
+        ("Hanoi, 4 pegs, 13 discs", few, ("run", "hanoi", "-o", "discs=13")),
+    ]
+    if huge:
+        jobs.append(("Hanoi, 4 pegs, 15 discs", 1, ("run", "hanoi", "-o", "discs=15")))
+    for name, times, arguments in jobs:
+        if only in name:
+            yield name, _median([_timed(*arguments) for _ in range(times)])
     if shutil.which("redis-server") is None:
         print("no redis-server on this machine: its figures are left out", file=sys.stderr)
         return
-    with _redis() as url, _workers(url, 2):
-        farmed = ("--redis", url)
-        yield "whole job through Redis, 2 workers", measure("run", "klotski", "--whole", *farmed)
-        everything = (*farmed, "--farm-from", "0")
-        yield "whole job through Redis, everything farmed, 2 workers", measure("run", "klotski", "--whole", *everything)
-        yield "explore through Redis, every layer farmed, 2 workers", measure("run", "klotski", *everything)
+    with _redis() as url, _workers(url, 2) as servers:
+        everything = ("--redis", url, "--farm-from", "0")
+        farmed_jobs: list[tuple[str, int, tuple[str, ...]]] = [
+            ("whole job through Redis, 2 workers", repeat, ("run", "klotski", "--whole", "--redis", url)),
+            (
+                "whole job through Redis, everything farmed, 2 workers",
+                repeat,
+                ("run", "klotski", "--whole", *everything),
+            ),
+            ("explore through Redis, every layer farmed, 2 workers", repeat, ("run", "klotski", *everything)),
+            ("tiles 3x4 through Redis, 2 workers", few, ("run", *TILES, "--redis", url)),
+        ]
+        for name, times, arguments in farmed_jobs:
+            if only in name:
+                yield name, _median([_timed(*arguments, servers=servers) for _ in range(times)])
 
 
-def _timed(*arguments: str) -> dict[str, float]:
-    """One process: its wall time, CPU time, peak memory and, for a run, the computing time it reports."""
+def _timed(*arguments: str, servers: Callable[[], float] = lambda: 0.0) -> dict[str, float]:
+    """One process: its wall time, CPU time, peak memory and, for a run, the computing time and disk it reports.
+
+    `servers` gives the CPU time so far of all processes that work for it; what they add counts too.
+    """
     asks_json = arguments[0] in ("run", "status", "verify")
     with tempfile.TemporaryFile() as output:
+        before = servers()
         began = time.perf_counter()
-        process = subprocess.Popen([HAKOIRI, *arguments, *(["--json"] if asks_json else [])], stdout=output)
+        process = subprocess.Popen(
+            [HAKOIRI, *arguments, *(["--json"] if asks_json else [])], stdout=output, stderr=subprocess.DEVNULL
+        )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -89,11 +131,15 @@ def _timed(*arguments: str) -> dict[str, float]:
         output.seek(0)
         figures = {
             "seconds": seconds,
-            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime + servers() - before,
             "peak_mb": usage.ru_maxrss * 1024 / 1e6,
         }
         if arguments[0] == "run":
-            figures["computing"] = json.load(output)["seconds"]
+            summary = json.load(output)
+            figures |= {"computing": summary["seconds"], "disk_mb": summary["stored_bytes"] / 1e6}
+            if summary["configurations"] > 1_000_000:
+                # The disk of a long benchmark would fill.
+                subprocess.run([HAKOIRI, "delete", summary["run"], "--yes"], stdout=subprocess.DEVNULL, check=True)
     return figures
 
 
@@ -128,14 +174,20 @@ def _redis() -> Iterator[str]:
 
 
 @contextmanager
-def _workers(url: str, count: int) -> Iterator[None]:
+def _workers(url: str, count: int) -> Iterator[Callable[[], float]]:
+    """`count` worker processes; gives what tells the CPU seconds of all children of this process and theirs."""
+
     def living() -> bool:
         answer = subprocess.run([HAKOIRI, "health", "--redis", url, "--json"], capture_output=True, check=True)
         return bool(json.loads(answer.stdout)["workers"] == count)
 
+    def cpu_seconds() -> float:
+        times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
+        return sum(each.user + each.system for each in times)
+
     with _running([str(HAKOIRI), "worker", "--redis", url, "-n", str(count)]):
-        _wait(living)
-        yield
+        _wait(living, 120)
+        yield cpu_seconds
 
 
 @contextmanager

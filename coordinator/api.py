@@ -20,18 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from coordinator.census import measure_component
+from coordinator.census import bound_component, measure_component
 from coordinator.control import Control, Observer, SilentObserver
+from coordinator.diameter import LARGE, Interval, Measured, by_orbits, keep_interval, kinds_of, read_interval
 from coordinator.drive import Ways, drive, make_run, pinned_puzzle, query_workshop
 from coordinator.errors import RunError, UnanswerableError
 from coordinator.graphing import build_graph
 from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
 from coordinator.runs import data_directory, find_run
 from coordinator.summary import summarise
-from puzzles.keys import Key, Keys
+from puzzles.keys import Key, Keys, key_at
+from puzzles.order import order_of
 from puzzles.registry import PuzzleSpec
 from puzzles.symmetry import MergedMirrors
 from storage.census import read_component, read_labels, read_pairs
+from storage.errors import StorageError
+from storage.lock import RunLock
 from storage.manifest import ComponentRecord, Depth, LayerRecord, Mode
 from storage.probe import require_sound
 from storage.store import RunStore
@@ -42,7 +46,10 @@ GOAL = "goal"
 
 @dataclass(frozen=True)
 class Diameter:
-    """The exact distances of one component, and every unordered pair that attains the diameter, as keys (pairs, 2)."""
+    """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
+
+    All pairs where `record.pair_count` is their number; else as many as were found on the way.
+    """
 
     record: ComponentRecord
     pairs: Keys
@@ -112,7 +119,7 @@ class Run:
         return self.store.layer_records()
 
     def layer(self, depth: Depth) -> Keys:
-        """The keys of layer `depth`, strictly increasing, in the puzzle's dtype."""
+        """The keys of layer `depth`, strictly increasing, in the puzzle's layout."""
         if not 0 <= depth <= self.store.state.depth:
             raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}")
         return self.store.layer(depth)
@@ -126,7 +133,7 @@ class Run:
         layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
         depths = np.repeat(np.arange(len(layers), dtype=np.uint32), [len(layer) for layer in layers])
         keys = np.concatenate(layers)
-        order = np.argsort(keys)
+        order = order_of(keys)
         return keys[order], depths[order]
 
     def graph(self) -> tuple[Keys, Graph]:
@@ -143,8 +150,14 @@ class Run:
         count = self.store.state.components or 0
         return [read_component(self.store, number) for number in range(min(count, limit or count))]
 
-    def diameter(self, component: int | None = None) -> Diameter:
-        """The exact diameter of a component, by default the largest, of a search from a start its own."""
+    def diameter(
+        self, component: int | None = None, control: Control | None = None, observer: Observer | None = None
+    ) -> Diameter:
+        """The exact diameter of a component, by default the largest, of a search from a start its own.
+
+        Of a large component that takes long: `observer` hears of the interval in which it lies, which is kept when
+        `control` ends it (`StopRun`), and so is the answer. Raises `OverBudgetError` where memory is too little.
+        """
         self._require_complete()
         count = (self.store.state.components or 0) if self.whole else 1
         number = component or 0
@@ -152,7 +165,16 @@ class Run:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
         if self.whole:
             return Diameter(read_component(self.store, number), read_pairs(self.store, number))
-        return self._measure()
+        if not self.puzzle.undirected:
+            raise UnanswerableError(
+                f"{self.puzzle.name} is directed: what its start reaches need not be a component; "
+                "'hakoiri layers' shows how far everything is from the start"
+            )
+        return self._measure(control or Control(), observer or SilentObserver())
+
+    def interval(self) -> Interval | None:
+        """What an earlier `diameter` of this run, finished or interrupted, proved of it."""
+        return read_interval(self.store)
 
     def distance(self, target: str, source: str | None = None) -> int:
         """The exact distance in moves from the start, or from `source`, to `target` (texts or ``0x`` keys)."""
@@ -185,7 +207,7 @@ class Run:
         if depth is None:
             raise UnanswerableError(f"run {self.name} found no goal {self._where_it_looked()}")
         layer = self.store.layer(depth)
-        goal = int(layer[self.puzzle.is_goal(layer)][0])
+        goal = key_at(layer[self.puzzle.is_goal(layer)], 0)
         return path_from_start(self.store, self.puzzle, goal, depth)
 
     def _path_within_layers(self, key: Key) -> list[Key]:
@@ -213,15 +235,61 @@ class Run:
         moves = [self.puzzle.describe_move(one, other) for one, other in pairwise(keys)]
         return ShortestPath(keys, [self.puzzle.render(key) for key in keys], moves)
 
-    def _measure(self) -> Diameter:
-        keys, graph = self.graph()
-        with query_workshop(self.puzzle) as workshop:
-            found = measure_component(workshop, graph)
+    def _measure(self, control: Control, observer: Observer) -> Diameter:
+        size = self.store.state.configurations
+        kinds = kinds_of(self.puzzle, self.store)
+        if kinds is None and size >= LARGE:
+            return self._bound(control, observer)
+        if kinds is not None:
+            found = by_orbits(self.puzzle, self.store, kinds, control, observer)
+        else:
+            keys, graph = self.graph()
+            with query_workshop(self.puzzle) as workshop:
+                exact = measure_component(workshop, graph)
+            found = Measured(
+                exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs),
+                keys[exact.pairs],
+            )  # fmt: skip
         record = ComponentRecord(
-            0, len(keys), found.diameter, found.radius, len(found.centre), len(found.periphery), len(found.pairs),
-            int(keys[0]),
-        )  # fmt: skip
-        return Diameter(record, keys[found.pairs])
+            0, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count, self._least_key()
+        )
+        return Diameter(record, found.pairs)
+
+    def _bound(self, control: Control, observer: Observer) -> Diameter:
+        known = self.interval()
+        if known is None or not known.exact:
+            keys, graph = self.graph()
+
+            def report(interval: Interval) -> None:
+                nonlocal known
+                known = interval
+                observer.interval(interval.lower, interval.upper)
+                control.check()
+
+            try:
+                with query_workshop(self.puzzle) as workshop:
+                    known = bound_component(workshop, graph, keys, known, report)
+            finally:
+                if known is not None:
+                    self._remember(known)
+        size = self.store.state.configurations
+        record = ComponentRecord(0, size, known.lower, None, None, None, None, self._least_key())
+        return Diameter(record, self.puzzle.keys(list(known.pair)).reshape(1, 2, *self.puzzle.keys([0]).shape[1:]))
+
+    def _least_key(self) -> Key:
+        return min(self.store.first_keys(depth)[0] for depth in range(self.store.state.depth + 1))
+
+    def _remember(self, interval: Interval) -> None:
+        """Write an interval into the run, unless somebody else is writing or nothing can be written."""
+        directory = self.store.directory
+        self.store.close()
+        try:
+            with RunLock(directory), RunStore(directory, writable=True) as store:
+                keep_interval(store, interval)
+        except StorageError:
+            pass
+        finally:
+            self.store = RunStore(directory)
 
     def _require_complete(self) -> None:
         if not self.store.state.exhausted:
@@ -250,13 +318,16 @@ def explore(
 
 
 def census(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, merge_mirrors: bool = False,
-    data: str | os.PathLike[str] | None = None, ways: Ways | None = None, observer: Observer | None = None,
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: str | None = None,
+    merge_mirrors: bool = False, data: str | os.PathLike[str] | None = None, ways: Ways | None = None,
+    observer: Observer | None = None,
 ) -> Run:  # fmt: skip
-    """A new run, driven to its end in this process: every configuration, component and exact diameter there is."""
-    return _run_to_end(
-        PuzzleSpec(puzzle, dict(options or {}), None, merge_mirrors), "whole", False, data, ways, observer
-    )
+    """A new run, driven to its end in this process: every configuration, component and exact diameter there is.
+
+    `start` is for puzzles whose board it says (``sliding``), and for these alone.
+    """
+    spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
+    return _run_to_end(spec, "whole", False, data, ways, observer)
 
 
 def _run_to_end(

@@ -2,15 +2,26 @@
 
 from dataclasses import dataclass
 
+import psutil
+
 from coordinator.errors import OverBudgetError
 from puzzles.contract import Puzzle
-from puzzles.keys import Keys
 
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 FARM_FROM = 50_000
-_LEAST_CHUNK, _MOST_CHUNK = 4_096, 1 << 20
+#: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
+BASE_BYTES = 150_000_000
+#: However small the budget, a layer step takes so much: with less it would be cut into too many pieces.
+LEAST_BYTES = 24_000_000
+_LEAST_CHUNK, _LEAST_FARMED_CHUNK = 1_024, 1 << 16
+#: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
+_MOST_CHUNK, _MOST_FARMED_CHUNK, _MOST_RANGE = 1 << 18, 1 << 20, 1 << 21
 #: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer.
 _CHUNKS_PER_WORKER = 4
+#: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
+_MAPPED_BYTES, _SLACK = 10_000_000, 4
+#: Finished blocks wait so long at most, in bytes, for the next commit.
+_MOST_STAGED = 16_000_000
 
 
 @dataclass(frozen=True)
@@ -31,14 +42,12 @@ class Budget:
             return configurations >= self.farm_from
         return configurations > self.chunk if self.chunk is not None else configurations >= FARM_FROM
 
-    def chunk_size(self, configurations: int, workers: int, puzzle: Puzzle) -> int:
-        """Configurations per chunk for a layer of so many, with so many workers."""
-        if self.chunk is not None:
-            return self.chunk
-        wanted = -(-configurations // (_CHUNKS_PER_WORKER * workers))
-        # A chunk in work holds its successors twice; two chunks per worker are in flight within half of the memory.
-        fitting = self.memory // (8 * workers * puzzle.most_successors * puzzle.dtype.itemsize)
-        return max(1, min(max(wanted, _LEAST_CHUNK), _MOST_CHUNK, fitting))
+    def shares(self, puzzle: Puzzle, workers: int, resident: int | None = None) -> "Shares":
+        """What of the memory each part of a layer step may take, `resident` being what this process takes already."""
+        taken = psutil.Process().memory_info().rss if resident is None else resident
+        free = self.memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
+        free = max(LEAST_BYTES, free - free // _SLACK)
+        return Shares(free, workers, puzzle.layout.bytes, self.chunk)
 
     def require(self, what: str, needed: int) -> None:
         """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
@@ -49,6 +58,42 @@ class Budget:
             )
 
 
-def bytes_of(*batches: Keys) -> int:
-    """What some batches take."""
-    return sum(batch.nbytes for batch in batches)
+@dataclass(frozen=True)
+class Shares:
+    """The memory of a layer step cut up: `free` bytes for `workers` side by side, keys of `key_bytes` bytes."""
+
+    free: int
+    workers: int
+    key_bytes: int
+    chunk: int | None = None
+
+    @property
+    def layer_bytes(self) -> int:
+        """Layers up to this stay in memory; three of them are needed at once."""
+        return self.free // 8
+
+    @property
+    def bucket_bytes(self) -> int:
+        """Successors up to this stay in memory until they are merged; beyond it they are spilled."""
+        return self.free // 4
+
+    @property
+    def staged_bytes(self) -> int:
+        """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
+        return min(_MOST_STAGED, self.free // 16)
+
+    def chunk_size(self, configurations: int, successors: float, farmed: bool) -> int:
+        """Configurations per chunk of a layer of so many, which have so many successors each on the average."""
+        if self.chunk is not None:
+            return self.chunk
+        least, most = (_LEAST_FARMED_CHUNK, _MOST_FARMED_CHUNK) if farmed else (_LEAST_CHUNK, _MOST_CHUNK)
+        wanted = max(least, -(-configurations // (_CHUNKS_PER_WORKER * self.workers)))
+        # A chunk in work holds itself and, twice, its successors; as many wait to be taken in as are in work.
+        fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
+        return max(1, min(wanted, most, int(fitting)))
+
+    @property
+    def range_keys(self) -> int:
+        """Successors per key range, duplicates counted, so that the ranges in work fit their part of the memory."""
+        # A range in work holds its successors, the same in order, the known keys around them, the result and its code.
+        return max(1, min(_MOST_RANGE, self.free // 4 // (3 * self.workers * 5 * self.key_bytes)))

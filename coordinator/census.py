@@ -4,16 +4,19 @@ The components are found by expanding every configuration once, in chunks, and u
 one search per component. Each step is committed; what is on disk is not computed again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
+from coordinator.diameter import Interval, by_bounds
 from coordinator.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
 from coordinator.errors import ContradictionError
 from coordinator.graphing import build_graph
 from coordinator.session import Session, Workshop
-from puzzles.keys import Keys
+from puzzles.keys import Keys, key_at
+from puzzles.order import is_increasing
 from storage.census import read_labels, read_pairs, recorded_components, stage_component, stage_labels
 from storage.digest import chain
 from storage.manifest import ComponentRecord
@@ -78,7 +81,7 @@ class Census:
             self._session.observer.phase("configurations", count, 0)
             self._session.control.check()
         keys = np.concatenate(blocks)
-        if (keys[1:] <= keys[:-1]).any():
+        if not is_increasing(keys):
             raise ContradictionError(f"{puzzle.name} does not list its configurations in increasing order")
         self._store.put_layer(0, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
         self._state = self._session.commit(replace(self._state, depth=0, configurations=len(keys)))
@@ -120,7 +123,7 @@ def census_digest(store: RunStore) -> str:
     parts: list[bytes | str] = [store.layer_record(0).digest, read_labels(store).astype(">u4").tobytes()]
     for component, record in recorded_components(store).items():
         parts.append(pack_record(record.as_dict()))
-        parts.append(read_pairs(store, component).astype(store.dtype.newbyteorder(">")).tobytes())
+        parts.append(store.layout.big_endian(read_pairs(store, component)))
     return chain(parts)
 
 
@@ -133,6 +136,18 @@ def measure_component(workshop: Workshop, graph: Graph) -> Eccentricities:
         return [result for _, result in workshop.spread(task, chunks, size, graph)]
 
     return exact_eccentricities(graph, run, tasks)
+
+
+def bound_component(
+    workshop: Workshop, graph: Graph, keys: Keys, known: Interval | None, report: Callable[[Interval], None]
+) -> Interval:
+    """The exact diameter alone of a connected graph that is too large for more."""
+    size = len(keys)
+
+    def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
+        return [result for _, result in sorted(workshop.spread(task, chunks, size, graph), key=itemgetter(0))]
+
+    return by_bounds(graph, keys, run, workshop.executor.workers, known, report)
 
 
 def _in_order(keys: Keys, graph: Graph, labels: np.ndarray) -> _Ordered:
@@ -183,6 +198,6 @@ def _record(ordered: _Ordered, component: int, answer: Eccentricities) -> tuple[
         centre=len(answer.centre),
         periphery=len(answer.periphery),
         pair_count=len(answer.pairs),
-        representative=int(keys[0]),
+        representative=key_at(keys, 0),
     )
     return record, keys[answer.pairs]

@@ -17,8 +17,14 @@ class Observer(Protocol):
     def layer(self, depth: Depth, size: int, configurations: int) -> None:
         """Layer `depth` is known; so many configurations in all."""
 
+    def part(self, depth: Depth, what: str, done: int, total: int, disk: int) -> None:
+        """Within layer `depth`: `done` of `total`; the run takes `disk` bytes by now."""
+
     def phase(self, name: str, done: int, total: int) -> None:
         """`done` of `total` steps of a named phase of the census."""
+
+    def interval(self, lower: int, upper: int) -> None:
+        """The diameter in question lies between these, both included."""
 
     def note(self, text: str) -> None:
         """Something that a user should know but need not act on."""
@@ -30,7 +36,13 @@ class SilentObserver:
     def layer(self, depth: Depth, size: int, configurations: int) -> None:
         """Nothing."""
 
+    def part(self, depth: Depth, what: str, done: int, total: int, disk: int) -> None:
+        """Nothing."""
+
     def phase(self, name: str, done: int, total: int) -> None:
+        """Nothing."""
+
+    def interval(self, lower: int, upper: int) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

@@ -21,8 +21,9 @@ from coordinator.session import Session, Workshop
 from coordinator.threads import ThreadExecutor
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
-from puzzles.keys import layout_of
-from puzzles.registry import PuzzleSpec
+from puzzles.guard import try_out
+from puzzles.own import configured_files, find_again, known
+from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 from puzzles.symmetry import MergedMirrors
 from storage.environment import refuse_network_file_system
 from storage.errors import StorageError
@@ -34,6 +35,9 @@ from storage.probe import require_sound
 from storage.store import RunStore
 from worker.errors import TaskError
 from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
+
+#: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
+_OWN_FILE = "puzzle_file"
 
 
 @dataclass(frozen=True)
@@ -77,23 +81,51 @@ class Ways:
 
 
 def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, queued: bool = False) -> Path:
-    """The directory of a new run in state queued. Checks the puzzle and its options; durable on return."""
-    if mode == "whole" and (until_goal or spec.start is not None):
-        raise PuzzleError(
-            "--whole counts every configuration, from no start and to no goal: leave out --from, --until-goal"
-        )
+    """The directory of a new run in state queued. Checks the puzzle and its options; durable on return.
+
+    Runs the file of a puzzle of one's own, which the user has named.
+    """
+    spec = with_own_file(spec)
+    if mode == "whole":
+        _check_whole(spec, until_goal)
     puzzle = spec.build()
+    kept = ways.lasting()
+    if spec.digest:
+        try_out(puzzle)
+        kept[_OWN_FILE] = str(known(spec.name, spec.digest).path)
     run = new_run_name(data, puzzle.name)
     # The start is pinned in full, so that a later change of a puzzle's usual start cannot change the run.
     # Where mirrors are merged it is the user's own start, not the least of its images.
     base = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
-    pinned = replace(spec, options=puzzle.parameters, start=base.render(base.start))
+    pinned = replace(spec, options=puzzle.parameters, start=_text_of_start(base))
     manifest = Manifest(
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,
-        layout_of(puzzle.dtype), mode, until_goal, ways.lasting(),
+        puzzle.layout.name, mode, until_goal, kept,
     )  # fmt: skip
     refuse_network_file_system(data)
     return create_run(data, manifest, queued)
+
+
+def _check_whole(spec: PuzzleSpec, until_goal: bool) -> None:
+    """`PuzzleError` for a census that makes no sense."""
+    puzzle = puzzle_class(spec.name, spec.digest)
+    if until_goal:
+        raise PuzzleError("--whole counts every configuration, to no goal: leave out --until-goal")
+    if spec.start is not None and not puzzle.start_is_board:
+        raise PuzzleError("--whole counts every configuration, from no start: leave out --from")
+    if spec.start is None and puzzle.start_is_board:
+        raise PuzzleError(f"{puzzle.name} --whole counts every configuration of a board: name it with --from BOARD")
+    if puzzle.configurations is Puzzle.configurations:
+        raise PuzzleError(f"{puzzle.name} cannot list its whole space; leave out --whole")
+
+
+def _text_of_start(puzzle: Puzzle) -> str:
+    """The start as a text that leads back to it, a key where the puzzle draws texts that it does not read."""
+    text = puzzle.render(puzzle.start)
+    with suppress(PuzzleError):
+        if puzzle.parse(text) == puzzle.start:
+            return text
+    return f"{puzzle.start:#x}"
 
 
 def drive(
@@ -126,7 +158,7 @@ def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
     """Bring every kernel into this process before the clock of the run starts."""
     refuse_network_file_system(store.directory)
     if not is_warm(puzzle):
-        observer.note("compiling the kernels, once for this version (some ten seconds)")
+        observer.note("preparing the kernels (some ten seconds where they must be compiled)")
     warm(puzzle)
     load_search_kernels(puzzle)
     if store.manifest.mode == "whole":
@@ -136,7 +168,7 @@ def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     """The puzzle of a run, built anew. `MismatchError` if it is not what the run was begun with."""
     manifest = store.manifest
-    spec = PuzzleSpec.from_dict(manifest.puzzle)
+    spec = _pinned_spec(manifest)
     try:
         puzzle = spec.build()
     except PuzzleError as error:
@@ -144,7 +176,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     for what, pinned, here in (
         ("the puzzle's version", manifest.puzzle_version, puzzle.version),
         ("the parameters", dict(spec.options), puzzle.parameters),
-        ("the key layout", manifest.layout, layout_of(puzzle.dtype)),
+        ("the key layout", manifest.layout, puzzle.layout.name),
     ):
         if pinned != here:
             raise MismatchError(
@@ -154,14 +186,26 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     return puzzle, spec
 
 
+def _pinned_spec(manifest: Manifest) -> PuzzleSpec:
+    """What a run was begun with, the file of a puzzle of one's own loaded again; `MismatchError` if it is gone."""
+    spec = PuzzleSpec.from_dict(manifest.puzzle)
+    if spec.digest:
+        try:
+            find_again(spec.name, spec.digest, str(manifest.settings.get(_OWN_FILE, "")))
+        except PuzzleError as error:
+            raise MismatchError(f"run {manifest.run} cannot be opened: {error}") from error
+    return spec
+
+
 def require_same(manifest: Manifest, options: Mapping[str, str], puzzle: str | None, start: str | None) -> None:
     """Raise `MismatchError` if a resume names another puzzle, option or start than the run has; says which."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
+    named = with_own_file(PuzzleSpec(puzzle)) if puzzle is not None else spec
     given: dict[str, tuple[Any, Any]] = {name: (spec.options.get(name), value) for name, value in options.items()}
-    if puzzle is not None:
-        given["puzzle"] = (spec.name, puzzle)
+    given["puzzle"] = (spec.name, named.name)
+    given["a puzzle file with the digest"] = (spec.digest[:12] or "none", named.digest[:12] or "none")
     if start is not None:
-        built = spec.build()
+        built = _pinned_spec(manifest).build()
         given["start"] = (built.render(built.start), built.render(built.parse(start)))
     for name, (pinned, wanted) in given.items():
         if pinned != wanted:
@@ -184,7 +228,7 @@ def _session(
             (Census if store.manifest.mode == "whole" else Exploration)(session).run()
     except StopRun as stop:
         store.commit(replace(store.state, status=stop.status, reason=stop.reason))
-    except (ContradictionError, TaskError) as error:
+    except (ContradictionError, PuzzleError, TaskError) as error:
         _leave(store, "failed", error)
         raise
     except Exception as error:
@@ -205,23 +249,26 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
 def _workshop(puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer) -> Iterator[Workshop]:
     """The executor that `ways` ask for, with the worker processes that belong to it."""
     budget = ways.budget()
-    if ways.redis is None:
-        with closing(ThreadExecutor(puzzle, ways.workers or cores(), control)) as threads:
-            yield Workshop(puzzle, threads, budget)
-        return
-    # Here, because rq takes a tenth of a second to import.
-    from coordinator.farm import FarmExecutor
-    from worker.connection import connect
-    from worker.supervisor import supervised
+    threads = cores() if ways.redis is not None else ways.workers or cores()
+    with closing(ThreadExecutor(puzzle, threads, control)) as home:
+        shares = budget.shares(puzzle, threads)
+        if ways.redis is None:
+            yield Workshop(puzzle, home, home, budget, shares)
+            return
+        # Here, because rq takes a tenth of a second to import.
+        from coordinator.farm import FarmExecutor
+        from worker.connection import connect
+        from worker.supervisor import supervised
 
-    connection = connect(ways.redis)
-    with (
-        closing(
-            FarmExecutor(ways.redis, connection, puzzle, spec, control, observer, budget.memory, ways.deadline)
-        ) as farm,
-        supervised(ways.redis, ways.workers or 0, observer.note),
-    ):
-        yield Workshop(puzzle, farm, budget)
+        connection = connect(ways.redis)
+        farm = FarmExecutor(ways.redis, connection, puzzle, spec, control, observer, shares.free // 4, ways.deadline)
+        with closing(farm), supervised(ways.redis, ways.workers or 0, observer.note, _own_files(spec)):
+            yield Workshop(puzzle, farm, home, budget, shares)
+
+
+def _own_files(spec: PuzzleSpec) -> list[Path]:
+    """The puzzle files that a run's own workers load."""
+    return [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 
 from coordinator.api import Run
 from coordinator.errors import UnanswerableError
+from puzzles.keys import ints
 
 
 def export_run(run: Run, target: Path) -> int:
@@ -42,11 +43,12 @@ def _labels(run: Run) -> str:
 def _write_csv(run: Run, target: Path) -> int:
     keys, labels = run.configurations()
     goals = run.puzzle.is_goal(keys)
+    width = run.puzzle.layout.digits
     with target.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["key", "configuration", _labels(run), "goal"])
-        for key, label, goal in zip(keys.tolist(), labels.tolist(), goals.tolist(), strict=True):
-            writer.writerow([f"{key:#010x}", run.puzzle.render(key), label, int(goal)])
+        for key, label, goal in zip(ints(keys), labels.tolist(), goals.tolist(), strict=True):
+            writer.writerow([f"{key:#0{width}x}", run.puzzle.render(key), label, int(goal)])
     return len(keys)
 
 
@@ -70,7 +72,8 @@ def _write_graphml(run: Run, target: Path) -> int:
     """Streamed: a graph of millions needs no tree of XML in memory."""
     _, labels = run.configurations()
     keys, edges = _edges(run)
-    goals = run.puzzle.is_goal(keys)
+    goals, names = run.puzzle.is_goal(keys), ints(keys)
+    width = run.puzzle.layout.digits
     with target.open("w", encoding="utf-8") as file:
         xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
         xml.startDocument()
@@ -79,14 +82,16 @@ def _write_graphml(run: Run, target: Path) -> int:
                 with _element(xml, "key", **{"id": name, "for": "node", "attr.name": name, "attr.type": kind}):
                     pass
             with _element(xml, "graph", id=run.name, edgedefault="undirected"):
-                for key, label, goal in zip(keys.tolist(), labels.tolist(), goals.tolist(), strict=True):
+                for key, label, goal in zip(ints(keys), labels.tolist(), goals.tolist(), strict=True):
                     data = {"configuration": run.puzzle.render(key), _labels(run): label, "goal": str(goal).lower()}
-                    with _element(xml, "node", id=f"{key:#010x}"):
+                    with _element(xml, "node", id=f"{key:#0{width}x}"):
                         for name, value in data.items():
                             with _element(xml, "data", key=name):
                                 xml.characters(str(value))
                 for source, other in edges.tolist():
-                    with _element(xml, "edge", source=f"{keys[source]:#010x}", target=f"{keys[other]:#010x}"):
+                    with _element(
+                        xml, "edge", source=f"{names[source]:#0{width}x}", target=f"{names[other]:#0{width}x}"
+                    ):
                         pass
     return len(keys)
 

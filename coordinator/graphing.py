@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from coordinator.budget import bytes_of
 from coordinator.errors import ContradictionError
 from coordinator.session import Workshop
 from puzzles.contract import Puzzle
-from puzzles.keys import Key, Keys
+from puzzles.keys import Key, Keys, key_at
+from puzzles.order import equal_rows, lower_bounds
 from worker.components import one_way_edge
 from worker.graphs import Graph
 from worker.tasks import Array
@@ -22,15 +22,16 @@ def build_graph(workshop: Workshop, keys: Keys, closed: bool = True) -> Graph:
     puzzle, chunks = workshop.puzzle, workshop.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
-    held = bytes_of(keys)
+    held = keys.nbytes
     arrays = ([chunk] for chunk in chunks)
     for number, (successors, degrees) in workshop.spread("neighbours", arrays, len(keys)):
-        places = np.searchsorted(keys, successors)
-        places[places == len(keys)] = 0
-        inside = keys[places] == successors
+        places = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
+        inside = equal_rows(keys[places], successors)
         sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
         if closed and not inside.all():
-            raise _stray_move(puzzle, chunks[number][sources[~inside][0]], successors[~inside][0], len(keys))
+            raise _stray_move(
+                puzzle, key_at(chunks[number], sources[~inside][0]), key_at(successors[~inside], 0), len(keys)
+            )
         targets[number] = places[inside].astype(np.int32)
         counts[number] = np.bincount(sources[inside], minlength=len(degrees)).astype(np.uint16)
         held += targets[number].nbytes + counts[number].nbytes
@@ -40,7 +41,7 @@ def build_graph(workshop: Workshop, keys: Keys, closed: bool = True) -> Graph:
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     graph = Graph(offsets, np.concatenate(targets))
     if puzzle.undirected and (edge := one_way_edge(graph)):
-        here, there = (int(keys[vertex]) for vertex in edge)
+        here, there = (key_at(keys, vertex) for vertex in edge)
         raise ContradictionError(
             f"{puzzle.name} says that every move can be taken back, but {here:#x} ({puzzle.render(here)}) leads to "
             f"{there:#x} ({puzzle.render(there)}) and not back"
@@ -50,6 +51,6 @@ def build_graph(workshop: Workshop, keys: Keys, closed: bool = True) -> Graph:
 
 def _stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
     return ContradictionError(
-        f"{puzzle.name}: {here:#x} ({puzzle.render(int(here))}) leads to {there:#x}, which is not among the "
+        f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
         f"{configurations:,} configurations"
     )

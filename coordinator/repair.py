@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from coordinator.explore import next_layer
+from coordinator.explore import small_step
 from coordinator.session import Session
+from coordinator.window import HeldLayer, StoredLayer
 from puzzles.contract import Puzzle
 from puzzles.keys import Keys
 from storage.check import check_layer
 from storage.errors import DamagedError
-from storage.layout import BLOCKS, COMPONENTS, LABELS, PAIRS, number_key
+from storage.layout import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SEEN, SEEN_KEY, number_key
 from storage.manifest import Depth
+from storage.spill import Spill
 from storage.store import RunStore
 
 
@@ -24,10 +26,34 @@ def repair_run(session: Session) -> None:
     if store.manifest.mode == "whole":
         _forget_census(session)
         return
+    _forget_partial(session)
+    _forget_runs(store)
     for depth in range(store.state.depth + 1):
         if faults := list(check_layer(store, depth)):
             observer.note(f"{faults[0]}; computing layer {depth} again")
             _replace_layer(store, depth, _derive(session, depth), session.puzzle)
+    # A layer made anew may be cut into other blocks.
+    stored = sum(record.stored_bytes for record in store.layer_records())
+    store.commit(replace(store.state, stored_bytes=stored))
+
+
+def _forget_partial(session: Session) -> None:
+    """A layer that is half done is begun anew, from nothing."""
+    store = session.store
+    if store.names(META, PARTIAL_KEY):
+        session.observer.note(f"beginning layer {store.state.depth + 1} anew")
+        store.erase(META, PARTIAL_KEY)
+        store.erase(BLOCKS, number_key(store.state.depth + 1))
+        store.commit(store.state)
+    Spill(store.directory, store.layout).clear()
+
+
+def _forget_runs(store: RunStore) -> None:
+    """The runs of older keys that a directed search keeps follow from its layers."""
+    if store.names(META, SEEN_KEY):
+        store.erase(META, SEEN_KEY)
+        store.erase(SEEN)
+        store.commit(store.state)
 
 
 def _derive(session: Session, depth: Depth) -> Keys:
@@ -35,8 +61,10 @@ def _derive(session: Session, depth: Depth) -> Keys:
     if depth == 0:
         return puzzle.keys([puzzle.start])
     current = store.layer(depth - 1)
-    previous = store.layer(depth - 2) if depth > 1 else current[:0]
-    return next_layer(session.workshop, previous, current)
+    # Older layers than the one before matter only where moves cannot be taken back.
+    first = max(0, depth - 2) if puzzle.undirected else 0
+    older = [StoredLayer(store, each, store.layer_record(each).size) for each in range(first, depth - 1)]
+    return small_step(puzzle, current, [HeldLayer([current]), *older], depth)
 
 
 def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) -> None:

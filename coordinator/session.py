@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from coordinator.budget import Budget
+from coordinator.budget import Budget, Shares
 from coordinator.control import Control, Observer
 from coordinator.executor import Executor
 from puzzles.contract import Puzzle
@@ -20,17 +20,29 @@ _COMMIT_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Workshop:
-    """A puzzle, an executor for its chunks, and the memory that they may take."""
+    """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may take.
+
+    `executor` is `home` where there are no workers elsewhere. `shares` is the budget cut up for the layer step.
+    """
 
     puzzle: Puzzle
     executor: Executor
+    home: Executor
     budget: Budget
+    shares: Shares
+
+    @property
+    def merger(self) -> Executor:
+        """Where key ranges are merged: elsewhere as soon as more workers live there than this process has threads."""
+        return self.executor if self.executor.workers > self.home.workers else self.home
 
     def cut(self, keys: Keys) -> list[Keys]:
         """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
         if not self.budget.farms(len(keys)):
             return [keys]
-        return split(keys, self.budget.chunk_size(len(keys), self.executor.workers, self.puzzle))
+        return split(
+            keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.executor is not self.home)
+        )
 
     def spread(
         self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()

@@ -1,12 +1,14 @@
 """Proof instead of trust: what a run has stored is derived again, by the theory and not by the search.
 
 Besides checksums, digests, order and disjointness, by the triangle inequality itself: a successor of a configuration
-in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and each configuration of U(N) has a neighbour in U(N-1).
-Together with a start that is alone in U(0) this makes every layer exactly what it claims to be. Successors come from
-the puzzle's plain Python rules, not from the kernel that made the layers. A census is checked against the puzzle's own
-list of configurations, its components for being closed and connected, its distances by searches of their own.
+in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and each configuration of U(N) has a neighbour in U(N-1); of a
+directed puzzle it lies in one of the layers up to U(N+1), and something in U(N-1) leads to each of U(N). Together with
+a start that is alone in U(0) this makes every layer exactly what it claims to be. Successors come from the puzzle's
+plain Python rules, not from the kernel that made the layers. A census is checked against the puzzle's own list of
+configurations, its components for being closed and connected, its distances by searches of their own.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from coordinator.drive import pinned_puzzle
 from coordinator.eccentricity import sorted_pairs
 from coordinator.reference import reference_distances
 from puzzles.contract import Puzzle
-from puzzles.keys import Key, Keys
+from puzzles.keys import Key, Keys, ints, key_at, layout_of
+from puzzles.order import lower_bounds, members
 from storage.census import read_labels, read_pairs, recorded_components
 from storage.check import check_disjoint, check_layer
 from storage.digest import chain
@@ -27,6 +30,7 @@ from storage.manifest import ComponentRecord, Depth
 from storage.probe import require_sound
 from storage.store import RunStore
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
+from worker.kernels import merge
 
 #: Configurations looked at per layer, and per census, without `full`; drawn with a fixed seed.
 SAMPLE_PER_LAYER, SAMPLE_OF_CENSUS = 64, 2_000
@@ -109,33 +113,63 @@ class _Layers(_Check):
 
     def check(self) -> None:
         deepest = self._store.state.depth
-        if deepest >= 0 and self._store.layer(0).tolist() != [self._puzzle.start]:
+        if deepest >= 0 and ints(self._store.layer(0)) != [self._puzzle.start]:
             self._report.fault("layer 0 is not the start alone")
         for depth in range(deepest + 1):
-            layer = self._store.layer(depth)
-            for key in _sample(layer, self._full, SAMPLE_PER_LAYER, depth):
-                self._control.check()
-                self._look_around(depth, key)
+            for keys in self._samples(depth):
+                for key in ints(keys):
+                    self._control.check()
+                    self._look_around(depth, key)
+                if depth and not self._puzzle.undirected:
+                    self._look_back(depth, keys)
             self._observer.phase("layers derived again", depth + 1, deepest + 1)
         self._check_state()
 
+    def _samples(self, depth: Depth) -> Iterator[Keys]:
+        """The keys of a layer that are looked at, batch by batch."""
+        size = self._store.layer_record(depth).size
+        if self._full:
+            yield from self._store.blocks(depth)
+            return
+        places = _sample_places(size, False, SAMPLE_PER_LAYER, depth)
+        begin, found = 0, []
+        for block in self._store.blocks(depth):
+            mine = places[(places >= begin) & (places < begin + len(block))] - begin
+            begin += len(block)
+            if len(mine):
+                found.append(block[mine])
+        if found:
+            yield np.concatenate(found)
+
     def _look_around(self, depth: Depth, key: Key) -> None:
+        """Every move from `key` must end in a layer that the theory allows."""
         self._report.count("configurations")
         around = self._puzzle.keys(sorted(set(self._puzzle.successors(key))))
-        near = {
-            other: self._store.contains(other, around)
-            for other in range(max(0, depth - 1), min(depth + 1, self._store.state.depth) + 1)
-        }
-        known = np.logical_or.reduce(list(near.values())) if len(around) else np.empty(0, dtype=np.bool_)
         self._report.count("successors", len(around))
+        first = max(0, depth - 1) if self._puzzle.undirected else 0
+        known, before = np.zeros(len(around), dtype=np.bool_), False
+        for other in range(min(depth + 1, self._store.state.depth), first - 1, -1):
+            near = self._store.contains(other, around)
+            before = before or (other == depth - 1 and bool(near.any()))
+            known |= near
         beyond = depth == self._store.state.depth and not self._store.state.exhausted
         if not known.all() and not beyond:
-            stray = int(around[~known][0])
+            stray = key_at(around[~known], 0)
             where = self._store.find(stray)
             place = "no layer" if where is None else f"layer {where}"
             self._report.fault(f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}")
-        if depth and not near[depth - 1].any():
+        if depth and self._puzzle.undirected and not before:
             self._report.fault(f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}")
+
+    def _look_back(self, depth: Depth, keys: Keys) -> None:
+        """Of a directed puzzle: some configuration of the layer before must lead to each of `keys`."""
+        for block in self._store.blocks(depth - 1):
+            self._control.check()
+            successors = merge([self._puzzle.expand(block).successors], [])
+            keys = keys[~members(successors, keys)]
+            if not len(keys):
+                return
+        self._report.fault(f"layer {depth}: nothing in layer {depth - 1} leads to {key_at(keys, 0):#x}")
 
     def _check_state(self) -> None:
         records = self._store.layer_records()
@@ -143,7 +177,7 @@ class _Layers(_Check):
         if (total := sum(record.size for record in records)) != state.configurations:
             self._report.fault(f"the state counts {state.configurations} configurations, the layers have {total}")
         for record in records:
-            goals = int(np.count_nonzero(self._puzzle.is_goal(self._store.layer(record.depth))))
+            goals = sum(int(np.count_nonzero(self._puzzle.is_goal(keys))) for keys in self._store.blocks(record.depth))
             if goals != record.goals:
                 self._report.fault(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
         nearest = next((record.depth for record in records if record.goals), None)
@@ -177,7 +211,7 @@ class _Whole(_Check):
             self._report.fault("the digest of the run is not that of its census")
 
     def _check_labels(self, keys: Keys, labels: np.ndarray) -> None:
-        component_of = dict(zip(keys.tolist(), labels.tolist(), strict=True))
+        component_of = dict(zip(ints(keys), labels.tolist(), strict=True))
         for key in _sample(keys, self._full, SAMPLE_OF_CENSUS, 0):
             self._control.check()
             self._report.count("configurations")
@@ -197,7 +231,7 @@ class _Whole(_Check):
         ):
             self._report.fault("the components are not in order of their sizes and least keys")
         for component, record in records.items():
-            if record.size != sizes[component] or record.representative != keys[firsts[component]]:
+            if record.size != sizes[component] or record.representative != key_at(keys, firsts[component]):
                 self._report.fault(f"component {component}: its record is not that of its configurations")
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
@@ -208,17 +242,18 @@ class _Whole(_Check):
         self._control.check()
         self._report.count("components")
         what = f"component {record.component}"
-        around = {key: self._puzzle.successors(key) for key in members.tolist()}
-        if set(reference_distances(lambda key: around.get(key, ()), int(members[0]))) != set(around):
+        around = {key: self._puzzle.successors(key) for key in ints(members)}
+        if set(reference_distances(lambda key: around.get(key, ()), key_at(members, 0))) != set(around):
             self._report.fault(f"{what} is not one connected component")
             return
         graph = _graph_of(members, around)
-        pairs = np.searchsorted(members, read_pairs(self._store, record.component))
+        stored = read_pairs(self._store, record.component)
+        pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
         if self._full or len(members) <= LARGE:
             found = all_eccentricities(graph)
             centre = int(np.count_nonzero(found == found.min()))
             outermost = np.flatnonzero(found == found.max()).astype(np.int32)
-            derived = (int(found.max()), int(found.min()), centre, len(outermost))
+            derived: tuple[int | None, ...] = (int(found.max()), int(found.min()), centre, len(outermost))
         else:
             outermost = np.unique(pairs).astype(np.int32)
             derived = (int(sweep(graph, outermost)[0].min()), record.radius, record.centre, len(outermost))
@@ -233,15 +268,19 @@ def _graph_of(members: Keys, around: dict[Key, list[Key]]) -> Graph:
     """The graph of plain rules: no kernel had a hand in its edges."""
     rows = [sorted({other for other in others if other != key}) for key, others in around.items()]
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    flat = np.array([other for row in rows for other in row], dtype=members.dtype)
-    return Graph(offsets, np.searchsorted(members, flat).astype(np.int32))
+    flat = layout_of(members).pack([other for row in rows for other in row])
+    return Graph(offsets, lower_bounds(members, flat).astype(np.int32))
 
 
 def _sample(keys: Keys, full: bool, size: int, salt: int) -> list[Key]:
-    if full or len(keys) <= size:
-        return [int(key) for key in keys]
-    chosen = np.random.default_rng([_SEED, salt]).choice(len(keys), size, replace=False)
-    return [int(key) for key in keys[np.sort(chosen)]]
+    return ints(keys[_sample_places(len(keys), full, size, salt)])
+
+
+def _sample_places(count: int, full: bool, size: int, salt: int) -> np.ndarray:
+    """The places of the keys that are looked at, in order: with `full` all, else `size` of them, drawn with a seed."""
+    if full or count <= size:
+        return np.arange(count)
+    return np.sort(np.random.default_rng([_SEED, salt]).choice(count, size, replace=False))
 
 
 def _sample_components(components: list[int]) -> list[int]:

@@ -1,3 +1,31 @@
 """What a configuration is: packed keys, moves, goals, text in and out. Knows nothing of search."""
 
-__all__ = ["boards", "contract", "errors", "jit", "keys", "klotski", "klotski_kernels", "registry", "symmetry"]
+__all__ = [
+    "bits",
+    "boards",
+    "contract",
+    "cube2",
+    "errors",
+    "guard",
+    "hanoi",
+    "jit",
+    "keys",
+    "klotski",
+    "klotski_kernels",
+    "options",
+    "order",
+    "own",
+    "pancakes",
+    "pancakes_kernels",
+    "peg_solitaire",
+    "permutations",
+    "pyraminx",
+    "registry",
+    "sliding",
+    "sliding_kernels",
+    "symmetry",
+    "tiles",
+    "tiles_kernels",
+    "topspin",
+    "twisty",
+]

@@ -1,20 +1,27 @@
-"""Boards as text: rows joined by ``/``, a letter per piece, ``.`` for an empty cell.
+"""Boards as text: rows joined by ``/``, a letter per piece, ``.`` for an empty cell, ``#`` for a wall.
 
 Canonical letters are given in reading order: the piece met first is A, the next B, and so on. On input any letter may
-name any piece; equal letters are one piece.
+name any piece; equal letters are one piece. In goals ``*`` stands for a cell that may hold anything.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from puzzles.errors import ConfigurationError
 
 EMPTY = "."
+WALL = "#"
+ANYTHING = "*"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 #: A cell is row * columns + column.
 Cell = int
+Cells = frozenset[Cell]
+
+#: A set of cells is one number of 64 bits in kernels.
+MOST_CELLS = 64
 
 
 class Piece(NamedTuple):
@@ -61,12 +68,74 @@ def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
     return Piece(top, left, height, width)
 
 
+class Board(NamedTuple):
+    """What a text says of a board: its pieces, each in reading order of its first cell, and what else is marked."""
+
+    rows: int
+    columns: int
+    pieces: dict[str, Cells]
+    walls: Cells
+    blanks: Cells
+    anything: Cells
+
+
+def parse_board(text: str, with_anything: bool = False) -> Board:
+    """A board of any size up to `MOST_CELLS` with pieces of any shape; ``*`` is allowed only `with_anything`.
+
+    Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
+    """
+    lines = text.split("/")
+    rows, columns = len(lines), len(lines[0])
+    marks: dict[str, list[Cell]] = {mark: [] for mark in (WALL, EMPTY, ANYTHING) if with_anything or mark != ANYTHING}
+    pieces: dict[str, list[Cell]] = {}
+    for row, line in enumerate(lines):
+        if not line:
+            raise ConfigurationError(f"row {row + 1} of the board is empty: {text!r}")
+        if len(line) != columns:
+            raise ConfigurationError(f"row {row + 1} {line!r} has {len(line)} cells, row 1 has {columns}")
+        for column, letter in enumerate(line):
+            if letter not in LETTERS and letter not in marks:
+                known = "', '".join(marks)
+                raise ConfigurationError(f"row {row + 1} {line!r}: {letter!r} is neither a letter nor one of '{known}'")
+            (marks[letter] if letter in marks else pieces.setdefault(letter, [])).append(row * columns + column)
+    if rows * columns > MOST_CELLS:
+        raise ConfigurationError(f"a board has at most {MOST_CELLS} cells (8 x 8), this one has {rows} x {columns}")
+    for letter, cells in pieces.items():
+        _check_connected(letter, cells, columns)
+    wall, empty, anything = (frozenset(marks.get(mark, ())) for mark in (WALL, EMPTY, ANYTHING))
+    return Board(rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything)
+
+
+def _check_connected(letter: str, cells: list[Cell], columns: int) -> None:
+    places = {divmod(cell, columns) for cell in cells}
+    reached = [divmod(cells[0], columns)]
+    for row, column in reached:
+        beside = {(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)}
+        reached += (beside & places).difference(reached)
+    if len(reached) < len(cells):
+        where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in sorted(places))
+        raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}")
+
+
 def render_pieces(pieces: Iterable[Piece], rows: int, columns: int) -> str:
     """The canonical text of a board with these pieces."""
-    board = [EMPTY] * (rows * columns)
-    in_reading_order = sorted(pieces, key=lambda piece: (piece.row, piece.column))
-    for letter, piece in zip(LETTERS, in_reading_order, strict=False):
-        for cell in piece.cells(columns):
+    return render_cells([piece.cells(columns) for piece in pieces], rows, columns)
+
+
+def render_cells(
+    pieces: Iterable[Collection[Cell]],
+    rows: int,
+    columns: int,
+    marks: Mapping[str, Iterable[Cell]] = MappingProxyType({}),
+    background: str = EMPTY,
+) -> str:
+    """The canonical text of a board with pieces of any shape, further `marks`, and `background` everywhere else."""
+    board = [background] * (rows * columns)
+    for mark, cells in marks.items():
+        for cell in cells:
+            board[cell] = mark
+    for letter, piece in zip(LETTERS, sorted(pieces, key=min), strict=False):
+        for cell in piece:
             board[cell] = letter
     return "/".join("".join(board[row * columns : (row + 1) * columns]) for row in range(rows))
 

@@ -1,20 +1,31 @@
-"""What a puzzle must say of itself. A search needs nothing else, and a puzzle knows nothing of search."""
+"""What a puzzle must say of itself. A search needs nothing else, and a puzzle knows nothing of search.
+
+The least that a puzzle of one's own needs: `name`, `layout`, `undirected`, `most_successors`, `usual_start` and
+`successors`. All else has a default, or makes more questions answerable (`render`, `parse_text`, `is_goal`) or the
+search faster (`expand`).
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys import Counts, Key, Keys, Mask
+from puzzles.keys import Counts, Key, Keys, Layout, Mask, ints
+from puzzles.options import Option
+
+#: One number per key: keys with the same one are alike.
+Orbits = NDArray[np.int64]
 
 
 class Expansion(NamedTuple):
     """The successors of a batch: those of its first key, then of its second, and so on.
 
-    `successors` may hold duplicates; `counts[i]` of them belong to key `i`, so ``counts.sum() == len(successors)``.
+    Both are new arrays, the caller's to work on. `successors` may hold duplicates; `counts[i]` of them belong to key
+    `i`, so ``counts.sum() == len(successors)``.
     """
 
     successors: Keys
@@ -24,40 +35,56 @@ class Expansion(NamedTuple):
 class Puzzle(ABC):
     """A state space: packed keys, moves, goals, and text in and out.
 
-    Keys come and go as one-dimensional numpy arrays of `dtype`. An instance is immutable and safe to share between
+    Keys come and go as batches of `layout` (`puzzles.keys`). An instance is immutable and safe to share between
     threads. Increase `version` whenever keys, moves or goals change: a run made with another version is refused.
+
+    Where a good numbering of the configurations is at hand (0, 1, 2, ... without many gaps), use it for the keys:
+    dense keys take a byte each on disk, and the search finds their duplicates in bitmaps instead of by sorting.
     """
 
     #: The name on the command line.
     name: str
-    version: int
-    #: Option name -> allowed values, the default first.
-    options: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    dtype: np.dtype[Any]
+    version: int = 1
+    #: One line for ``hakoiri puzzles``.
+    summary: str = ""
+    options: Mapping[str, Option] = MappingProxyType({})
+    layout: Layout
     #: Every move can be taken back: the three-layer window of the search is right only then.
     undirected: bool
     #: No configuration has more successors than this; memory is planned with it.
     most_successors: int
     #: `canonical` knows a symmetry that keeps moves and goals.
     has_mirrors: bool = False
+    #: The start decides which puzzle it is (its pieces), so ``--whole`` needs it too.
+    start_is_board: bool = False
+    #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.
+    vertex_transitive: bool = False
 
     def __init__(self, options: Mapping[str, str] | None = None, start: str | None = None) -> None:
         """`options` are completed by their defaults; `start` is a text or key that replaces the usual start.
 
         Raises `PuzzleError` for an option or value that the puzzle does not have.
         """
-        self.parameters: dict[str, str] = {name: values[0] for name, values in self.options.items()}
+        self.parameters: dict[str, str] = {name: option.default for name, option in self.options.items()}
         for name, value in (options or {}).items():
-            self._check_option(name, value)
-            self.parameters[name] = value
+            self.parameters[name] = self._checked(name, value)
+        self.prepare(start)
         self._start = self.parse(start) if start is not None else self.usual_start()
 
-    def _check_option(self, name: str, value: str) -> None:
+    def _checked(self, name: str, value: str) -> str:
         if name not in self.options:
             known = ", ".join(self.options) or "none"
             raise PuzzleError(f"{self.name} has no option {name!r}; its options: {known}")
-        if value not in self.options[name]:
-            raise PuzzleError(f"{self.name} option {name}={value}: allowed are {', '.join(self.options[name])}")
+        try:
+            return self.options[name].check(value)
+        except PuzzleError as error:
+            raise PuzzleError(f"{self.name} option {name}={value}: {error}") from None
+
+    def prepare(self, start: str | None) -> None:  # noqa: B027  (nothing to set up is common)
+        """Called once, when `parameters` are complete: set up tables, and what depends on options (`layout`, ...).
+
+        Raise `PuzzleError` for options that do not go together. `start` is the user's text, or ``None``.
+        """
 
     @property
     def start(self) -> Key:
@@ -65,48 +92,70 @@ class Puzzle(ABC):
         return self._start
 
     def keys(self, values: list[Key]) -> Keys:
-        """`values` as a batch of this puzzle's dtype."""
-        return np.array(values, dtype=self.dtype)
+        """`values` as a batch of this puzzle's layout."""
+        return self.layout.pack(values)
 
     @abstractmethod
     def usual_start(self) -> Key:
         """The start when the user names none."""
 
     @abstractmethod
-    def is_goal(self, keys: Keys) -> Mask:
-        """One truth value per key."""
-
-    @abstractmethod
-    def expand(self, keys: Keys) -> Expansion:
-        """All successors of a batch; releases the GIL. The fast path."""
-
-    @abstractmethod
     def successors(self, key: Key) -> list[Key]:
         """The successors of one key in plain Python, written to be obviously right: the reference for `expand`."""
 
-    @abstractmethod
+    def expand(self, keys: Keys) -> Expansion:
+        """All successors of a batch. The fast path: override it with a kernel that releases the GIL.
+
+        By default it asks `successors` for each key: some ten thousand configurations a second.
+        """
+        found = [self.successors(key) for key in ints(keys)]
+        counts = np.array([len(successors) for successors in found], dtype=np.uint16)
+        return Expansion(self.keys([key for successors in found for key in successors]), counts)
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """One truth value per key. By default no configuration is a goal."""
+        return np.zeros(len(keys), dtype=np.bool_)
+
     def configurations(self) -> Iterator[Keys]:
         """Every configuration there is, as blocks that are strictly increasing within and between blocks."""
+        raise PuzzleError(f"{self.name} cannot list its whole space; leave out --whole")
 
-    @abstractmethod
     def check_key(self, key: Key) -> None:
-        """Return if `key` is a configuration; else raise `ConfigurationError` that says what is wrong with it."""
+        """Return if `key` is a configuration; else raise `ConfigurationError` that says what is wrong with it.
 
-    @abstractmethod
+        By default the text of the key must lead back to it, where `parse_text` reads texts.
+        """
+        try:
+            text = self.render(key)
+            readable = type(self).parse_text is not Puzzle.parse_text
+            back = self.parse_text(text) if readable and text != f"{key:#x}" else key
+        except Exception as error:
+            raise ConfigurationError(f"{key:#x} is no configuration of {self.name}: {error}") from error
+        if back != key:
+            raise ConfigurationError(f"{key:#x} is no configuration of {self.name}: its text {text!r} means {back:#x}")
+
     def parse_text(self, text: str) -> Key:
-        """The key of a text; `ConfigurationError` names the row or piece that is wrong."""
+        """The key of a text; `ConfigurationError` names the row or piece that is wrong. By default only 0x... keys."""
+        raise ConfigurationError(f"{text!r} is no configuration of {self.name}; write its key as 0x...")
 
-    @abstractmethod
     def render(self, key: Key) -> str:
-        """The canonical text of a key: board rows joined by ``/``."""
+        """The canonical text of a key, rows joined by ``/``. By default the key itself."""
+        return f"{key:#x}"
 
-    @abstractmethod
     def describe_move(self, before: Key, after: Key) -> str:
-        """One move for people, e.g. ``"E down"``; letters are those of ``render(before)``."""
+        """One move for people, e.g. ``"E down"``; letters are those of ``render(before)``. By default where to."""
+        return f"to {self.render(after)}"
 
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""
         raise PuzzleError(f"{self.name} has no mirror images to merge; leave out --merge-mirrors")
+
+    def orbits(self, keys: Keys) -> Orbits | None:
+        """A number per key: keys of the same number are alike, by a symmetry of the moves. ``None``: none is known.
+
+        Alike configurations have the same eccentricity, so one search for each number gives the exact diameter.
+        """
+        return np.zeros(len(keys), dtype=np.int64) if self.vertex_transitive else None
 
     def parse(self, text: str) -> Key:
         """The key of a text or of a ``0x...`` key; `ConfigurationError` if it is no configuration."""
@@ -117,9 +166,7 @@ class Puzzle(ABC):
             key = int(text, 16)
         except ValueError:
             raise ConfigurationError(f"{text!r} is not a key: 0x must be followed by hexadecimal digits") from None
-        if key >> (8 * self.dtype.itemsize):
-            raise ConfigurationError(
-                f"{text} is no key of {self.name}: it has more than {8 * self.dtype.itemsize} bits"
-            )
+        if key > self.layout.greatest:
+            raise ConfigurationError(f"{text} is no key of {self.name}: it has more than {self.layout.bits} bits")
         self.check_key(key)
         return key

@@ -50,9 +50,28 @@ def cache_directory() -> Path:
 os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
 
 import numba  # noqa: E402
+from numba import extending, types  # noqa: E402
+
+from puzzles.own import OWN_MODULE  # noqa: E402
+
+__all__ = ["cache_directory", "intrinsic", "jit", "source_digest", "types"]
+
+
+def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
+    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.bits`."""
+    made: Any = extending.intrinsic(function)
+    return made
 
 
 def jit(function: _Function) -> _Function:
     """`function` compiled by numba: nopython, no GIL while it runs, cached, never parallel (chunks are)."""
-    compiled: _Function = numba.njit(function, cache=True, nogil=True)
+    settings: Any = numba.config
+    usual = settings.CACHE_DIR
+    if function.__module__.startswith(OWN_MODULE):
+        # numba takes a file for unchanged by its time and size; the name of this module stands for its contents.
+        settings.CACHE_DIR = str(Path(usual) / function.__module__)
+    try:
+        compiled: _Function = numba.njit(function, cache=True, nogil=True)
+    finally:
+        settings.CACHE_DIR = usual
     return compiled

@@ -20,8 +20,9 @@ import numpy as np
 from puzzles.boards import Piece, describe_steps, parse_rectangles, render_pieces
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import ConfigurationError
-from puzzles.keys import Key, Keys, Mask
+from puzzles.keys import U32, Key, Keys, Mask
 from puzzles.klotski_kernels import COLUMNS, PAIRS, PLACES, ROWS, SHAPES, SLOTS, expand_keys, mirror_keys
+from puzzles.options import Choice, Option
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")
@@ -43,9 +44,9 @@ class Klotski(Puzzle):
     """
 
     name = "klotski"
-    version = 1
-    options: Mapping[str, tuple[str, ...]] = MappingProxyType({"metric": _METRICS})
-    dtype = np.dtype(np.uint32)
+    summary = "Hakoiri-musume: ten pieces on a board of 4 x 5"
+    options: Mapping[str, Option] = MappingProxyType({"metric": Choice(_METRICS)})
+    layout = U32
     undirected = True
     # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.
     most_successors = 10
@@ -60,7 +61,7 @@ class Klotski(Puzzle):
         return goal
 
     def expand(self, keys: Keys) -> Expansion:
-        room = np.empty(len(keys) * self.most_successors, dtype=self.dtype)
+        room = np.empty(len(keys) * self.most_successors, dtype=np.uint32)
         counts = np.empty(len(keys), dtype=np.uint16)
         total = expand_keys(keys, _METRICS.index(self.parameters["metric"]), room, counts)
         return Expansion(room[:total], counts)

@@ -1,33 +1,60 @@
 """The puzzles by name, and the small description from which any process builds the same puzzle."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from puzzles.errors import PuzzleError
+from puzzles.own import is_own, known, load
 
 if TYPE_CHECKING:
     from puzzles.contract import Puzzle
 
 
-def _klotski() -> "type[Puzzle]":
-    from puzzles.klotski import Klotski
+#: Name on the command line -> module and class. Imported only when asked for: numba costs a third of a second.
+PUZZLES: dict[str, tuple[str, str]] = {
+    "burnt-pancakes": ("puzzles.pancakes", "BurntPancakes"),
+    "cube2": ("puzzles.cube2", "Cube2"),
+    "hanoi": ("puzzles.hanoi", "Hanoi"),
+    "klotski": ("puzzles.klotski", "Klotski"),
+    "pancakes": ("puzzles.pancakes", "Pancakes"),
+    "peg-solitaire": ("puzzles.peg_solitaire", "PegSolitaire"),
+    "pyraminx": ("puzzles.pyraminx", "Pyraminx"),
+    "sliding": ("puzzles.sliding", "Sliding"),
+    "tiles": ("puzzles.tiles", "Tiles"),
+    "topspin": ("puzzles.topspin", "TopSpin"),
+}
 
-    return Klotski
 
+def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
+    """The class of a puzzle of `PUZZLES`, or of one's own whose file this process has loaded. Loads no file.
 
-#: Each entry imports its puzzle only when it is asked for: numba costs a third of a second to import.
-PUZZLES: dict[str, "Callable[[], type[Puzzle]]"] = {"klotski": _klotski}
+    Raises `PuzzleError` for any other name.
+    """
+    if digest:
+        return known(name, digest).guarded
+    if name not in PUZZLES:
+        raise PuzzleError(
+            f"there is no puzzle {name!r}; known puzzles: {', '.join(PUZZLES)}; one of your own is written FILE.py:NAME"
+        )
+    module, attribute = PUZZLES[name]
+    found: type[Puzzle] = getattr(import_module(module), attribute)
+    return found
 
 
 @dataclass(frozen=True)
 class PuzzleSpec:
-    """Which puzzle, with which options: what a manifest pins and a worker is told. Data only, never code."""
+    """Which puzzle, with which options: what a manifest pins and a worker is told. Data only, never code.
+
+    `digest` is that of the file of a puzzle of one's own (`puzzles.own`), else empty.
+    """
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
     start: str | None = None
     merge_mirrors: bool = False
+    digest: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """For msgpack."""
@@ -36,13 +63,14 @@ class PuzzleSpec:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "PuzzleSpec":
         """The inverse of `as_dict`; ``TypeError`` or ``KeyError`` for other fields."""
-        return cls(fields["name"], dict(fields["options"]), fields["start"], bool(fields["merge_mirrors"]))
+        return cls(
+            fields["name"], dict(fields["options"]), fields["start"], bool(fields["merge_mirrors"]),
+            fields.get("digest", ""),
+        )  # fmt: skip
 
     def build(self) -> "Puzzle":
         """The puzzle. Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start."""
-        if self.name not in PUZZLES:
-            raise PuzzleError(f"there is no puzzle {self.name!r}; known puzzles: {', '.join(sorted(PUZZLES))}")
-        puzzle = PUZZLES[self.name]()(self.options, self.start)
+        puzzle = puzzle_class(self.name, self.digest)(self.options, self.start)
         if not self.merge_mirrors:
             return puzzle
         if not puzzle.has_mirrors:
@@ -50,3 +78,14 @@ class PuzzleSpec:
         from puzzles.symmetry import MergedMirrors
 
         return MergedMirrors(puzzle)
+
+
+def with_own_file(spec: PuzzleSpec) -> PuzzleSpec:
+    """`spec` as the user wrote it, ready to be built: where it names a puzzle of his own, its file is run now.
+
+    IMPORTANT: never for a spec that came by Redis, or out of a run.
+    """
+    if spec.digest or not is_own(spec.name):
+        return spec
+    name, digest = load(spec.name)
+    return replace(spec, name=name, digest=digest)

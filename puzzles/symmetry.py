@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from puzzles.contract import Expansion, Puzzle
-from puzzles.keys import Key, Keys, Mask
+from puzzles.keys import Key, Keys, Mask, key_at
+from puzzles.order import equal_rows
 
 
 class MergedMirrors(Puzzle):
@@ -17,12 +18,13 @@ class MergedMirrors(Puzzle):
         self.base = base
         self.name, self.version = base.name, base.version
         self.options, self.parameters = base.options, base.parameters
-        self.dtype, self.undirected, self.most_successors = base.dtype, base.undirected, base.most_successors
+        self.layout, self.undirected, self.most_successors = base.layout, base.undirected, base.most_successors
+        self.start_is_board = base.start_is_board
         self._start = self.representative(base.start)
 
     def representative(self, key: Key) -> Key:
         """The key that names the class of `key`."""
-        return int(self.base.canonical(self.keys([key]))[0])
+        return key_at(self.base.canonical(self.keys([key])), 0)
 
     def usual_start(self) -> Key:
         return self.representative(self.base.usual_start())
@@ -39,7 +41,7 @@ class MergedMirrors(Puzzle):
 
     def configurations(self) -> Iterator[Keys]:
         for block in self.base.configurations():
-            yield block[self.base.canonical(block) == block]
+            yield block[equal_rows(self.base.canonical(block), block)]
 
     def check_key(self, key: Key) -> None:
         self.base.check_key(key)

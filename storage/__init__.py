@@ -12,7 +12,9 @@ __all__ = [
     "ledger",
     "lock",
     "manifest",
+    "pages",
     "probe",
     "records",
+    "spill",
     "store",
 ]

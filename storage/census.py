@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from puzzles.keys import Keys
 from storage.errors import DamagedError
 from storage.layout import COMPONENTS, LABELS, PAIRS, number_key
-from storage.manifest import ComponentRecord, known_fields
+from storage.manifest import ComponentRecord
 from storage.records import seal, unseal
 from storage.store import RunStore
 
@@ -45,13 +45,13 @@ def stage_component(store: RunStore, record: ComponentRecord, pairs: Keys) -> No
     """Stage a component's record and its diametral pairs, shape (pair_count, 2)."""
     name = number_key(record.component)
     store.stage_record(COMPONENTS, name, record.as_dict())
-    store.stage(PAIRS, name, seal(pairs.astype(store.dtype.newbyteorder(">")).tobytes(), name))
+    store.stage(PAIRS, name, seal(store.layout.big_endian(pairs), name))
 
 
 def read_component(store: RunStore, component: int) -> ComponentRecord:
     """The record of one component, by its number."""
     fields = store.read_record(COMPONENTS, number_key(component), f"record of component {component}")
-    return ComponentRecord(**known_fields(ComponentRecord, fields))
+    return ComponentRecord.from_dict(fields)
 
 
 def recorded_components(store: RunStore) -> dict[int, ComponentRecord]:
@@ -61,10 +61,10 @@ def recorded_components(store: RunStore) -> dict[int, ComponentRecord]:
 
 
 def read_pairs(store: RunStore, component: int) -> Keys:
-    """The diametral pairs of one component, shape (pair_count, 2)."""
+    """The diametral pairs of one component, shape (pair_count, 2), wide keys (pair_count, 2, words)."""
     payload = unseal(_entry(store, PAIRS, component, "pairs"), f"pairs of component {component}", number_key(component))
-    flat = np.frombuffer(payload, dtype=store.dtype.newbyteorder(">")).astype(store.dtype)
-    return flat.reshape(-1, 2)
+    flat = store.layout.from_big_endian(payload)
+    return flat.reshape(-1, 2, *flat.shape[1:])
 
 
 def _entry(store: RunStore, database: bytes, number: int, what: str) -> bytes:

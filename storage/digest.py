@@ -5,7 +5,8 @@ digests of disjoint key ranges add up to the digest of the layer, and workers ca
 find every fault of hardware or program that one can hope to see; they are no defence against a forger.
 
 Lane 0 is the finaliser of splitmix64 (Stafford's mix 13), lane 1 that of MurmurHash3, each on the key plus a
-different odd constant, so that key 0 counts too.
+different odd constant, so that key 0 counts too. A wide key is mixed word by word, the most significant first: each
+word is added to what the words before it gave.
 """
 
 import hashlib
@@ -27,18 +28,36 @@ _MURMUR_1, _MURMUR_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC
 
 
 @jit
+def _stafford(x: np.uint64) -> np.uint64:
+    x = (x ^ (x >> np.uint64(30))) * _STAFFORD_1
+    x = (x ^ (x >> np.uint64(27))) * _STAFFORD_2
+    return x ^ (x >> np.uint64(31))
+
+
+@jit
+def _murmur(y: np.uint64) -> np.uint64:
+    y = (y ^ (y >> np.uint64(33))) * _MURMUR_1
+    y = (y ^ (y >> np.uint64(33))) * _MURMUR_2
+    return y ^ (y >> np.uint64(33))
+
+
+@jit
 def _lanes(keys: Keys) -> tuple[np.uint64, np.uint64]:
     lane_0 = np.uint64(0)
     lane_1 = np.uint64(0)
     for index in range(len(keys)):
-        x = np.uint64(keys[index]) + _LANE_0
-        x = (x ^ (x >> np.uint64(30))) * _STAFFORD_1
-        x = (x ^ (x >> np.uint64(27))) * _STAFFORD_2
-        lane_0 += x ^ (x >> np.uint64(31))
-        y = np.uint64(keys[index]) + _LANE_1
-        y = (y ^ (y >> np.uint64(33))) * _MURMUR_1
-        y = (y ^ (y >> np.uint64(33))) * _MURMUR_2
-        lane_1 += y ^ (y >> np.uint64(33))
+        if keys.ndim == 1:
+            word = np.uint64(keys[index])
+            lane_0 += _stafford(word + _LANE_0)
+            lane_1 += _murmur(word + _LANE_1)
+        else:
+            x = np.uint64(0)
+            y = np.uint64(0)
+            for number in range(keys.shape[1]):
+                x = _stafford(x + keys[index, number] + _LANE_0)
+                y = _murmur(y + keys[index, number] + _LANE_1)
+            lane_0 += x
+            lane_1 += y
     return lane_0, lane_1
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import lmdb
 
 from storage.errors import DamagedError, DiskFullError, NotWritableError, StorageError
-from storage.layout import DATABASES, MAP_BYTES
+from storage.layout import DATA_FILE, DATABASES, MAP_BYTES
+from storage.pages import forget_mapping
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {
@@ -63,6 +64,10 @@ class Environment:
             raise StorageError(f"run {self.directory.name} was opened before a fork; open it again in this process")
         with translated(self.directory), self._lmdb.begin(None, None, write, True) as transaction:
             yield transaction
+
+    def forget_pages(self) -> None:
+        """Let go of the pages of the file that reading has mapped: they count as memory of this process."""
+        forget_mapping(self.directory / DATA_FILE)
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""

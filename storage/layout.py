@@ -2,26 +2,31 @@
 
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``; ``created``, the time of the run's making as a text of
 nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
-``queued``, while a coordinator is to drive the run to its end.
+``queued``, while a coordinator is to drive the run to its end; and ``spill/`` while a long layer is made
+(`storage.spill`).
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
 import struct
 from pathlib import Path
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 DATA_FILE = "data.mdb"
 CREATED_FILE = "created"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
+SPILL_FOLDER = "spill"
 _CREATING_PREFIX = ".creating-"
 _DELETING_PREFIX = ".deleting-"
 
 #: LMDB's databases inside `DATA_FILE`.
-META, LAYERS, BLOCKS, COMPONENTS, PAIRS, LABELS = b"meta", b"layers", b"blocks", b"components", b"pairs", b"labels"
-DATABASES = (META, LAYERS, BLOCKS, COMPONENTS, PAIRS, LABELS)
-MANIFEST_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"state", b"cancel"
+META, LAYERS, BLOCKS, SEEN = b"meta", b"layers", b"blocks", b"seen"
+COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
+DATABASES = (META, LAYERS, BLOCKS, SEEN, COMPONENTS, PAIRS, LABELS)
+MANIFEST_KEY, STATE_KEY, CANCEL_KEY, DIAMETER_KEY = b"manifest", b"state", b"cancel", b"diameter"
+#: How far the layer after the last is, and which runs of older keys a directed search has.
+PARTIAL_KEY, SEEN_KEY = b"partial", b"seen"
 
 #: A sparse address range, reserved once and never resized: resizing across processes corrupts.
 MAP_BYTES = 1 << 40
@@ -59,7 +64,7 @@ def created_at(directory: Path) -> int:
 
 
 def number_key(number: int) -> bytes:
-    """The key of a layer (its depth), of a component, or of a slab of labels: four bytes, big-endian."""
+    """The key of a layer (its depth), a run of older keys, a component or a slab of labels: 4 bytes, big-endian."""
     return struct.pack(">I", number)
 
 

@@ -21,6 +21,7 @@ from storage.layout import (
     LAYERS,
     MANIFEST_KEY,
     META,
+    PARTIAL_KEY,
     QUEUED_FILE,
     STATE_KEY,
     creating,
@@ -121,6 +122,12 @@ class Ledger:
         """The records of all layers that `state` counts, by depth."""
         return [self.layer_record(depth) for depth in range(self.state.depth + 1)]
 
+    def read_partial(self) -> dict[str, Any] | None:
+        """How far the layer after the last is, if an earlier session left it half done; fields of its maker's."""
+        if self.read(META, PARTIAL_KEY) is None:
+            return None
+        return self.read_record(META, PARTIAL_KEY, "record of the layer in work")
+
     def cancel_requested(self) -> bool:
         """Whether somebody asked the driver of this run to stop for good."""
         with self._environment.transaction() as transaction:
@@ -149,6 +156,11 @@ class Ledger:
     def poisoned(self) -> bool:
         """Whether a write failed, so that none is possible any more."""
         return bool(self._poisoned)
+
+    @property
+    def staged_bytes(self) -> int:
+        """How many bytes wait for the next commit."""
+        return self._pending_bytes
 
     @property
     def staged(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 Depth = int
 Mode = Literal["explore", "whole"]
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
+_MSGPACK_BITS = 64
 #: A run with one of these states is not driven any further by itself.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
@@ -40,6 +41,7 @@ class State:
 
     `depth` is that of the last committed layer, -1 before the first; `seconds` the time of all sessions together;
     `exhausted` says that nothing is left to find.
+    `stored_bytes` is what all committed layers take on disk.
     `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
     """
 
@@ -54,6 +56,7 @@ class State:
     components: int | None = None
     components_done: int = 0
     digest: str = ""
+    stored_bytes: int = 0
     seconds: float = 0.0
     updated: float = 0.0
 
@@ -87,6 +90,7 @@ class LayerRecord:
 class ComponentRecord:
     """One component of a whole space, the largest first, ties by least key. Distances in moves.
 
+    ``None`` is not known: the diameter of a large component is found without measuring every configuration.
     `centre` and `periphery` count the configurations whose eccentricity is the radius and the diameter;
     `representative` is the least key.
     """
@@ -94,15 +98,22 @@ class ComponentRecord:
     component: int
     size: int
     diameter: int
-    radius: int
-    centre: int
-    periphery: int
-    pair_count: int
+    radius: int | None
+    centre: int | None
+    periphery: int | None
+    pair_count: int | None
     representative: int
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack."""
-        return asdict(self)
+        """For msgpack, which has no integers of more than 64 bits: a wider key goes as hexadecimal text."""
+        wide = self.representative >> _MSGPACK_BITS
+        return asdict(self) | ({"representative": hex(self.representative)} if wide else {})
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "ComponentRecord":
+        """The inverse of `as_dict`."""
+        key = fields["representative"]
+        return cls(**known_fields(cls, fields) | {"representative": int(key, 16) if isinstance(key, str) else key})
 
 
 def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:

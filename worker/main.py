@@ -1,4 +1,8 @@
-"""One worker process: ``python -m worker.main``, its Redis URL from HAKOIRI_REDIS. Started by `worker.supervisor`."""
+"""One worker process: ``python -m worker.main``, started by `worker.supervisor`.
+
+Its own environment says all that it may do: the Redis URL is in HAKOIRI_REDIS, and the only files that it ever runs,
+with puzzles of one's own, are those of HAKOIRI_PUZZLE_FILES, now.
+"""
 
 import os
 import sys
@@ -6,6 +10,8 @@ import time
 
 import redis
 
+from puzzles.errors import PuzzleError
+from puzzles.own import configured_files, load_file
 from worker.connection import connect
 from worker.errors import RedisUnavailableError, WorkerError
 from worker.presence import start_heartbeat, worker_name
@@ -18,6 +24,8 @@ def main() -> None:
     """Work until told to stop, waiting for a Redis that is away; end with the supervisor."""
     url = os.environ["HAKOIRI_REDIS"]
     parent = int(os.environ["HAKOIRI_SUPERVISOR"]) if "HAKOIRI_SUPERVISOR" in os.environ else None
+    for path in configured_files():
+        load_file(path)
     connection = _connect_patiently(url, parent)
     worker = TaskWorker(worker_name(os.getpid()), connection)
     start_heartbeat(worker.name, connect(url), parent)
@@ -37,5 +45,7 @@ def _connect_patiently(url: str, parent: int | None) -> redis.Redis:
 if __name__ == "__main__":
     try:
         main()
+    except PuzzleError as error:
+        sys.exit(f"worker process {os.getpid()}: {error}")
     except (redis.RedisError, WorkerError, ValueError) as error:
         sys.exit(f"worker process {os.getpid()} lost Redis: {error}")

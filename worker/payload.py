@@ -10,15 +10,16 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from puzzles.keys import LAYOUTS, layout_of
-from storage.codec import LONGEST_VARINT, decode_block, encode_block
+from puzzles.keys import LAYOUTS, is_batch, layout_of
+from puzzles.order import is_increasing
+from storage.codec import decode_block, encode_block, longest_varint
 from storage.errors import DamagedError
 from storage.records import seal, unseal
 from worker.errors import PayloadError
 from worker.tasks import Array, Arrays
 
 #: The array types that tasks exchange.
-_DTYPES = {name: np.dtype(name) for name in ("<u2", "<u4", "<u8", "<i4", "<i8")}
+_DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")}
 
 
 def pack_arrays(arrays: Arrays) -> bytes:
@@ -36,19 +37,20 @@ def unpack_arrays(raw: bytes) -> list[Array]:
 
 
 def _pack(array: Array) -> list[Any]:
-    if array.ndim == 1 and len(array) and array.dtype in LAYOUTS.values() and (array[1:] > array[:-1]).all():
-        room = np.empty(len(array) * LONGEST_VARINT, dtype=np.uint8)
-        _, differences = encode_block(array, 0, room)
-        first = int(array[0]).to_bytes(array.dtype.itemsize, "big")
-        return ["k", layout_of(array.dtype), list(array.shape), first + differences]
+    if len(array) and is_batch(array) and is_increasing(array):
+        layout = layout_of(array)
+        room = np.empty(len(array) * longest_varint(layout), dtype=np.uint8)
+        _, differences = encode_block(array, 0, room, layout)
+        return ["k", layout.name, list(array.shape), layout.big_endian(array[:1]) + differences.tobytes()]
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return ["r", little.dtype.str, list(array.shape), little.tobytes()]
 
 
 def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
     if kind == "k":
-        dtype = LAYOUTS[dtype_name]
-        keys = decode_block(raw[dtype.itemsize :], int.from_bytes(raw[: dtype.itemsize], "big"), shape[0], dtype)
+        layout = LAYOUTS[dtype_name]
+        first = int.from_bytes(raw[: layout.bytes], "big")
+        keys = decode_block(memoryview(raw)[layout.bytes :], first, shape[0], layout)
         if keys is None:
             raise PayloadError("its keys are broken")
         return keys

@@ -20,6 +20,7 @@ from worker.messages import MsgpackSerializer, News, NewsKind, Order
 from worker.names import QUEUE, input_key, news_key, result_key, shared_key
 from worker.payload import pack_arrays, unpack_arrays
 from worker.tasks import TASKS, Arrays
+from worker.warm import warm
 
 #: What nobody fetched is gone after this: a coordinator that died leaves nothing behind in Redis for long.
 KEEP_SECONDS = 900
@@ -110,11 +111,16 @@ _shared: dict[str, Arrays] = {}
 
 
 def _build_puzzle(order: Order) -> Puzzle:
-    """The puzzle of an order, built once per process."""
+    """The puzzle of an order, built once per process, its kernels compiled by one process for all.
+
+    IMPORTANT: an order names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
+    """
     name = repr(sorted(order.puzzle.items()))
     if name not in _puzzles:
         _puzzles.clear()
-        _puzzles[name] = PuzzleSpec.from_dict(order.puzzle).build()
+        puzzle = PuzzleSpec.from_dict(order.puzzle).build()
+        warm(puzzle)
+        _puzzles[name] = puzzle
     puzzle = _puzzles[name]
     if puzzle.version != order.puzzle_version:
         raise ValueError(

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
+from puzzles.own import files_variable
 from worker.connection import connect
 from worker.presence import forget_worker, worker_name
 
@@ -20,11 +22,15 @@ _GRACE_SECONDS = 30.0
 
 
 class Supervisor:
-    """Starts `count` workers on construction; `run` keeps them alive, `stop` ends them."""
+    """Starts `count` workers on construction; `run` keeps them alive, `stop` ends them.
 
-    def __init__(self, url: str, count: int, say: Callable[[str], None]) -> None:
+    `files` hold the puzzles of one's own that the workers know besides those of Hakoiri.
+    """
+
+    def __init__(self, url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> None:
         # The URL goes by the environment: arguments are visible to every user of the machine.
-        self._environment = {**os.environ, "HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        own = {"HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        self._environment = {**os.environ, **own, **(files_variable(files) if files else {})}
         self._connection = connect(url)
         self._say = say
         self._stopping = False
@@ -79,12 +85,12 @@ class Supervisor:
 
 
 @contextmanager
-def supervised(url: str, count: int, say: Callable[[str], None]) -> Iterator[None]:
+def supervised(url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> Iterator[None]:
     """`count` workers kept alive while the block runs."""
     if not count:
         yield
         return
-    supervisor = Supervisor(url, count, say)
+    supervisor = Supervisor(url, count, say, files)
     keeper = threading.Thread(target=supervisor.run, name="supervisor")
     keeper.start()
     try:

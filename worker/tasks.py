@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
-from worker.errors import TaskError
+from puzzles.keys import Keys
+from puzzles.order import sort_keys
+from storage.blocks import Packed, pack_blocks, unpack_blocks
+from storage.digest import lanes_of
+from worker.errors import PayloadError, TaskError
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
-from worker.kernels import simple_edges, sort_unique
+from worker.kernels import merge, simple_edges
+from worker.partition import scatter
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -22,10 +27,45 @@ Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
 
 
 def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [their distinct successors, sorted]."""
+    """[keys] -> [the four arrays of `Packed`: their distinct successors, sorted]: little to send."""
     (keys,) = chunk
-    # A copy, so that the roomy buffer of the expansion does not live on behind a view.
-    return [sort_unique(puzzle.expand(keys).successors).copy()]
+    return pack_blocks(sort_keys(puzzle.expand(keys).successors))
+
+
+def scatter_expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys], shared [the table of a partition] -> [their successors by key range, where each range ends].
+
+    The fast way within one process: each key is sorted once, when its range is merged.
+    """
+    (keys,) = chunk
+    (table,) = shared
+    return scatter(puzzle.expand(keys).successors, table)
+
+
+def merge_range(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[numbers of raw, packed and known batches, whether to keep the keys; those batches] -> a range of a layer.
+
+    The result: [how many keys, how many goals, the two lanes of the digest; the four arrays of `Packed`; the keys, if
+    they are to be kept]. Raw batches need not be sorted; known ones are those of older layers.
+    """
+    header, *arrays = chunk
+    raw, packed, known, keep = header.tolist()
+    parts = list(arrays[:raw])
+    for index in range(raw, raw + 4 * packed, 4):
+        parts.append(unpack_blocks(Packed(*arrays[index : index + 4])))
+    olds = arrays[raw + 4 * packed :]
+    if len(olds) != known:
+        raise PayloadError(f"{known} known batches announced, {len(olds)} found")
+    keys = merge(parts or [puzzle.layout.empty(0)], olds)
+    del parts
+    goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
+    summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
+    return [summary, *pack_blocks(keys), _own(keys) if keep else keys[:0]]
+
+
+def _own(keys: Keys) -> Keys:
+    """`keys` without the larger array that they may be a part of."""
+    return keys if keys.base is None else keys.copy()
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -61,8 +101,10 @@ TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
     "expand": expand,
+    "merge": merge_range,
     "neighbours": neighbours,
     "pairs": pairs,
+    "scatter": scatter_expand,
 }
 
 

@@ -1,23 +1,26 @@
 """Compile every kernel once, under a lock, before several processes would do it at once (numba#4807)."""
 
 import fcntl
-import os
+import hashlib
 import platform
-from collections.abc import Callable
 from pathlib import Path
 
 import numba
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
 
-from puzzles.contract import Puzzle
+from puzzles.contract import Expansion, Puzzle
+from puzzles.guard import check_expansion
 from puzzles.jit import cache_directory, source_digest
-from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.codec import decode_block, encode_block
+from puzzles.keys import Keys
+from puzzles.order import is_increasing, lower_bounds
+from puzzles.symmetry import MergedMirrors
+from storage.blocks import pack_blocks, unpack_blocks
 from storage.digest import lanes_of
 from worker.components import label_components, one_way_edge, order_by_component
 from worker.graphs import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
-from worker.kernels import simple_edges, sort_subtract, sort_unique
+from worker.kernels import merge, simple_edges
+from worker.partition import partition_by, scatter
 
 _LOCK_FILE = "warming"
 
@@ -39,32 +42,28 @@ def warm(puzzle: Puzzle) -> None:
             _mark(puzzle).touch()
 
 
-def warm_all(say: Callable[[str], None]) -> None:
-    """`warm` for every puzzle that needs no start of the user's, before worker processes begin."""
-    for name in PUZZLES:
-        puzzle = PuzzleSpec(name).build()
-        if not is_warm(puzzle):
-            say(f"compiling the kernels of {name}, once for this version (some ten seconds)")
-        warm(puzzle)
-
-
 def load_search_kernels(puzzle: Puzzle) -> None:
     """Bring what a search by layers calls from the disk cache into this process."""
     keys = puzzle.keys([puzzle.start])
-    successors = puzzle.expand(keys).successors
+    successors, _ = _expansion(puzzle, keys)
     if puzzle.has_mirrors:
         puzzle.canonical(keys)
-    layer = sort_subtract(successors.copy(), keys, keys)
-    sort_unique(successors.copy())
-    _, raw = encode_block(layer, 0, np.empty(1 << 10, dtype=np.uint8))
-    decode_block(raw, int(layer[0]), len(layer), layer.dtype)
+    parts = [successors, keys] if len(successors) else [keys]
+    table = partition_by(keys, 1).table
+    scatter(parts[0], table)
+    layer = merge(parts, [keys[:0]])
+    sparse = puzzle.keys([0, puzzle.layout.greatest])
+    merge([sparse], [keys])
+    is_increasing(layer)
+    lower_bounds(layer, keys)
+    unpack_blocks(pack_blocks(layer))
     lanes_of(layer)
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:
     """The same for components and eccentricities."""
     keys = puzzle.keys([puzzle.start])
-    simple_edges(keys, *puzzle.expand(keys))
+    simple_edges(keys, *_expansion(puzzle, keys))
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
@@ -75,8 +74,21 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
     distances_from(graph, 0)
 
 
+def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
+    """What `keys` lead to. Of a puzzle that goes wrong nothing: the search will say so, and with more words."""
+    try:
+        expansion = puzzle.expand(keys)
+        check_expansion(puzzle, keys, expansion)
+    except Exception:
+        return Expansion(keys[:0], np.zeros(len(keys), dtype=np.uint16))
+    return expansion
+
+
 def _mark(puzzle: Puzzle) -> Path:
+    rules = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
+    # The module of a puzzle of one's own has another name for every state of its file (`puzzles.own`).
+    what = (type(rules).__module__, type(rules).__qualname__, puzzle.layout.name, sorted(puzzle.parameters.items()))
     # numba compiles anew for another Python, numba or processor, and keeps the results side by side.
     machine = (source_digest(), platform.python_version(), numba.__version__, get_host_cpu_name())
-    name = "-".join(["warm", puzzle.name, puzzle.dtype.name, *machine])
-    return cache_directory() / name.replace(os.sep, "-")
+    digest = hashlib.sha256(repr((what, machine)).encode()).hexdigest()[:32]
+    return cache_directory() / f"warm-{rules.name}-{digest}"

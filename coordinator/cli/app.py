@@ -1,10 +1,11 @@
 """The commands put together, and the one place where an error becomes a line and an exit code."""
 
 import sys
+from typing import Annotated
 
 import typer
 
-from coordinator.cli import asking, living, running, serving
+from coordinator.cli import asking, choosing, living, running, serving
 from puzzles.errors import HakoiriError
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
@@ -19,8 +20,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (running, living, asking, serving):
+for module in (choosing, running, living, asking, serving):
     module.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"hakoiri {version('hakoiri')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Options that belong to no command."""
 
 
 def main() -> None:

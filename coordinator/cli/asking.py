@@ -3,6 +3,7 @@
 All of them work on the store alone, on a finished or an interrupted run.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.cli.options import DataOption, JsonOption, PuzzleOptions, RunArgument, parse_options
+from coordinator.cli.options import DataOption, JsonOption, PuzzleOptions, RunArgument, parse_options, read_board
 from coordinator.cli.output import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 
 #: Columns of the terminal for the other figures of a layer, and for its bar at least.
 _BESIDE_BAR, _LEAST_BAR = 62, 10
-ConfArgument = Annotated[str, typer.Argument(metavar="CONF", help="Board rows joined by '/', or a key 0x...")]
+ConfArgument = Annotated[
+    str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., or a text file.")
+]
 FromOption = Annotated[
-    str | None, typer.Option("--from", metavar="CONF", help="Set out here. [default: the run's start]")
+    str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here. [default: the run's start]")
 ]
 
 
@@ -82,20 +85,46 @@ def diameter(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Give the exact diameter of a component and every pair of configurations that attains it."""
-    from coordinator.cli.drawing import print_side_by_side
+    """Give the exact diameter of a component and the pairs of configurations that attain it.
 
-    with _open(name, data) as run:
-        found = run.diameter(component)
-        pairs = [[run.puzzle.render(key) for key in pair] for pair in found.pairs.tolist()]
+    Of a large component that may take long; the interval in which it lies is shown, and kept by Ctrl-C.
+    """
+    from coordinator.cli.drawing import print_side_by_side
+    from coordinator.cli.progress import shown_progress
+    from coordinator.cli.signals import stopping_with
+    from coordinator.control import Control
+    from coordinator.errors import StopRun
+    from puzzles.keys import ints
+
+    control = Control()
+    with _open(name, data) as run, stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                found = run.diameter(component, control, progress)
+        except StopRun as stop:
+            _print_interval(run, stop.reason, json)
+            raise typer.Exit(received.exit_code) from None
+        pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
         row = _component_row(found.record, run.puzzle)
+    count = found.record.pair_count
     if json:
-        print_json({"run": run.name} | row | {"pair_count": len(pairs), "pairs": pairs})
+        print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
         return
-    stdout().print(facts(row | {"diametral pairs": len(pairs)}))
+    stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
     for number, pair in enumerate(pairs, 1):
         stdout().print()
         print_side_by_side(stdout(), pair, [f"pair {number}", f"{found.diameter} moves away"])
+    if count is not None and count > len(pairs):
+        stdout().print(f"[dim]and {count - len(pairs):,} pairs more[/dim]")
+
+
+def _print_interval(run: "Run", reason: str, json: bool) -> None:
+    known = run.interval()
+    bounds = {"lower": known.lower, "upper": known.upper} if known else {"lower": None, "upper": None}
+    if json:
+        print_json({"run": run.name, "diameter": None} | bounds)
+    told = f"the diameter is in [{known.lower:,}, {known.upper:,}]" if known else "nothing is known of the diameter"
+    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}"))
 
 
 def distance(
@@ -107,18 +136,18 @@ def distance(
 ) -> None:
     """Tell how many moves lie between the start (or --from) and a configuration."""
     with _open(name, data) as run:
-        found = run.path(target, source)
+        found = run.path(_target(target), None if source is None else read_board(source))
     if json:
         print_json({"run": run.name} | _path_row(found))
     else:
-        stdout().print(f"{len(found)} moves from {found.configurations[0]} to {found.configurations[-1]}")
+        stdout().print(Text(f"{len(found)} moves from {found.configurations[0]} to {found.configurations[-1]}"))
 
 
 def path(
     name: RunArgument,
     source: FromOption = None,
     target: Annotated[
-        str, typer.Option("--to", metavar="CONF|goal", help="Where to. [default: the nearest goal]")
+        str, typer.Option("--to", metavar="CONF|FILE|goal", help="Where to. [default: the nearest goal]")
     ] = "goal",
     data: DataOption = None,
     json: JsonOption = False,
@@ -127,7 +156,7 @@ def path(
     from coordinator.cli.drawing import print_side_by_side
 
     with _open(name, data) as run:
-        found = run.path(target, source)
+        found = run.path(_target(target), None if source is None else read_board(source))
     if json:
         print_json({"run": run.name} | _path_row(found))
         return
@@ -138,20 +167,25 @@ def path(
 
 def show(
     conf: ConfArgument,
-    puzzle: Annotated[str, typer.Option("--puzzle", help="Which puzzle it belongs to.")] = "klotski",
+    puzzle: Annotated[
+        str, typer.Option("--puzzle", help="Which it belongs to; FILE.py:NAME for one's own.")
+    ] = "klotski",
     options: PuzzleOptions = None,
     json: JsonOption = False,
 ) -> None:
     """Draw a configuration and tell its key, its moves, and the canonical one of it and its mirror image."""
     from coordinator.cli.drawing import framed
-    from puzzles.registry import PuzzleSpec
+    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
-    rules = PuzzleSpec(puzzle, parse_options(options or [])).build()
-    row = _configuration_row(rules, rules.parse(conf))
+    spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
+    if puzzle_class(spec.name, spec.digest).start_is_board:
+        spec = replace(spec, start=text)
+    rules = spec.build()
+    row = _configuration_row(rules, rules.parse(text))
     if json:
         print_json(row)
         return
-    stdout().print(framed(row["configuration"]))
+    stdout().print(Text(framed(row["configuration"])))
     moves = row.pop("moves")
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
 
@@ -211,13 +245,18 @@ def export(
         stdout().print(f"{count:,} configurations written to {target}")
 
 
+def _target(text: str) -> str:
+    """Where a path leads: the word ``goal`` is never a file."""
+    return text if text == "goal" else read_board(text)
+
+
 def component_table(records: list["ComponentRecord"]) -> Table:
     """Components as a table."""
     columns = ("component", "size", "diameter", "radius", "centre", "periphery", "pairs")
     listed = table(*columns, numbers=columns)
     for record in records:
         figures = (record.size, record.diameter, record.radius, record.centre, record.periphery, record.pair_count)
-        listed.add_row(str(record.component), *(f"{figure:,}" for figure in figures))
+        listed.add_row(str(record.component), *("" if figure is None else f"{figure:,}" for figure in figures))
     return listed
 
 
@@ -237,11 +276,13 @@ def _path_row(found: "ShortestPath") -> dict[str, Any]:
 
 
 def _configuration_row(rules: "Puzzle", key: int) -> dict[str, Any]:
+    from puzzles.keys import key_at
+
     keys = rules.keys([key])
-    mirror = int(rules.canonical(keys)[0]) if rules.has_mirrors else None
+    mirror = key_at(rules.canonical(keys), 0) if rules.has_mirrors else None
     return {
         "configuration": rules.render(key),
-        "key": f"{key:#0{2 + 2 * rules.dtype.itemsize}x}",
+        "key": f"{key:#0{rules.layout.digits}x}",
         "puzzle": rules.name,
         "goal": bool(rules.is_goal(keys)[0]),
         "canonical": None if mirror is None else rules.render(mirror),

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
-from puzzles.errors import PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError
 
+#: Begins a comment in a board's file; '#' is a wall.
+COMMENT = ";"
+_MOST_BYTES = 100_000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -38,6 +41,38 @@ def parse_options(texts: list[str]) -> dict[str, str]:
     return options
 
 
+def read_board(text: str) -> str:
+    """The text of a configuration, or of the file that the user names instead: UTF-8, its rows joined by ``/``.
+
+    Blank lines are left out, and comments, which begin with ``;``.
+    """
+    if not _is_file(text):
+        rows = text.split("/")
+        is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
+        if text.lower().endswith(".txt") and not is_board:
+            raise ConfigurationError(f"there is no file {text}")
+        return text
+    try:
+        with Path(text).open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+        lines = [line.strip() for line in raw.decode("utf-8-sig").splitlines()]
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"the file {text} is no text in UTF-8: byte {error.start + 1}") from None
+    except OSError as error:
+        raise ConfigurationError(f"the file {text} cannot be read: {error.strerror}") from error
+    rows = [line for line in lines if line and not line.startswith(COMMENT)]
+    if not rows or len(raw) > _MOST_BYTES:
+        raise ConfigurationError(f"the file {text} holds no board")
+    return "/".join(rows)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # Too long or too odd for the name of a file.
+        return False
+
+
 def redis_url(given: str | None) -> str | None:
     """The URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
     return given or os.environ.get("HAKOIRI_REDIS") or None
@@ -51,7 +86,9 @@ def required_redis(given: str | None) -> str:
 
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a unique prefix of it, or 'last'.")]
-PuzzleArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski.")]
+PuzzleArgument = Annotated[
+    str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski, or FILE.py:NAME for one's own.")
+]
 DataOption = Annotated[
     Path | None,
     typer.Option(

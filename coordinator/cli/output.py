@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _FILE_WIDTH = 120
 
@@ -56,7 +57,8 @@ def facts(pairs: dict[str, Any]) -> Table:
     made.add_column(overflow="fold")
     for name, value in pairs.items():
         if value is not None:
-            made.add_row(name, _as_text(value))
+            # As it is: a configuration may hold what rich would take for markup.
+            made.add_row(name, Text(_as_text(value)))
     return made
 
 

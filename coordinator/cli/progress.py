@@ -24,6 +24,7 @@ class ProgressLine:
         self._next_line = self._started + _LINE_SECONDS
         self._text = "starting"
         self._first: int | None = None
+        self._first_disk: int | None = None
 
     def layer(self, depth: Depth, size: int, configurations: int) -> None:
         """A layer is known."""
@@ -36,11 +37,29 @@ class ProgressLine:
         )
         self._perhaps_a_line()
 
+    def part(self, depth: Depth, what: str, done: int, total: int, disk: int) -> None:
+        """A part of a long layer is done."""
+        elapsed = max(time.monotonic() - self._started, 1e-3)
+        if self._first_disk is None:
+            self._first_disk = disk
+        growth = (disk - self._first_disk) / elapsed
+        self._text = (
+            f"layer {depth}: {what} {done:,} of {total:,}; {disk / 1e6:,.0f} MB on disk, "
+            f"{growth / 1e6:+,.1f} MB/s, {_clock(elapsed)}"
+        )
+        self._perhaps_a_line()
+
     def phase(self, name: str, done: int, total: int) -> None:
         """A step of a phase is done."""
         elapsed = time.monotonic() - self._started
         of_total = f" of {total:,}" if total else ""
         self._text = f"{name}: {done:,}{of_total}, {done / max(elapsed, 1e-3):,.0f}/s, {_clock(elapsed)}"
+        self._perhaps_a_line()
+
+    def interval(self, lower: int, upper: int) -> None:
+        """The bounds of a diameter came closer."""
+        elapsed = time.monotonic() - self._started
+        self._text = f"the diameter is in [{lower:,}, {upper:,}], {_clock(elapsed)}"
         self._perhaps_a_line()
 
     def note(self, text: str) -> None:

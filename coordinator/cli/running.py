@@ -1,5 +1,6 @@
 """``run``, ``enqueue`` and ``resume``: make a run and drive it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,11 +19,12 @@ from coordinator.cli.options import (
     RunArgument,
     WorkersOption,
     parse_options,
+    read_board,
     redis_url,
 )
 from coordinator.cli.output import facts, print_json, stderr, stdout
-from puzzles.errors import HakoiriError
-from puzzles.registry import PuzzleSpec
+from puzzles.errors import HakoiriError, PuzzleError
+from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
 if TYPE_CHECKING:
     from coordinator.drive import Ways
@@ -33,7 +35,13 @@ WholeOption = Annotated[
 UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
 MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Take mirror images as one configuration.")]
 FromOption = Annotated[
-    str | None, typer.Option("--from", metavar="CONF", help="Start here: rows joined by '/', or 0x... [default: usual]")
+    str | None,
+    typer.Option(
+        "--from", metavar="CONF|FILE", help="Start here: rows joined by '/', 0x..., or a text file. [default: usual]"
+    ),
+]
+GoalOption = Annotated[
+    str | None, typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal of one's own: -o goal=GOAL.")
 ]
 _LARGEST_SHOWN = 6
 
@@ -45,6 +53,7 @@ def run(
     until_goal: UntilGoalOption = False,
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
+    goal: GoalOption = None,
     data: DataOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
@@ -57,7 +66,7 @@ def run(
     """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
     from coordinator.drive import Ways
 
-    spec = PuzzleSpec(puzzle, parse_options(options or []), start, merge_mirrors)
+    spec = _spec(puzzle, options, start, goal, merge_mirrors)
     ways = Ways(redis_url(redis), workers, memory, chunk, farm_from, deadline)
     _drive_and_report(_make(spec, whole, until_goal, data, ways, queued=False), ways, json, data)
 
@@ -69,6 +78,7 @@ def enqueue(
     until_goal: UntilGoalOption = False,
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
+    goal: GoalOption = None,
     data: DataOption = None,
     redis: RedisOption = None,
     memory: MemoryOption = None,
@@ -80,7 +90,7 @@ def enqueue(
     """Queue a run for the service (hakoiri coordinator) and return at once."""
     from coordinator.drive import Ways
 
-    spec = PuzzleSpec(puzzle, parse_options(options or []), start, merge_mirrors)
+    spec = _spec(puzzle, options, start, goal, merge_mirrors)
     ways = Ways(None, None, memory, chunk, farm_from, deadline)
     directory = _make(spec, whole, until_goal, data, ways, queued=True)
     if url := redis_url(redis):
@@ -96,7 +106,7 @@ def resume(
     options: PuzzleOptions = None,
     puzzle: Annotated[str | None, typer.Option("--puzzle", help="Refuse unless the run is of this puzzle.")] = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF", help="Refuse unless the run began here.")
+        str | None, typer.Option("--from", metavar="CONF|FILE", help="Refuse unless the run began here.")
     ] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again, proved by digests.")] = False,
     data: DataOption = None,
@@ -117,9 +127,27 @@ def resume(
     directory = find_run(data_directory(data), name)
     require_sound(directory)
     with Ledger(directory) as ledger:
-        require_same(ledger.manifest, parse_options(options or []), puzzle, start)
+        require_same(ledger.manifest, parse_options(options or []), puzzle, _board(start))
     ways = Ways(redis_url(redis), workers, memory, chunk, farm_from, deadline)
     _drive_and_report(directory, ways, json, data, repair)
+
+
+def _spec(
+    puzzle: str, options: list[str] | None, start: str | None, goal: str | None, merge_mirrors: bool
+) -> PuzzleSpec:
+    """What the user asks for, in one; the file of a puzzle of his own is run."""
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), _board(start), merge_mirrors))
+    if goal is None:
+        return spec
+    if "goal" not in puzzle_class(spec.name, spec.digest).options:
+        raise PuzzleError(f"{spec.name} has one goal only, so leave out --goal")
+    if "goal" in spec.options:
+        raise PuzzleError("--goal and -o goal= say the same thing twice: leave one of them out")
+    return replace(spec, options={**spec.options, "goal": read_board(goal)})
+
+
+def _board(text: str | None) -> str | None:
+    return None if text is None else read_board(text)
 
 
 def _make(spec: PuzzleSpec, whole: bool, until_goal: bool, data: Path | None, ways: "Ways", queued: bool) -> Path:
@@ -150,6 +178,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
     from coordinator.cli.signals import stopping_with
     from coordinator.control import Control
     from coordinator.drive import drive
+    from coordinator.errors import ContradictionError
     from coordinator.summary import summarise
     from storage.errors import DamagedError
     from storage.store import RunStore
@@ -162,7 +191,9 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
             try:
                 drive(directory, ways, control, progress, repair)
             except HakoiriError as error:
-                if "hakoiri resume" in str(error) or isinstance(error, (DamagedError, TaskError)):
+                # What is wrong with the puzzle itself goes wrong again.
+                final = (ContradictionError, DamagedError, PuzzleError, TaskError)
+                if "hakoiri resume" in str(error) or isinstance(error, final):
                     raise
                 raise type(error)(f"{error}; then '{again}'") from error
         with RunStore(directory) as store:

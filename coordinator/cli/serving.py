@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,18 +43,23 @@ def coordinator(
 def worker(
     redis: RedisOption = None,
     processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
+    puzzles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--puzzle", metavar="FILE.py:NAME",
+            help="A puzzle of one's own that they shall know; may be repeated. [default: $HAKOIRI_PUZZLE_FILES]",
+        ),
+    ] = None,
     json: JsonOption = False,
-) -> None:
+) -> None:  # fmt: skip
     """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
     from coordinator.cli.signals import stopping_with
     from worker.connection import connect, without_password
     from worker.supervisor import Supervisor
-    from worker.warm import warm_all
 
-    url = required_redis(redis)
+    url, files = required_redis(redis), _own_files(puzzles or [])
     connect(url).close()
-    warm_all(_log)
-    supervisor = Supervisor(url, processes, _log)
+    supervisor = Supervisor(url, processes, _log, files)
     with stopping_with(lambda _: supervisor.request_stop()):
         _log(f"{processes} worker processes for {without_password(url)}, supervised by process {os.getpid()}")
         supervisor.run()
@@ -76,6 +82,20 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
         print_json({"ok": True, "workers": living})
     else:
         stdout().print(f"ok: Redis answers, {living} workers live")
+
+
+def _own_files(words: list[str]) -> list[Path]:
+    """The puzzle files that the user and his environment name, each tried here first, where mistakes can be told."""
+    from puzzles.own import configured_files, known, load, load_file
+
+    files = configured_files()
+    for path in files:
+        load_file(path)
+    for word in words:
+        name, digest = load(word)
+        files.append(known(name, digest).path)
+        _log(f"puzzle {name}, digest {digest[:12]}")
+    return files
 
 
 def _log(text: str) -> None:

@@ -40,7 +40,8 @@ def wait_until(predicate: Callable[[], _Result], seconds: float = 60, what: str 
 
 def clean_environment(**changes: str) -> dict[str, str]:
     """This process's environment without the user's own settings, and with `changes`."""
-    dropped = ("HAKOIRI_DATA", "HAKOIRI_REDIS", "COLUMNS", "FORCE_COLOR", "NO_COLOR", "PYTHONWARNINGS")
+    own = ("HAKOIRI_DATA", "HAKOIRI_REDIS", "HAKOIRI_PUZZLE_FILES")
+    dropped = (*own, "COLUMNS", "FORCE_COLOR", "NO_COLOR", "PYTHONWARNINGS")
     return {name: value for name, value in os.environ.items() if name not in dropped} | changes
 
 

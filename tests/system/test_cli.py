@@ -30,6 +30,7 @@ RUN = "run puzzle parameters mode status configurations depth goal_depth layers 
 FIGURES = "component size diameter radius centre periphery"
 #: The issue's table: what each command's JSON holds at least; ``list: keys`` for the entries of a list.
 DOCUMENTED = {
+    "puzzles": "puzzles:name,summary,options,notes",
     "run": f"{RUN} seconds edges components",
     "enqueue": "run status",
     "coordinator": "",
@@ -76,6 +77,7 @@ def test_every_command_has_json(command: str) -> None:
 @pytest.mark.parametrize(
     ("line", "status"),
     [
+        ("puzzles", None),
         ("run klotski --from {small}", "complete"),
         ("run klotski --whole", "complete"),
         ("resume last", "complete"),

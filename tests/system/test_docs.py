@@ -13,6 +13,8 @@ from coordinator.cli import app
 from storage.layout import DATABASES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 
+#: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.
+_FILES = "own-puzzle.md"
 _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
@@ -42,7 +44,7 @@ def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: 
         assert finished.stdout, finished
 
 
-@pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
+@pytest.mark.parametrize("text", [text for text in _TEXTS if text.name != _FILES], ids=lambda text: text.name)
 def test_python_in_the_text_runs(text: Path, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", text.read_text(encoding="utf-8"), re.DOTALL)
     if text.name in ("README.md", "tutorial.md"):
@@ -77,5 +79,5 @@ def test_storage_format_names_every_database() -> None:
 
 @pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
 def test_links_lead_somewhere(text: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", text.read_text(encoding="utf-8")):
+    for link in re.findall(r"\]\((?!https:)([^)#]+)\)", text.read_text(encoding="utf-8")):
         assert (text.parent / link).exists(), link

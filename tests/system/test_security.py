@@ -1,5 +1,6 @@
 """Whoever can write to Redis can annoy, but runs no code: raw attacks on living workers and on a living coordinator."""
 
+import hashlib
 import json
 import pickle
 import socket
@@ -16,6 +17,7 @@ import msgpack
 import pytest
 import redis
 
+from puzzles.own import FILES
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.messages import Order
@@ -31,6 +33,19 @@ spring()
 """
 QUEUE_KEY, JOB_KEY = "rq:queue:hakoiri", "rq:job:{}"
 PLAIN_JOB = {"created_at": "2026-11-21T00:00:00.000000Z", "origin": "hakoiri", "status": "queued", "timeout": "60"}
+#: A puzzle file that the workers are told of, and what stands in it besides.
+OWN = """
+import pathlib
+from puzzles.contract import Puzzle
+from puzzles.klotski import Klotski
+
+class Named(Puzzle):
+    pass
+class spring:
+    def __init__(self, *_):
+        import trap
+"""
+TRAP_DIGEST, OWN_DIGEST = (hashlib.sha256(text.encode()).hexdigest() for text in (TRAP, OWN))
 KLOTSKI = {"name": "klotski", "options": {}, "start": None, "merge_mirrors": False}
 
 
@@ -93,7 +108,8 @@ def victims(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Ite
     trap.mkdir()
     (trap / "trap.py").write_text(TRAP, encoding="utf-8")
     command, listener = Hakoiri(directory), Listener()
-    environment = {"PYTHONPATH": str(trap), "TRAP_MARK": str(mark)}
+    (directory / "own.py").write_text(OWN, encoding="utf-8")
+    environment = {"PYTHONPATH": str(trap), "TRAP_MARK": str(mark), FILES: str(directory / "own.py")}
     with (
         RedisServer(directory / "redis") as server,
         started_workers(command, server.url, 1, environment) as team,
@@ -117,6 +133,10 @@ def called(function: str, *arguments: Any, instance: Any = None, **named: Any) -
 
 def order(**changes: Any) -> dict[str, Any]:
     return Order("feed", "1.0", 1, -1, KLOTSKI, 1).as_dict() | changes
+
+
+def own_puzzle(name: str, digest: Any) -> bytes:
+    return called("expand", **order(puzzle=KLOTSKI | {"name": name, "digest": digest}))
 
 
 GOOD = called("expand", **order())
@@ -145,6 +165,18 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "stopped callback": {"data": called("os.system"), "stopped_callback_name": "trap.spring"},
     "puzzle by path": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "trap.py:spring"}))},
     "puzzle by module": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "trap"}))},
+    "puzzle by system": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "os:system"}))},
+    "puzzle by file": {"data": own_puzzle("trap.py:spring", TRAP_DIGEST)},
+    "puzzle by path and digest": {"data": own_puzzle("/tmp/evil.py:X", TRAP_DIGEST)},
+    "puzzle by module and digest": {"data": own_puzzle("trap:spring", TRAP_DIGEST)},
+    "puzzle by nothing and digest": {"data": own_puzzle("", TRAP_DIGEST)},
+    "own file, no puzzle": {"data": own_puzzle("own.py:spring", OWN_DIGEST)},
+    "own file, not its own": {"data": own_puzzle("own.py:Klotski", OWN_DIGEST)},
+    "own file, another module": {"data": own_puzzle("own.py:pathlib", OWN_DIGEST)},
+    "own file, abstract": {"data": own_puzzle("own.py:Named", OWN_DIGEST)},
+    "own file, dunder": {"data": own_puzzle("own.py:__builtins__", OWN_DIGEST)},
+    "own file by path": {"data": own_puzzle("../own.py:Named", OWN_DIGEST)},
+    "digest of another type": {"data": own_puzzle("own.py:Named", ["trap"])},
     "puzzle of another type": {"data": called("expand", **order(puzzle=["trap"]))},
     "options of another type": {"data": called("expand", **order(puzzle=KLOTSKI | {"options": [["trap", "spring"]]}))},
     "fields too many": {"data": called("expand", **order(trap="spring"))},

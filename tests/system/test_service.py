@@ -160,7 +160,7 @@ def test_burst_with_nothing_to_do_ends(farm: Workers, hakoiri: Hakoiri) -> None:
 
 @pytest.mark.parametrize("kind", ["damaged", "too little memory", "other version"])
 def test_a_run_that_fails_does_not_stop_the_queue(kind: str, farm: Workers, hakoiri: Hakoiri) -> None:
-    memory = ("--memory", "1K") if kind == "too little memory" else ()
+    memory = ("--whole", "--memory", "1K") if kind == "too little memory" else ()
     bad, good = enqueue(hakoiri, *memory), enqueue(hakoiri, "--from", START_OF_248)
     if kind == "damaged":
         file = hakoiri.data / bad / DATA_FILE

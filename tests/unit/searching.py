@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.api import Run
+from coordinator.control import Control
 from coordinator.drive import Ways, make_run
 from puzzles.keys import Key
 from puzzles.registry import PuzzleSpec
@@ -27,6 +28,34 @@ def reference_layers(successors: Successors, start: Key) -> list[list[Key]]:
 def reference_distances(successors: Successors, start: Key) -> dict[Key, int]:
     layers = reference_layers(successors, start)
     return {key: depth for depth, layer in enumerate(layers) for key in layer}
+
+
+class ImpatientControl(Control):
+    """Interrupts at the check of a given number."""
+
+    def __init__(self, checks: int) -> None:
+        super().__init__()
+        self._left = checks
+
+    def check(self) -> None:
+        """Count down."""
+        self._left -= 1
+        if not self._left:
+            self.interrupt("enough")
+        super().check()
+
+
+class Countdown:
+    """Calls `act` instead of the call of a given number, and lets all others go through."""
+
+    def __init__(self, number: int, act: Callable[[], None]) -> None:
+        self.left, self._act = number, act
+
+    def __call__(self, *_: Any) -> None:
+        """Count down."""
+        self.left -= 1
+        if not self.left:
+            self._act()
 
 
 def essence(run: Run) -> tuple[Any, ...]:

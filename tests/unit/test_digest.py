@@ -4,79 +4,87 @@ import hashlib
 from itertools import pairwise
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from puzzles.keys import LAYOUTS, U32, U64, U128, U256, Key, Layout
 from storage.digest import NOTHING, Lanes, add_lanes, chain, digest_text, lanes_of
+from tests.unit.plain import any_keys, lanes_by_the_book, layouts, words_of
 
-WORD = 1 << 64
-MOST = WORD - 1
-KEYS = st.sampled_from([0, 1, MOST, MOST - 1, 1 << 63, 1 << 32]) | st.integers(0, MOST)
-
-
-def stafford(key: int) -> int:
-    """Mix 13, the finaliser of splitmix64, of the key plus 2**64 divided by the golden ratio."""
-    x = (key + 0x9E3779B97F4A7C15) % WORD
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % WORD
-    x = (x ^ x >> 27) * 0x94D049BB133111EB % WORD
-    return x ^ x >> 31
+Drawn = tuple[Layout, set[Key]]
 
 
-def murmur(key: int) -> int:
-    """The finaliser of MurmurHash3, of the key plus another odd constant."""
-    x = (key + 0xC2B2AE3D27D4EB4F) % WORD
-    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD % WORD
-    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 % WORD
-    return x ^ x >> 33
+@st.composite
+def sets_of_keys(draw: st.DrawFn, min_size: int = 0) -> Drawn:
+    """A layout and some of its keys."""
+    layout = draw(layouts)
+    return layout, draw(st.sets(any_keys(layout), min_size=min_size, max_size=40))
 
 
-def slow_lanes(keys: set[int]) -> Lanes:
-    return sum(map(stafford, keys)) % WORD, sum(map(murmur, keys)) % WORD
+def lanes(layout: Layout, keys: list[Key]) -> Lanes:
+    return lanes_of(layout.pack(keys))
 
 
-def lanes(keys: list[int]) -> Lanes:
-    return lanes_of(np.array(keys, dtype=np.uint64))
-
-
-@given(st.sets(KEYS, max_size=60))
-@example(set())
-@example({0})
-@example({MOST})
-def test_lanes_are_the_sums_of_the_mixed_keys(keys: set[int]) -> None:
-    assert lanes(list(keys)) == slow_lanes(keys)
+@given(sets_of_keys())
+@example((U64, set()))
+@example((U32, {0}))
+@example((U128, {0}))
+@example((U64, {2**64 - 1}))
+@example((U256, {2**256 - 1}))
+def test_lanes_are_the_sums_of_the_mixed_keys(drawn: Drawn) -> None:
+    layout, keys = drawn
+    assert lanes(layout, list(keys)) == lanes_by_the_book(keys, layout)
 
 
 def test_splitmix64_itself() -> None:
     """The first two outputs of splitmix64 seeded with 0, as its author publishes them."""
-    assert lanes([0])[0] == 0xE220A8397B1DCDAF
-    assert lanes([0x9E3779B97F4A7C15])[0] == 0x6E789E6AA1B965F4
+    assert lanes(U64, [0])[0] == 0xE220A8397B1DCDAF
+    assert lanes(U64, [0x9E3779B97F4A7C15])[0] == 0x6E789E6AA1B965F4
 
 
-@given(st.sets(KEYS, max_size=60), st.randoms(use_true_random=False), st.lists(st.integers(0, 60), max_size=5))
-def test_cutting_and_order_do_not_matter(keys: set[int], rng: Random, cuts: list[int]) -> None:
+@given(sets_of_keys(), st.randoms(use_true_random=False), st.lists(st.integers(0, 60), max_size=5))
+def test_cutting_and_order_do_not_matter(drawn: Drawn, rng: Random, cuts: list[int]) -> None:
+    layout, keys = drawn
     shuffled = list(keys)
     rng.shuffle(shuffled)
     bounds = [0, *sorted(cuts), len(shuffled)]
     total = NOTHING
     for begin, end in pairwise(bounds):
-        total = add_lanes(lanes(shuffled[begin:end]), total)
-    assert total == lanes(sorted(keys))
+        total = add_lanes(lanes(layout, shuffled[begin:end]), total)
+    assert total == lanes(layout, sorted(keys))
 
 
-@given(st.sets(KEYS, min_size=1, max_size=40), KEYS, st.data())
-def test_every_change_changes_it(keys: set[int], other: int, data: st.DataObject) -> None:
+@given(sets_of_keys(min_size=1), st.data())
+def test_every_change_changes_it(drawn: Drawn, data: st.DataObject) -> None:
+    layout, keys = drawn
+    other = data.draw(any_keys(layout))
     assume(other not in keys)
     gone = data.draw(st.sampled_from(sorted(keys)))
     variants = [keys, keys | {other}, keys - {gone}, keys - {gone} | {other}]
-    digests = [digest_text(lanes(list(variant))) for variant in variants]
+    digests = [digest_text(lanes(layout, list(variant))) for variant in variants]
     assert len(set(digests)) == len(digests)
 
 
+@given(st.data(), st.sampled_from([U128, U256]))
+def test_every_word_of_a_wide_key_counts_in_its_place(data: st.DataObject, layout: Layout) -> None:
+    key = data.draw(any_keys(layout))
+    flipped = {key ^ 1 << bit for bit in range(layout.bits)}
+    words = words_of(key, layout)
+    turned = [words[place:] + words[:place] for place in range(layout.words)]
+    moved = {sum(word << 64 * place for place, word in enumerate(reversed(row))) for row in turned}
+    digests = {lanes(layout, [other]) for other in {key} | flipped | moved}
+    assert len(digests) == len({key} | flipped | moved)
+
+
 @given(st.sets(st.integers(0, 2**32 - 1), max_size=60))
-def test_the_width_of_keys_does_not_matter(keys: set[int]) -> None:
-    assert lanes_of(np.array(list(keys), dtype=np.uint32)) == lanes(list(keys))
+def test_the_width_of_single_words_does_not_matter(keys: set[int]) -> None:
+    assert lanes(U32, list(keys)) == lanes(U64, list(keys))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_nothing_has_no_lanes(layout: Layout) -> None:
+    assert lanes(layout, []) == NOTHING
 
 
 def test_text_shows_both_lanes_in_full() -> None:

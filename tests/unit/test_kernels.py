@@ -1,13 +1,14 @@
-"""Sorting, subtracting and graph kernels against plain Python sets and networkx."""
+"""Merging, scattering and graph kernels against plain Python sets and networkx."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coordinator.budget import Budget
@@ -18,47 +19,91 @@ from coordinator.graphing import build_graph
 from coordinator.session import Workshop
 from coordinator.threads import ThreadExecutor
 from puzzles.contract import Expansion
-from puzzles.keys import Keys
+from puzzles.keys import U32, U64, U128, U256, Key, Keys, Layout, ints
 from puzzles.klotski import Klotski
+from storage.blocks import Packed, pack_blocks, unpack_blocks
+from tests.unit.plain import any_keys, lanes_by_the_book, layouts
+from worker import kernels
 from worker.components import label_components, one_way_edge, order_by_component, part_of
+from worker.errors import PayloadError, TaskError
 from worker.graphs import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
-from worker.kernels import simple_edges, sort_subtract, sort_unique, split
-from worker.tasks import TASKS, Arrays
+from worker.kernels import DENSE_SPAN, merge, simple_edges, split
+from worker.partition import partition_by
+from worker.payload import pack_arrays, unpack_arrays
+from worker.tasks import TASKS, Arrays, do_task
 
 PUZZLE = Klotski()
-NUMBERS = st.lists(st.integers(0, 40) | st.sampled_from([2**32 - 2, 2**32 - 1]), max_size=60)
-DTYPES = st.sampled_from([np.uint32, np.uint64])
 
 
-def batch(numbers: Iterable[int], dtype: Any) -> Keys:
-    return np.array(list(numbers), dtype=dtype)
+@st.composite
+def merges(draw: st.DrawFn) -> tuple[Layout, list[list[Key]], list[list[Key]]]:
+    """A layout, batches in any order with duplicates, and sorted batches of known keys; crowded, or lying anywhere."""
+    layout = draw(layouts)
+    base = draw(st.sampled_from([0, 5, layout.greatest >> 1, layout.greatest - 90]))
+    crowd = st.integers(base, base + 90)
+    keys = draw(st.sampled_from([crowd, crowd, crowd | any_keys(layout)]))
+    parts = draw(st.lists(st.lists(keys, max_size=40), min_size=1, max_size=4))
+    known = draw(st.lists(st.lists(keys, max_size=40, unique=True).map(sorted), max_size=3))
+    return layout, parts, known
 
 
-@given(NUMBERS, DTYPES)
-def test_sort_unique(numbers: list[int], dtype: Any) -> None:
-    found = sort_unique(batch(numbers, dtype))
-    assert found.tolist() == sorted(set(numbers))
-    assert found.dtype == dtype
+@given(merges(), st.booleans())
+@example((U64, [[2**64 - 1, 2**64 - 65, 2**64 - 2]], [[2**64 - 2]]), True)
+@example((U32, [[0, 63, 64, 128]], []), True)
+@example((U128, [[1 << 64, 1, 1 << 64]], [[1]]), False)
+@example((U256, [[], []], [[7]]), True)
+def test_merging_is_union_less_the_known(drawn: tuple[Layout, list[list[Key]], list[list[Key]]], dense: bool) -> None:
+    layout, some, others = drawn
+    parts, known = [layout.pack(part) for part in some], [layout.pack(batch) for batch in others]
+    expected = sorted({key for part in some for key in part} - {key for batch in others for key in batch})
+    for way in [DENSE_SPAN, 0] if dense else [DENSE_SPAN]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernels, "DENSE_SPAN", way)
+            found = merge(parts, known)
+        assert ints(found) == expected
+        assert layout.holds(found)
+    # What was given is as it was.
+    assert [ints(part) for part in parts] == some
+    assert [ints(batch) for batch in known] == others
 
 
-@given(NUMBERS, NUMBERS, NUMBERS, DTYPES)
-def test_sort_subtract(numbers: list[int], previous: list[int], current: list[int], dtype: Any) -> None:
-    known = [batch(sorted(set(layer)), dtype) for layer in (previous, current)]
-    found = sort_subtract(batch(numbers, dtype), *known)
-    assert found.tolist() == sorted(set(numbers) - set(previous) - set(current))
-    assert found.dtype == dtype
-    assert [layer.tolist() for layer in known] == [sorted(set(previous)), sorted(set(current))]
+@pytest.mark.parametrize("layout", [U32, U64], ids=["u32", "u64"])
+@pytest.mark.parametrize("where", ["low", "middle", "high"])
+def test_crowded_keys_are_merged_in_a_bitmap_and_others_by_sorting(
+    where: str, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    offsets = rng.integers(0, 40_000, 30_000)
+    base = {"low": 0, "middle": layout.greatest // 3, "high": layout.greatest - 39_999}[where]
+    keys = [base + int(offset) for offset in offsets]
+    parts = [layout.pack(keys[begin::3]) for begin in range(3)]
+    known = [layout.pack(sorted(set(keys[begin : begin + 9_000]))) for begin in (0, 10_000)]
+    known.append(layout.pack([0, layout.greatest]))
+    expected = sorted(set(keys) - set(keys[:9_000]) - set(keys[10_000:19_000]) - {0, layout.greatest})
+    ways = []
+    for name in ("_merge_dense", "sort_keys"):
+        function = getattr(kernels, name)
+        monkeypatch.setattr(kernels, name, lambda *given, name=name, do=function: ways.append(name) or do(*given))
+    for span, way in ((DENSE_SPAN, "_merge_dense"), (1, "sort_keys")):
+        monkeypatch.setattr(kernels, "DENSE_SPAN", span)
+        assert ints(merge(parts, known)) == expected
+        assert ways == [way]
+        ways.clear()
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=12)), max_size=12), DTYPES)
-def test_simple_edges(rows: list[tuple[int, list[int]]], dtype: Any) -> None:
-    sources = batch((source for source, _ in rows), dtype)
-    successors = batch((successor for _, row in rows for successor in row), dtype)
+@given(st.data())
+def test_simple_edges(data: st.DataObject) -> None:
+    layout = data.draw(layouts)
+    few = data.draw(st.lists(any_keys(layout), min_size=1, max_size=6))
+    keys = st.sampled_from(few)
+    rows = data.draw(st.lists(st.tuples(keys, st.lists(keys, max_size=12)), max_size=12))
+    sources = layout.pack([source for source, _ in rows])
+    successors = layout.pack([successor for _, row in rows for successor in row])
     counts = np.array([len(row) for _, row in rows], dtype=np.uint16)
     found, degrees = simple_edges(sources, successors, counts)
     expected = [sorted(set(row) - {source}) for source, row in rows]
     assert degrees.tolist() == [len(row) for row in expected]
-    assert found.tolist() == [successor for row in expected for successor in row]
+    assert ints(found) == [successor for row in expected for successor in row]
 
 
 @given(st.integers(0, 30), st.integers(1, 40))
@@ -277,11 +322,42 @@ def test_eccentricities_of_a_batch_of_components(graph: nx.Graph) -> None:
 def test_tasks_on_keys_do_what_their_names_say(all_keys: Keys) -> None:
     sample = np.sort(np.random.default_rng(7).choice(all_keys, 500, replace=False))
     rows = [sorted(set(PUZZLE.successors(key))) for key in sample.tolist()]
-    (expanded,) = TASKS["expand"](PUZZLE, [sample], ())
+    expanded = unpack_blocks(Packed(*TASKS["expand"](PUZZLE, [sample], ())))
     successors, degrees = TASKS["neighbours"](PUZZLE, [sample], ())
     assert expanded.tolist() == sorted({key for row in rows for key in row})
     assert successors.tolist() == [key for row in rows for key in row]
     assert degrees.tolist() == [len(row) for row in rows]
+    partition = partition_by(sample, 7)
+    scattered, ends = TASKS["scatter"](PUZZLE, [sample], [partition.table])
+    assert sorted(scattered.tolist()) == sorted(key for key in sample.tolist() for key in PUZZLE.successors(key))
+    for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        low, high = partition.bounds(number, PUZZLE.layout)
+        assert all(low <= key < high for key in scattered[begin:end].tolist())
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_task_that_merges_a_range(keep: bool, all_keys: Keys) -> None:
+    rng = np.random.default_rng(8)
+    raw = [rng.choice(all_keys, 800) for _ in range(2)]
+    packed = [np.unique(rng.choice(all_keys, 700)) for _ in range(3)]
+    known = [np.unique(rng.choice(all_keys, 9_000)) for _ in range(2)]
+    header = np.array([len(raw), len(packed), len(known), keep], dtype=np.int64)
+    chunk = [header, *raw, *(array for keys in packed for array in pack_blocks(keys)), *known]
+    summary, firsts, counts, ends, data, keys = TASKS["merge"](PUZZLE, unpack_arrays(pack_arrays(chunk)), ())
+    expected = sorted(set(np.concatenate([*raw, *packed]).tolist()) - set(np.concatenate(known).tolist()))
+    assert unpack_blocks(Packed(firsts, counts, ends, data)).tolist() == expected
+    goals = sum(key >> 28 == 10 for key in expected)
+    assert goals > 0
+    assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
+    assert keys.tolist() == (expected if keep else [])
+    assert keys.dtype == np.uint32
+    with pytest.raises(PayloadError, match="2 known batches announced, 1 found"):
+        do_task("merge", PUZZLE, chunk[:-1], ())
+
+
+def test_a_task_that_fails_says_of_what(all_keys: Keys) -> None:
+    with pytest.raises(TaskError, match=r"task expand failed: ValueError: "):
+        do_task("expand", PUZZLE, [], ())
 
 
 class OneWay(Klotski):
@@ -300,7 +376,8 @@ class OneWay(Klotski):
 @contextmanager
 def workshop(puzzle: Klotski, chunk: int | None) -> Iterator[Workshop]:
     with closing(ThreadExecutor(puzzle, 2, Control())) as executor:
-        yield Workshop(puzzle, executor, Budget(1 << 30, chunk))
+        budget = Budget(1 << 30, chunk)
+        yield Workshop(puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0))
 
 
 @pytest.mark.parametrize("chunk", [None, 1_000])

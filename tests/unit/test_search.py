@@ -9,13 +9,12 @@ import pytest
 
 from coordinator import reference
 from coordinator.api import Run, census, explore
-from coordinator.budget import Budget
+from coordinator.budget import BASE_BYTES, LEAST_BYTES, Budget
 from coordinator.control import Control, SilentObserver
 from coordinator.drive import Ways, drive
 from coordinator.errors import OverBudgetError, UnanswerableError
 from puzzles.klotski import Klotski
 from storage.digest import digest_text, lanes_of
-from storage.manifest import Mode
 from storage.store import RunStore
 from tests.unit.published import HAKOIRI
 from tests.unit.searching import SlowRules, essence, reference_distances, reference_layers, started
@@ -179,13 +178,19 @@ def test_a_census_does_not_depend_on_its_ways(ways: Ways, whole_run: Run, tmp_pa
 @pytest.mark.parametrize("memory", [1, 10_000, 300_000, 1 << 24, 1 << 34])
 @pytest.mark.parametrize("workers", [1, 2, 64])
 @pytest.mark.parametrize("configurations", [1, 50_000, 10_000_000])
-def test_chunks_in_flight_fit_the_memory(configurations: int, workers: int, memory: int) -> None:
-    puzzle, budget = Klotski(), Budget(memory)
-    chunk = budget.chunk_size(configurations, workers, puzzle)
-    in_flight = 2 * workers * chunk * 2 * puzzle.most_successors * puzzle.dtype.itemsize
-    assert chunk == 1 or in_flight <= memory // 2
-    assert 1 <= chunk <= 1 << 20
-    assert Budget(memory, chunk=123).chunk_size(configurations, workers, puzzle) == 123
+def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: int, memory: int) -> None:
+    puzzle = Klotski()
+    shares = Budget(memory).shares(puzzle, workers, resident=BASE_BYTES)
+    assert shares.free == LEAST_BYTES or LEAST_BYTES < shares.free < memory
+    for farmed in (False, True):
+        chunk = shares.chunk_size(configurations, puzzle.most_successors, farmed)
+        in_work = 2 * workers * chunk * shares.key_bytes * (2 + 3 * puzzle.most_successors)
+        assert chunk == 1 or in_work <= shares.free // 4
+        assert 1 <= chunk <= 1 << 20
+    assert shares.range_keys == 1 or 3 * workers * shares.range_keys * 5 * shares.key_bytes <= shares.free // 4
+    assert 3 * shares.layer_bytes + shares.bucket_bytes + shares.free // 2 <= shares.free * 9 // 8
+    given = Budget(memory, chunk=123).shares(puzzle, workers, resident=BASE_BYTES)
+    assert given.chunk_size(configurations, 4, farmed=False) == 123
 
 
 @pytest.mark.parametrize(
@@ -200,14 +205,11 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
 # Too little memory
 
 
-@pytest.mark.parametrize("mode", ["explore", "whole"])
 @pytest.mark.parametrize(
     "ways", [Ways(memory=2_000), Ways(memory=2_000, farm_from=1), Ways(memory=2_000, chunk=50, workers=1)], ids=str
 )
-def test_too_little_memory_leaves_a_run_to_resume(
-    mode: Mode, ways: Ways, usual_run: Run, whole_run: Run, tmp_path: Path
-) -> None:
-    directory = started(tmp_path, mode, ways)
+def test_too_little_memory_leaves_a_census_to_resume(ways: Ways, whole_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path, "whole", ways)
     with pytest.raises(OverBudgetError, match=r"--memory allows 2,000; .*--memory \d+MB"):
         drive(directory, Ways(), Control(), SilentObserver())
     with RunStore(directory) as store:
@@ -217,7 +219,18 @@ def test_too_little_memory_leaves_a_run_to_resume(
     state = drive(directory, Ways(memory=1 << 30), Control(), SilentObserver())
     assert state.session == 2
     with closing(Run(RunStore(directory))) as run:
-        assert essence(run) == essence(usual_run if mode == "explore" else whole_run)
+        assert essence(run) == essence(whole_run)
+
+
+@pytest.mark.parametrize(
+    "ways", [Ways(memory=2_000), Ways(memory=2_000, farm_from=150), Ways(memory=2_000, chunk=50, workers=1)], ids=str
+)
+def test_too_little_memory_changes_nothing_but_the_way(
+    ways: Ways, usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordinator.budget.LEAST_BYTES", 20_000)
+    with explore(data=tmp_path, ways=ways) as run:
+        assert essence(run) == essence(usual_run)
 
 
 # Goals

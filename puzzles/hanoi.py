@@ -1,0 +1,234 @@
+"""The towers of Hanoi with three to eight pegs and up to twenty discs.
+
+A key has as many bits per disc as a peg's number needs (two for three and four pegs, three above), the smallest disc
+in the lowest bits: with four or eight pegs every number below ``pegs ** discs`` is a configuration.
+
+A text has one row per peg, each from the bottom disc to the top one, ``.`` for an empty peg; disc A is the smallest.
+So three discs on the first of four pegs are ``CBA/././.``.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, product
+from types import MappingProxyType
+
+import numpy as np
+
+from puzzles.contract import Expansion, Orbits, Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.jit import jit
+from puzzles.keys import Counts, Key, Keys, Mask, narrowest
+from puzzles.options import Number, Option
+
+_MOST_DISCS = 20
+_LETTERS = "ABCDEFGHIJKLMNOPQRST"
+#: `configurations` lists no more keys at a time.
+_BLOCK = 1 << 20
+
+
+class Hanoi(Puzzle):
+    """All discs go from the first peg to the last; a disc never lies on a smaller one."""
+
+    name = "hanoi"
+    summary = "towers of Hanoi, several pegs: one disc at a time, never onto a smaller one"
+    options: Mapping[str, Option] = MappingProxyType({"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)})
+    undirected = True
+
+    def prepare(self, start: str | None) -> None:
+        self.pegs, self.discs = int(self.parameters["pegs"]), int(self.parameters["discs"])
+        self._bits = (self.pegs - 1).bit_length()
+        self._all = (1 << self._bits * self.discs) - 1
+        # The lowest bit of each disc: times a peg it is the key of all discs on that peg.
+        self._ones = self._all // ((1 << self._bits) - 1)
+        self.layout = narrowest(self._bits * self.discs)
+        # Of two pegs the one with the smaller top disc gives it to the other; two empty pegs give nothing.
+        empty = max(self.pegs - self.discs, 0)
+        self.most_successors = _pairs(self.pegs) - _pairs(empty)
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """All discs stand on the last peg."""
+        goal: Mask = keys == self._ones * (self.pegs - 1)
+        return goal
+
+    def expand(self, keys: Keys) -> Expansion:
+        room = self.layout.empty(len(keys) * _pairs(self.pegs))
+        counts = np.empty(len(keys), dtype=np.uint16)
+        if self.pegs == 4:
+            total = _expand_four(keys, self._ones, self._all + 1, room, counts)
+        else:
+            total = _expand_any(keys, self.pegs, self._ones, self._all + 1, room, counts)
+        return Expansion(room[:total], counts)
+
+    def orbits(self, keys: Keys) -> Orbits:
+        """The key after pegs are renumbered in the order of their top discs: pegs may change places freely."""
+        numbers = np.empty(len(keys), dtype=np.int64)
+        _renumber_pegs(keys, self.pegs, self.discs, self._bits, numbers)
+        return numbers
+
+    def configurations(self) -> Iterator[Keys]:
+        """Blocks of at most 1,048,576 keys: those with the same pegs of the larger discs."""
+        low = 1
+        while low < self.discs and self.pegs ** (low + 1) <= _BLOCK:
+            low += 1
+        block = np.zeros(1, dtype=self.layout.dtype)
+        for disc in range(low):
+            pegs = np.arange(self.pegs, dtype=self.layout.dtype) << self.layout.dtype.type(self._bits * disc)
+            block = (pegs[:, None] | block).ravel()
+        for larger in product(range(self.pegs), repeat=self.discs - low):
+            yield block | self.layout.dtype.type(self._pack([0] * low + list(larger[::-1])))
+
+    def successors(self, key: Key) -> list[Key]:
+        found = []
+        for source in range(self.pegs):
+            for target in range(self.pegs):
+                pegs = self._towers(key)
+                if source != target and pegs[source] and (not pegs[target] or pegs[source][-1] < pegs[target][-1]):
+                    pegs[target].append(pegs[source].pop())
+                    found.append(self._key_of(pegs))
+        return found
+
+    def check_key(self, key: Key) -> None:
+        if not 0 <= key <= self._all:
+            raise ConfigurationError(f"{key:#x}: {self.discs} discs take {self._bits * self.discs} bits, this has more")
+        for disc, peg in enumerate(self._unpack(key)):
+            if peg >= self.pegs:
+                raise ConfigurationError(f"{key:#x}: disc {_LETTERS[disc]} stands on peg {peg + 1} of {self.pegs}")
+
+    def parse_text(self, text: str) -> Key:
+        rows, letters = text.split("/"), _LETTERS[: self.discs]
+        if len(rows) != self.pegs:
+            wanted = f"{self.pegs} rows, one for each peg, joined by '/'"
+            raise ConfigurationError(f"expected {wanted}; {text!r} has {len(rows)}")
+        found: dict[str, int] = {}
+        for peg, row in enumerate(rows, 1):
+            if not row:
+                raise ConfigurationError(f"peg {peg} has no text; an empty peg is written '.'")
+            tower = row if row != "." else ""
+            for letter in tower:
+                if letter not in letters:
+                    raise ConfigurationError(f"peg {peg}: {letter!r} is no disc; the discs are {letters}")
+                if letter in found:
+                    raise ConfigurationError(f"disc {letter} is there twice, on peg {found[letter]} and on peg {peg}")
+                found[letter] = peg
+            for below, above in pairwise(tower):
+                if above > below:
+                    raise ConfigurationError(f"peg {peg}: disc {above} lies on {below}, which is smaller")
+        for letter in letters:
+            if letter not in found:
+                raise ConfigurationError(f"disc {letter} is on no peg")
+        return self._pack([found[letter] - 1 for letter in letters])
+
+    def render(self, key: Key) -> str:
+        return "/".join("".join(_LETTERS[disc] for disc in tower) or "." for tower in self._towers(key))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The disc and its pegs, e.g. ``"A from peg 1 to peg 3"``."""
+        pegs = zip(self._unpack(before), self._unpack(after), strict=True)
+        ((disc, source, target),) = [(disc, *both) for disc, both in enumerate(pegs) if both[0] != both[1]]
+        return f"{_LETTERS[disc]} from peg {source + 1} to peg {target + 1}"
+
+    def _unpack(self, key: Key) -> list[int]:
+        """The peg of each disc, the smallest first."""
+        return [key >> self._bits * disc & ((1 << self._bits) - 1) for disc in range(self.discs)]
+
+    def _pack(self, pegs: list[int]) -> Key:
+        return sum(peg << self._bits * disc for disc, peg in enumerate(pegs))
+
+    def _towers(self, key: Key) -> list[list[int]]:
+        """The discs of each peg, the bottom one first."""
+        towers: list[list[int]] = [[] for _ in range(self.pegs)]
+        for disc, peg in reversed(list(enumerate(self._unpack(key)))):
+            towers[peg].append(disc)
+        return towers
+
+    def _key_of(self, towers: list[list[int]]) -> Key:
+        return self._pack([peg for _, peg in sorted((disc, peg) for peg, tower in enumerate(towers) for disc in tower)])
+
+
+def _pairs(pegs: int) -> int:
+    return pegs * (pegs - 1) // 2
+
+
+# In the kernels `ones` has the lowest bit of each disc, and `none` is the bit above all discs: the top of an empty peg
+# is a disc larger than all, and of two pegs the lesser top is the disc that can move to the other. A disc goes from
+# peg a to b or back by `key ^ (a ^ b) * top`.
+
+
+@jit
+def _expand_four(keys: Keys, ones: int, none: int, room: Keys, counts: Counts) -> int:
+    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
+
+    `room` must hold six for every key, however few they are.
+    """
+    total = 0
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        high = key >> 1
+        on_0 = ~(key | high) & ones | none
+        on_1 = key & ~high & ones | none
+        on_2 = high & ~key & ones | none
+        on_3 = key & high & ones | none
+        top_0, top_1, top_2, top_3 = on_0 & -on_0, on_1 & -on_1, on_2 & -on_2, on_3 & -on_3
+        first = total
+        top = min(top_0, top_1)
+        room[total] = key ^ top
+        total += top != none
+        top = min(top_0, top_2)
+        room[total] = key ^ top * 2
+        total += top != none
+        top = min(top_0, top_3)
+        room[total] = key ^ top * 3
+        total += top != none
+        top = min(top_1, top_2)
+        room[total] = key ^ top * 3
+        total += top != none
+        top = min(top_1, top_3)
+        room[total] = key ^ top * 2
+        total += top != none
+        top = min(top_2, top_3)
+        room[total] = key ^ top
+        total += top != none
+        counts[i] = total - first
+    return total
+
+
+@jit
+def _expand_any(keys: Keys, pegs: int, ones: int, none: int, room: Keys, counts: Counts) -> int:
+    """The same for any number of pegs; `room` must hold one successor for each pair of pegs."""
+    tops = np.empty(pegs, dtype=np.int64)
+    third = 1 if pegs <= 4 else 2
+    total = 0
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        for peg in range(pegs):
+            other = key ^ ones * peg
+            here = ~(other | other >> 1 | other >> third) & ones | none
+            tops[peg] = here & -here
+        first = total
+        for one in range(pegs):
+            for two in range(one + 1, pegs):
+                top = min(tops[one], tops[two])
+                room[total] = key ^ top * (one ^ two)
+                total += top != none
+        counts[i] = total - first
+    return total
+
+
+@jit
+def _renumber_pegs(keys: Keys, pegs: int, discs: int, bits: int, numbers: Orbits) -> None:
+    """Write each key with its pegs numbered as they first appear, from the smallest disc on, into `numbers`."""
+    names = np.empty(pegs, dtype=np.int64)
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        names[:] = -1
+        known = np.int64(0)
+        number = np.int64(0)
+        for disc in range(discs):
+            peg = key >> bits * disc & ((1 << bits) - 1)
+            if names[peg] < 0:
+                names[peg] = known
+                known += 1
+            number |= names[peg] << bits * disc
+        numbers[i] = number

@@ -1,0 +1,227 @@
+"""Peg solitaire on the English board of 33 cells.
+
+A key has a bit for each cell in reading order, the first cell in the lowest bit: 1 is a peg. A text has seven rows of
+seven characters, ``*`` a peg, ``.`` a hole, ``#`` no cell; the usual start is
+``##***##/##***##/*******/***.***/*******/##***##/##***##``. In words the columns are a to g and the rows 1 to 7 from
+the top: that hole is d4.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.bits import lowest_bit
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.jit import jit
+from puzzles.keys import U64, Counts, Key, Keys, Mask
+from puzzles.options import Choice, Option
+
+_Cell = tuple[int, int]
+#: A peg's cell, the cell that it jumps over, and the cell where it lands.
+_Jump = tuple[_Cell, _Cell, _Cell]
+_Table = NDArray[np.int64]
+
+_SIDE = 7
+_CELLS = [(row, column) for row in range(_SIDE) for column in range(_SIDE) if 2 <= row <= 4 or 2 <= column <= 4]
+_NUMBER = {cell: number for number, cell in enumerate(_CELLS)}
+_FULL = (1 << len(_CELLS)) - 1
+_CENTRE = 1 << _NUMBER[3, 3]
+
+
+def _flipped(cell: _Cell) -> _Cell:
+    """Rows and columns exchanged."""
+    return cell[1], cell[0]
+
+
+def _turned(cell: _Cell) -> _Cell:
+    """The board turned clockwise by a quarter."""
+    return cell[1], _SIDE - 1 - cell[0]
+
+
+def _symmetries() -> list[dict[_Cell, _Cell]]:
+    """Where each symmetry of the board takes every cell: the first leaves them alone, the second flips them."""
+    found = []
+    targets = _CELLS
+    for _ in range(4):
+        found += [dict(zip(_CELLS, cells, strict=True)) for cells in (targets, map(_flipped, targets))]
+        targets = [_turned(cell) for cell in targets]
+    return found
+
+
+def _jumps() -> list[_Jump]:
+    """All 76, in reading order of the cells where they begin."""
+    return [
+        ((row, column), (row + down, column + right), (row + 2 * down, column + 2 * right))
+        for row, column in _CELLS
+        for down, right in ((-1, 0), (0, 1), (1, 0), (0, -1))
+        if (row + 2 * down, column + 2 * right) in _NUMBER
+    ]
+
+
+_SYMMETRIES = _symmetries()
+_JUMPS = _jumps()
+
+
+class PegSolitaire(Puzzle):
+    """A peg jumps over its neighbour into a hole, and the neighbour is taken away. The goal is one peg in the middle.
+
+    Option `symmetry`: by ``on`` a configuration stands for all its turned and mirrored images too, and its key is the
+    least of theirs.
+    """
+
+    name = "peg-solitaire"
+    summary = "peg solitaire, English board; symmetry on: turned and mirrored boards count as one"
+    options: Mapping[str, Option] = MappingProxyType({"symmetry": Choice(("on", "off"))})
+    layout = U64
+    undirected = False
+    # The most jumps that any of the 2^33 boards has; a test finds it row by row.
+    most_successors = 26
+
+    def prepare(self, start: str | None) -> None:
+        self._merged = self.parameters["symmetry"] == "on"
+
+    def usual_start(self) -> Key:
+        return _FULL ^ _CENTRE
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """One peg is left, in the middle."""
+        goal: Mask = keys == _CENTRE
+        return goal
+
+    def expand(self, keys: Keys) -> Expansion:
+        room = self.layout.empty(len(keys) * self.most_successors)
+        counts = np.empty(len(keys), dtype=np.uint16)
+        total = _expand_keys(keys, self._merged, room, counts)
+        return Expansion(room[:total], counts)
+
+    def successors(self, key: Key) -> list[Key]:
+        return [self._key_of(after) for _, after in _moves(_unpack(key))]
+
+    def check_key(self, key: Key) -> None:
+        if not 0 <= key <= _FULL:
+            raise ConfigurationError(f"{key:#x}: the board has {len(_CELLS)} cells, this has more bits")
+        least = self._key_of(_unpack(key))
+        if least != key:
+            raise ConfigurationError(f"{key:#x} is an image of {least:#x}: by symmetry=on only the least one is a key")
+
+    def parse_text(self, text: str) -> Key:
+        rows = text.split("/")
+        if len(rows) != _SIDE:
+            raise ConfigurationError(f"expected {_SIDE} rows joined by '/'; {text!r} has {len(rows)}")
+        pegs = set()
+        for row, characters in enumerate(rows):
+            if len(characters) != _SIDE:
+                raise ConfigurationError(f"row {row + 1}: {characters!r} has {len(characters)} cells, expected {_SIDE}")
+            for column, character in enumerate(characters):
+                allowed = "*." if (row, column) in _NUMBER else "#"
+                if character not in allowed:
+                    wanted = "'*' (a peg) or '.' (a hole)" if allowed == "*." else "'#' (no cell)"
+                    where = f"row {row + 1} column {column + 1}"
+                    raise ConfigurationError(f"{where} is {character!r}, expected {wanted}")
+                if character == "*":
+                    pegs.add((row, column))
+        return self._key_of(pegs)
+
+    def render(self, key: Key) -> str:
+        pegs = _unpack(key)
+        marks = {cell: "*" if cell in pegs else "." for cell in _CELLS}
+        return "/".join("".join(marks.get((row, column), "#") for column in range(_SIDE)) for row in range(_SIDE))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """A jump, e.g. ``"d2 jumps to d4"``; by ``symmetry=on`` the first that leads to an image of `after`."""
+        jumps = [jump for jump, pegs in _moves(_unpack(before)) if self._key_of(pegs) == after]
+        begin, _, end = jumps[0]
+        return f"{_name(begin)} jumps to {_name(end)}"
+
+    def _key_of(self, pegs: set[_Cell]) -> Key:
+        """The key of a set of pegs: by ``symmetry=on`` the least of all images."""
+        symmetries = _SYMMETRIES if self._merged else _SYMMETRIES[:1]
+        return min(sum(1 << _NUMBER[symmetry[cell]] for cell in pegs) for symmetry in symmetries)
+
+
+def _unpack(key: Key) -> set[_Cell]:
+    """The cells with a peg."""
+    return {cell for number, cell in enumerate(_CELLS) if key >> number & 1}
+
+
+def _moves(pegs: set[_Cell]) -> list[tuple[_Jump, set[_Cell]]]:
+    """Each jump that can be made, with the pegs after it."""
+    return [
+        ((begin, over, end), pegs - {begin, over} | {end})
+        for begin, over, end in _JUMPS
+        if begin in pegs and over in pegs and end not in pegs
+    ]
+
+
+def _name(cell: _Cell) -> str:
+    return f"{'abcdefg'[cell[1]]}{cell[0] + 1}"
+
+
+# The kernel has all images of a board at once. Jumps along a row are three neighbouring bits of the board, jumps along
+# a column three neighbouring bits of the flipped board; a jump changes all three bits, in every image those of its own.
+
+_CHUNK = 7
+
+
+def _images_of_chunks() -> _Table:
+    """The images of each seven cells with each setting of pegs: by chunk, setting and symmetry."""
+    table = np.zeros((-(-len(_CELLS) // _CHUNK), 1 << _CHUNK, len(_SYMMETRIES)), dtype=np.int64)
+    settings = np.arange(1 << _CHUNK)
+    for number, cell in enumerate(_CELLS):
+        chunk, bit = divmod(number, _CHUNK)
+        images = np.array([1 << _NUMBER[symmetry[cell]] for symmetry in _SYMMETRIES], dtype=np.int64)
+        table[chunk, settings >> bit & 1 == 1] |= images
+    return table
+
+
+def _images_of_jumps() -> _Table:
+    """The three cells of each jump, in every image: by flipped or not, first of three bits, and symmetry."""
+    table = np.zeros((2, len(_CELLS), len(_SYMMETRIES)), dtype=np.int64)
+    for cells in _JUMPS:
+        for flip in range(2):
+            first, over, last = (_NUMBER[_SYMMETRIES[flip][cell]] for cell in cells)
+            if first + 1 == over == last - 1:
+                table[flip, first] = [sum(1 << _NUMBER[image[cell]] for cell in cells) for image in _SYMMETRIES]
+    return table
+
+
+_CHUNK_IMAGES = _images_of_chunks()
+_JUMP_IMAGES = _images_of_jumps()
+#: The cells with two more to their right in the same row.
+_FIRST_OF_THREE = sum(1 << _NUMBER[row, column] for row, column in _CELLS if (row, column + 2) in _NUMBER)
+
+
+@jit
+def _expand_keys(keys: Keys, merged: bool, room: Keys, counts: Counts) -> int:
+    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total."""
+    images = np.empty(8, dtype=np.int64)
+    total = 0
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        for j in range(8):
+            images[j] = (
+                _CHUNK_IMAGES[0, key & 127, j]
+                | _CHUNK_IMAGES[1, key >> 7 & 127, j]
+                | _CHUNK_IMAGES[2, key >> 14 & 127, j]
+                | _CHUNK_IMAGES[3, key >> 21 & 127, j]
+                | _CHUNK_IMAGES[4, key >> 28, j]
+            )
+        before = total
+        for flip in range(2):
+            board = images[flip]
+            # A peg in the middle and at one end, a hole at the other.
+            starts = board >> 1 & (board ^ board >> 2) & _FIRST_OF_THREE
+            while starts != 0:
+                jump = _JUMP_IMAGES[flip, lowest_bit(np.uint64(starts))]
+                starts &= starts - 1
+                least = images[0] ^ jump[0]
+                if merged:
+                    for j in range(1, 8):
+                        least = min(least, images[j] ^ jump[j])
+                room[total] = least
+                total += 1
+        counts[i] = total - before
+    return total

@@ -1,0 +1,150 @@
+"""Spaces whose layers others have published: one table, for every executor and memory budget.
+
+OEIS numbers are those of the sequence of layer sizes or of depths. Korf and Schultze are "Large-scale parallel
+breadth-first search" (AAAI 2005), whose table 1 has the sliding tiles. Where `others have it` there is no one source:
+many programs and pages give the same numbers.
+"""
+
+from dataclasses import dataclass
+
+from tests.unit.published import HAKOIRI
+
+KORF = "Korf and Schultze"
+WIDELY = "others have it"
+
+
+@dataclass(frozen=True)
+class Space:
+    """What ``hakoiri run ARGUMENTS`` finds. ``None`` and empty are not published.
+
+    `begin` and `end` are the first and last layer sizes, or all of them. `spills` says that there is a layer whose
+    successors certainly do not fit the smallest budget; a small space stays in memory whatever is asked for.
+    `slow` is whether it takes longer than a second or two.
+    """
+
+    arguments: str
+    source: str
+    begin: tuple[int, ...] = ()
+    end: tuple[int, ...] = ()
+    configurations: int | None = None
+    depth: int | None = None
+    goal_depth: int | None = None
+    spills: bool = False
+    slow: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        """The arguments as a list; none of them has a space in it."""
+        return self.arguments.split()
+
+
+def _whole(arguments: str, source: str, *layers: int, spills: bool = False, slow: bool = False) -> Space:
+    """A space all of whose layer sizes are published."""
+    return Space(arguments, source, layers, layers, sum(layers), len(layers) - 1, spills=spills, slow=slow)
+
+
+def _tiles(rows: int, columns: int) -> str:
+    return f"tiles -o rows={rows} -o columns={columns}"
+
+
+_TILES = (
+    _whole(_tiles(2, 2), "by hand", 1, 2, 2, 2, 2, 2, 1),
+    _whole(
+        _tiles(3, 2), "A090034",
+        1, 2, 3, 5, 6, 7, 10, 12, 12, 16, 23, 25, 28, 39, 44, 40, 29, 21, 18, 12, 6, 1,
+    ),
+    _whole(
+        _tiles(3, 3), "A089473",
+        1, 2, 4, 8, 16, 20, 39, 62, 116, 152, 286, 396, 748, 1024, 1893, 2512, 4485, 5638, 9529, 10878, 16993, 17110,
+        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2,
+    ),
+    Space(_tiles(2, 4), KORF, configurations=20_160, depth=36),
+    Space(_tiles(2, 5), KORF, configurations=1_814_400, depth=55),
+    Space(_tiles(3, 4), KORF, configurations=239_500_800, depth=53, spills=True, slow=True),
+    Space(_tiles(2, 6), KORF, configurations=239_500_800, depth=80, spills=True, slow=True),
+)  # fmt: skip
+
+_PANCAKES = (
+    *(
+        Space(f"pancakes -o n={n}", "A058986", configurations=size, depth=depth)
+        for n, size, depth in ((2, 2, 1), (3, 6, 3), (4, 24, 4), (5, 120, 5), (6, 720, 7), (7, 5_040, 8))
+    ),
+    _whole("pancakes -o n=8", "A092113", 1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
+    Space("pancakes -o n=9", "A058986", configurations=362_880, depth=10),
+    Space("pancakes -o n=10", "A058986", configurations=3_628_800, depth=11, spills=True, slow=True),
+    Space("pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, slow=True),
+    *(
+        Space(f"burnt-pancakes -o n={n}", "A078941", configurations=size, depth=depth, slow=n > 6)
+        for n, size, depth in (
+            (1, 2, 1), (2, 8, 4), (3, 48, 6), (4, 384, 8), (5, 3_840, 10), (6, 46_080, 12), (7, 645_120, 14),
+        )
+    ),
+)  # fmt: skip
+
+_TWISTY = (
+    _whole(
+        "cube2 -o metric=half", "A079761",
+        1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644, spills=True,
+    ),
+    _whole(
+        "cube2 -o metric=quarter", WIDELY,
+        1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276, spills=True,
+    ),
+    _whole("pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32, spills=True),
+)  # fmt: skip
+
+_HANOI = (
+    _whole("hanoi -o pegs=4 -o discs=3", "puzzles.md", 1, 3, 6, 12, 30, 12),
+    *(
+        Space(
+            f"hanoi -o pegs=4 -o discs={discs} --until-goal", "A007664", goal_depth=moves, spills=discs == 12,
+            slow=discs > 10,
+        )
+        for discs, moves in enumerate((1, 3, 5, 9, 13, 17, 25, 33, 41, 49, 65, 81), start=1)
+    ),
+)  # fmt: skip
+
+_PEGS = (
+    _whole(
+        "peg-solitaire -o symmetry=on", "A112737",
+        1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312, 89927, 229614, 517854, 1022224, 1753737, 2598215, 3312423,
+        3626632, 3413313, 2765623, 1930324, 1160977, 600372, 265865, 100565, 32250, 8688, 1917, 348, 50, 7, 2,
+        spills=True, slow=True,
+    ),
+)  # fmt: skip
+
+#: The board by itself, and with its goal (the daughter at the bottom centre) in each metric.
+_BLOCKS = (
+    Space("sliding --from AABB/AACC/DE../FGHH/FGII", "puzzles.md", configurations=1_398, depth=112),
+    Space(
+        f"sliding --from {HAKOIRI['start']} -o goal=B@4,2", "as klotski", tuple(HAKOIRI["layers begin"]),
+        tuple(HAKOIRI["layers end"]), HAKOIRI["reachable"], HAKOIRI["eccentricity of the start"],
+        HAKOIRI["solution by metric"]["unit"],
+    ),
+    *(
+        Space(
+            f"sliding --from {HAKOIRI['start']} -o goal=B@4,2 -o metric={metric}", "as klotski",
+            configurations=HAKOIRI["reachable"], goal_depth=HAKOIRI["solution by metric"][metric], slow=True,
+        )
+        for metric in ("straight", "finger")
+    ),
+)  # fmt: skip
+
+SPACES = (*_TILES, *_PANCAKES, *_TWISTY, *_HANOI, *_PEGS, *_BLOCKS)
+
+#: What ``hakoiri diameter`` tells of the components of some of them. Where all configurations are alike the diameter
+#: is the depth; A058986, A078941, A079761.
+DIAMETERS: dict[str, dict[str, int]] = {
+    "sliding --from AABB/AACC/DE../FGHH/FGII": {"diameter": 145, "pair_count": 1, "periphery": 2},
+    f"sliding --from {HAKOIRI['start']}": {
+        "diameter": HAKOIRI["diameter and radius by size"][HAKOIRI["reachable"]][0],
+        "radius": HAKOIRI["diameter and radius by size"][HAKOIRI["reachable"]][1],
+        "pair_count": HAKOIRI["largest components: pairs, centre, periphery"][0],
+        "centre": HAKOIRI["largest components: pairs, centre, periphery"][1],
+        "periphery": HAKOIRI["largest components: pairs, centre, periphery"][2],
+    },
+    "pancakes -o n=8": {"diameter": 9, "periphery": 40_320},
+    "burnt-pancakes -o n=5": {"diameter": 10, "periphery": 3_840},
+    "cube2 -o metric=half": {"diameter": 11, "periphery": 3_674_160},
+    "pyraminx": {"diameter": 11, "periphery": 933_120},
+}

@@ -1,0 +1,548 @@
+"""Long layers as real processes: killed, stopped, short of memory and of disk, damaged in the middle of a layer.
+
+Whoever goes on, and in whatever budget, arrives at the digests of a run that nobody disturbed, and leaves no scratch.
+"""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage.errors import StorageError
+from storage.layout import DATA_FILE, SPILL_FOLDER
+from storage.ledger import Ledger
+from storage.manifest import LayerRecord, State
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
+from tests.system.servers import RedisServer
+
+#: Layers 7 to 10 have 227,536, 870,072, 1,887,748 and 623,800 configurations.
+CUBE, LONGEST = ("cube2",), 9
+#: A board in the middle of a game, so that 2,840,215 boards are left, up to 453,650 in a layer (the 17th).
+PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/*.*.***/***..**/##**.##/##***##")
+#: The layers of more than 20 million configurations.
+TILES, LONG = ("tiles", "-o", "rows=3", "-o", "columns=4"), range(34, 38)
+#: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
+STARVED = ("--memory", "1MB", "--farm-from", "1", "--chunk", "1000")
+#: What a process may take beyond its budget, and what a kill may cost.
+BASE_MIB, MOST_LOST_SECONDS = 150, 30
+SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run has found: its digest, and the digest of each layer."""
+
+    digest: str
+    layers: list[str]
+
+
+Undisturbed = Callable[[tuple[str, ...]], Result]
+Stage = Callable[[State, dict[str, Any]], bool]
+Harm = Callable[[Path, int], None]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbed]:
+    """What a run finds that nobody disturbs, computed once; its kernels are compiled then."""
+    hakoiri, known = Hakoiri(tmp_path_factory.mktemp("undisturbed")), dict[tuple[str, ...], Result]()
+
+    def of(space: tuple[str, ...]) -> Result:
+        if space not in known:
+            summary = hakoiri.json("run", *space)
+            known[space] = Result(summary["digest"], [row["digest"] for row in hakoiri.ask("layers", "last")["layers"]])
+            hakoiri.here("delete", "last", "--yes")
+        return known[space]
+
+    yield of
+    hakoiri.close()
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hakoiri with checkpoints so often that a run of seconds has as many as one of hours; what to execute instead."""
+    return program(
+        tmp_path_factory.mktemp("impatient"),
+        "import coordinator.step",
+        "coordinator.step.CHECKPOINT_SECONDS, coordinator.step.COMMIT_SECONDS = 0.15, 0.03",
+        "from coordinator.cli import main",
+        "main()",
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hakoiri, and at the end of stderr its peak resident memory in KiB; what to execute instead.
+
+    A small process starts it: a child's figure begins with the memory of its parent, which would be this one's.
+    """
+    return program(
+        tmp_path_factory.mktemp("measured"),
+        "import os, sys",
+        f"child = os.spawnv(os.P_NOWAIT, '{HAKOIRI}', ['{HAKOIRI}', *sys.argv[1:]])",
+        "_, status, usage = os.wait4(child, 0)",
+        "print(usage.ru_maxrss, file=sys.stderr)",
+        "sys.exit(os.waitstatus_to_exitcode(status))",
+    )
+
+
+def program(directory: Path, *lines: str) -> Path:
+    """An executable Python script."""
+    path = directory / "hakoiri"
+    path.write_text("\n".join([f"#!{sys.executable}", *lines, ""]), encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+# Where a run stands
+
+
+def standing(directory: Path) -> tuple[State, list[LayerRecord], dict[str, Any]]:
+    """State, layers and partial record (empty if there is none) of the last commit, read beside whoever drives it."""
+    try:
+        with Ledger(directory) as ledger:
+            return ledger.state, ledger.layer_records(), ledger.read_partial() or {}
+    except (FileNotFoundError, StorageError):
+        return State(), [], {}
+
+
+def standing_of(hakoiri: Hakoiri) -> tuple[State, list[LayerRecord], dict[str, Any]]:
+    """The same of the only run; empty before there is one."""
+    try:
+        return standing(hakoiri.run_directory())
+    except (FileNotFoundError, ValueError):
+        return State(), [], {}
+
+
+def until(hakoiri: Hakoiri, running: Running, reached: Stage, what: str) -> None:
+    """Wait for a state and partial record; the run must not have ended before."""
+
+    def there() -> bool:
+        ended = running.process.poll() is not None
+        state, _, partial = standing_of(hakoiri)
+        assert not ended, running.finish()
+        return reached(state, partial)
+
+    wait_until(there, 120, what)
+
+
+def expanding(depth: int) -> Stage:
+    """Of layer `depth` something is durable: at least, that some of the keys before it are expanded."""
+    return lambda _, partial: bool(partial) and (partial["depth"], partial["expanded"]) > (depth, 0)
+
+
+def merging(depth: int) -> Stage:
+    """Of layer `depth` some ranges are finished and durable, or more."""
+    return lambda _, partial: bool(partial) and (partial["depth"], partial["merged"]) > (depth, 0)
+
+
+def inside(depth: int) -> Stage:
+    """Layer `depth` is begun: the one before it is committed."""
+    return lambda state, _: state.depth >= depth - 1
+
+
+def go_on_for(running: Running, seconds: float) -> bool:
+    """Let it work for so long; whether it still works then."""
+    try:
+        running.process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def assert_as_undisturbed(hakoiri: Hakoiri, expected: Result) -> None:
+    """The only run is complete, each layer is what it would have been, and nothing of its making is left."""
+    directory = hakoiri.run_directory()
+    state, records, partial = standing(directory)
+    assert (state.status, state.digest) == ("complete", expected.digest)
+    assert [record.digest for record in records] == expected.layers
+    assert not partial
+    assert not (directory / SPILL_FOLDER).exists()
+
+
+def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
+    """What was committed is there unchanged."""
+    assert after[: len(before)] == before
+
+
+# Killed
+
+
+def killed_again_and_again(
+    hakoiri: Hakoiri, space: tuple[str, ...], seed: int, stages: list[Stage],
+    ways: list[tuple[str, ...]], executable: Path,
+) -> None:  # fmt: skip
+    """Begin a run, and kill it a little after each stage; each time it goes on, in the next way, where it was."""
+    chance, command = random.Random(seed), ["run", *space]
+    before: list[LayerRecord] = []
+    done = (0, 0, 0)
+    for number, stage in enumerate(stages):
+        running = hakoiri.start(*command, *ways[number % len(ways)], executable=str(executable))
+        until(hakoiri, running, stage, f"stage {number}, seed {seed}")
+        go_on_for(running, chance.uniform(0, 0.3))
+        assert running.kill().code == -signal.SIGKILL
+        _, records, partial = standing_of(hakoiri)
+        assert_kept(before, records)
+        assert not partial or partial["depth"] == len(records)
+        now = (len(records), partial.get("merged", 0), partial.get("expanded", 0))
+        assert now >= done, "durable work was lost"
+        before, done = records, now
+        assert hakoiri.ask("status", "last")["status"] == "interrupted"
+        command = ["resume", "last"]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=SLOW) for seed in range(2, 8))])
+def test_killed_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, seed: int) -> None:
+    expected = undisturbed(CUBE)
+    stages = [expanding(LONGEST), merging(LONGEST), expanding(LONGEST + 1)]
+    killed_again_and_again(hakoiri, CUBE, seed, stages, [STARVED, ("--memory", "40MB", "--workers", "1")], impatient)
+    hakoiri("resume", "last", "--memory", "1GB")
+    assert_as_undisturbed(hakoiri, expected)
+
+
+@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=SLOW) for seed in range(12, 18))])
+def test_killed_in_a_long_layer_of_a_directed_puzzle(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, seed: int
+) -> None:
+    expected = undisturbed(PEGS)
+    killed_again_and_again(hakoiri, PEGS, seed, [expanding(14), merging(16), inside(20)], [STARVED], impatient)
+    hakoiri("resume", "last")
+    assert_as_undisturbed(hakoiri, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_killed_in_the_long_layers_of_the_whole_peg_solitaire(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path
+) -> None:
+    space, way = ("peg-solitaire",), ("--memory", "64MB")
+    expected = undisturbed(space)
+    killed_again_and_again(hakoiri, space, 21, [expanding(16), merging(17), inside(19), merging(21)], [way], impatient)
+    hakoiri("resume", "last", seconds=600)
+    assert_as_undisturbed(hakoiri, expected)
+
+
+# Killed among more than 20 million configurations
+
+
+@pytest.fixture(scope="module")
+def brink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The directory of a run killed as the first such layer was begun, or one of the next."""
+    hakoiri = Hakoiri(tmp_path_factory.mktemp("brink"))
+    running = hakoiri.start("run", *TILES)
+    until(hakoiri, running, inside(LONG[0]), "the first long layer")
+    running.kill()
+    assert len(standing_of(hakoiri)[1]) in LONG
+    yield hakoiri.run_directory()
+    shutil.rmtree(hakoiri.data)
+
+
+def resumed(hakoiri: Hakoiri, *ways: str, executable: Path = HAKOIRI) -> Running:
+    """A resumed run that is at work."""
+    sessions = standing_of(hakoiri)[0].session
+    running = hakoiri.start("resume", "last", *ways, executable=str(executable))
+    until(hakoiri, running, lambda state, _: state.session > sessions, "its session")
+    return running
+
+
+def killed_in_time(hakoiri: Hakoiri, running: Running, before: list[LayerRecord]) -> list[LayerRecord]:
+    """Kill -9 in a long layer: nothing committed is lost, and little of what was done since. The layers then."""
+    assert running.kill().code == -signal.SIGKILL
+    state, records, partial = standing_of(hakoiri)
+    assert time.time() - state.updated < MOST_LOST_SECONDS
+    assert_kept(before, records)
+    assert len(records) in LONG, "not in a long layer"
+    assert not partial or partial["depth"] == len(records)
+    return records
+
+
+#: Ways that make a layer take several checkpoints as they are, or as often as one likes.
+CREEPING = ("--memory", "64MB", "--chunk", "20", "--workers", "1")
+NEXT_WAYS = [("--memory", "2GB"), ("--memory", "512MB"), ("--memory", "24MB"), ("--memory", "64MB", "--workers", "1")]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_among_millions(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, impatient: Path, seed: int
+) -> None:
+    expected, chance = undisturbed(TILES), random.Random(seed)
+    shutil.copytree(brink, hakoiri.data / brink.name)
+    records = standing_of(hakoiri)[1]
+    for _ in range(1 + seed % 2):
+        ways, most = (CREEPING, 45.0) if seed % 5 == 4 else (("--memory", "64MB"), 4.0)
+        running = resumed(hakoiri, *ways, executable=impatient if seed % 3 == 2 else HAKOIRI)
+        assert go_on_for(running, chance.uniform(0, most)), running.finish()
+        records = killed_in_time(hakoiri, running, records)
+    hakoiri("resume", "last", "--chunk", "100000", *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=600)
+    assert_as_undisturbed(hakoiri, expected)
+    hakoiri.here("delete", "last", "--yes")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(30, 34))
+def test_workers_and_driver_killed_among_millions(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, redis_server: RedisServer, workers: StartWorkers, seed: int
+) -> None:
+    """A worker in the first half, the driver in the second; then more workers than cores, which merge, too."""
+    expected, chance = undisturbed(TILES), random.Random(seed)
+    shutil.copytree(brink, hakoiri.data / brink.name)
+    records = standing_of(hakoiri)[1]
+    ways = ("--memory", "64MB", "--redis", redis_server.url)
+    with workers(redis_server.url, 2) as team:
+        running = resumed(hakoiri, *ways)
+        assert go_on_for(running, chance.uniform(0, 3)), running.finish()
+        os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
+        assert go_on_for(running, chance.uniform(0, 3)), running.finish()
+        killed_in_time(hakoiri, running, records)
+    with workers(redis_server.url, 3) as team:
+        running = resumed(hakoiri, *ways)
+        assert go_on_for(running, chance.uniform(0, 5)), running.finish()
+        os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
+        assert running.finish(900).code == 0, running.finish()
+    assert_as_undisturbed(hakoiri, expected)
+    hakoiri.here("delete", "last", "--yes")
+
+
+# Killed, workers and all
+
+
+@pytest.mark.parametrize("driver", ["run", pytest.param("coordinator", marks=SLOW)])
+def test_everything_killed_in_a_long_layer(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, redis_server: RedisServer, workers: StartWorkers, driver: str
+) -> None:
+    """One worker, then the driver, then Redis, and the other worker with it: whoever goes on has all that was kept."""
+    expected = undisturbed(CUBE)
+    ways = ("--memory", "1MB", "--farm-from", "1", "--chunk", "20000")
+    with workers(redis_server.url, 2) as team:
+        if driver == "run":
+            running = hakoiri.start("run", *CUBE, *ways, "--redis", redis_server.url)
+        else:
+            hakoiri.here("enqueue", *CUBE, *ways)
+            running = hakoiri.start("coordinator", "--redis", redis_server.url)
+        until(hakoiri, running, inside(LONGEST), "the longest layer")
+        os.kill(wait_until(team.pids)[0], signal.SIGKILL)
+        until(hakoiri, running, inside(LONGEST + 1), "the layer after it")
+        running.kill()
+        team.supervisor.end()
+    redis_server.kill()
+    redis_server.start(wipe=True)
+    with workers(redis_server.url, 3):
+        hakoiri("resume", "last", "--redis", redis_server.url)
+    state, records, _ = standing_of(hakoiri)
+    assert [record.session for record in records] == [1] * (LONGEST + 1) + [2] * (state.depth - LONGEST)
+    assert_as_undisturbed(hakoiri, expected)
+
+
+# Stopped
+
+
+@pytest.mark.parametrize(
+    ("how", "stage"),
+    [
+        (signal.SIGINT, expanding),
+        (signal.SIGTERM, merging),
+        ("cancel", expanding),
+        pytest.param(signal.SIGINT, merging, marks=SLOW),
+        pytest.param(signal.SIGTERM, expanding, marks=SLOW),
+        pytest.param("cancel", merging, marks=SLOW),
+    ],
+)
+def test_stopped_in_a_long_layer(
+    hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, how: "signal.Signals | str",
+    stage: Callable[[int], Stage],
+) -> None:  # fmt: skip
+    """It leaves at once, and keeps what it has of the layer."""
+    expected = undisturbed(CUBE)
+    running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+    until(hakoiri, running, stage(LONGEST), "the longest layer")
+    before = standing_of(hakoiri)[2]
+    asked = time.monotonic()
+    if isinstance(how, signal.Signals):
+        running.send(how)
+        assert running.finish().code == 128 + how
+    else:
+        assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
+        assert running.finish().code == 1
+    assert time.monotonic() - asked < 5
+    state, records, partial = standing_of(hakoiri)
+    assert state.status == ("cancelled" if how == "cancel" else "interrupted")
+    assert partial["depth"] == len(records)
+    assert (partial["depth"], partial["merged"], partial["expanded"]) >= (LONGEST, before["merged"], before["expanded"])
+    hakoiri("resume", "last")
+    assert_as_undisturbed(hakoiri, expected)
+
+
+# No room
+
+
+def refused_for_room(hakoiri: Hakoiri, *command: str, data: Path | str = "", **options: Any) -> None:
+    """A full disk is told in one line, and the run can be resumed."""
+    refused = hakoiri(*command, data=data, check=False, **options)
+    assert (refused.code, refused.stdout) == (1, "")
+    for words in ("is full", "free some space", "hakoiri resume"):
+        assert words in refused.error
+    assert hakoiri.ask("status", "last", data=data)["status"] == "interrupted"
+
+
+def test_a_disk_that_fills_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """Most of it is taken by spill files. As long as nobody makes room nothing changes; then it goes on."""
+    expected = undisturbed(CUBE)
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=10m", "tmpfs", place]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"mount is refused here: {mounted.stderr.strip()}")
+    try:
+        refused_for_room(hakoiri, "run", *CUBE, *STARVED, data=place)
+        (directory,) = place.iterdir()
+        _, records, _ = standing(directory)
+        assert len(records) in (LONGEST, LONGEST + 1)
+        refused_for_room(hakoiri, "resume", "last", *STARVED, data=place)
+        assert_kept(records, standing(directory)[1])
+        shutil.copytree(directory, hakoiri.data / directory.name)
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+    hakoiri("resume", "last", *STARVED)
+    assert_as_undisturbed(hakoiri, expected)
+
+
+@pytest.mark.parametrize("depth", [LONGEST, pytest.param(LONGEST + 1, marks=SLOW)])
+def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, depth: int) -> None:
+    """The data file may not grow beyond what it was in the middle of the layer: a commit itself fails."""
+    expected = undisturbed(CUBE)
+    running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+    until(hakoiri, running, merging(depth), "the layer")
+    running.kill()
+    _, records, _ = standing_of(hakoiri)
+    limit = (hakoiri.run_directory() / DATA_FILE).stat().st_size + 4_096
+    quota = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
+    refused_for_room(hakoiri, "resume", "last", *STARVED, **quota)
+    assert_kept(records, standing_of(hakoiri)[1])
+    hakoiri("resume", "last", *STARVED)
+    assert_as_undisturbed(hakoiri, expected)
+
+
+# Damaged
+
+
+@pytest.fixture(scope="module")
+def half_done(tmp_path_factory: pytest.TempPathFactory, impatient: Path) -> Path:
+    """The directory of a run killed in the middle of its longest layer, with spill files that its books know."""
+    hakoiri = Hakoiri(tmp_path_factory.mktemp("half-done"))
+    running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+    until(hakoiri, running, lambda _, partial: bool(partial and partial["spilled"]["lengths"]), "known spill files")
+    running.kill()
+    return hakoiri.run_directory()
+
+
+def spill_file(directory: Path) -> tuple[Path, int]:
+    """The longest of the spill files that the books know, and how much of it they know."""
+    lengths = standing(directory)[2]["spilled"]["lengths"]
+    name = max(lengths, key=lambda name: lengths[name])
+    return directory / SPILL_FOLDER / name, int(lengths[name])
+
+
+def flip(place: float) -> Harm:
+    """One bit, so far (0 to 1) into what is known of the file."""
+
+    def harm(file: Path, known: int) -> None:
+        raw = bytearray(file.read_bytes())
+        raw[int(place * (known - 1))] ^= 16
+        file.write_bytes(raw)
+
+    return harm
+
+
+def blank(file: Path, known: int) -> None:
+    """Zeroes, as after a power cut."""
+    file.write_bytes(bytes(known))
+
+
+def truncate(file: Path, known: int) -> None:
+    os.truncate(file, known - 1)
+
+
+HARMS: dict[str, Harm] = {
+    "first-byte": flip(0), "middle": flip(0.5), "last-byte": flip(1), "blank": blank, "truncated": truncate,
+    "gone": lambda file, _: file.unlink(), "all-gone": lambda file, _: shutil.rmtree(file.parent),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["middle", "truncated", *(pytest.param(name, marks=SLOW) for name in sorted({*HARMS} - {"middle", "truncated"}))],
+)
+def test_a_damaged_spill_file(
+    name: str, hakoiri: Hakoiri, undisturbed: Undisturbed, half_done: Path, tmp_path: Path
+) -> None:
+    """It is refused, as often as one tries, with the next step; that mends it."""
+    directory = Path(shutil.copytree(half_done, hakoiri.data / half_done.name))
+    HARMS[name](*spill_file(directory))
+    _, records, _ = standing(directory)
+    for _ in range(2):
+        refused = hakoiri("resume", "last", check=False)
+        assert (refused.code, refused.stdout) == (1, "")
+        for words in ("spill file", "damaged", f"hakoiri resume {half_done.name} --repair"):
+            assert words in refused.error
+        assert standing(directory)[1] == records
+        assert hakoiri.ask("status", "last")["status"] == "interrupted"
+    hakoiri("resume", "last", "--repair")
+    assert_as_undisturbed(hakoiri, undisturbed(CUBE))
+
+
+def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: Undisturbed, half_done: Path) -> None:
+    """What was written after the last checkpoint, whole or not: more frames in a file, and other files."""
+    directory = Path(shutil.copytree(half_done, hakoiri.data / half_done.name))
+    file, known = spill_file(directory)
+    with open(file, "ab") as stream:
+        stream.write(b"half a frame")
+    (directory / SPILL_FOLDER / "100000").write_bytes(b"nothing")
+    (directory / SPILL_FOLDER / "stray").write_bytes(file.read_bytes()[:known])
+    hakoiri("resume", "last")
+    assert_as_undisturbed(hakoiri, undisturbed(CUBE))
+
+
+# Short of memory
+
+
+def peak_mib(hakoiri: Hakoiri, measured: Path, space: tuple[str, ...], memory: str, expected: Result) -> float:
+    """The peak resident memory of a run that finds what it must."""
+    finished = hakoiri("run", *space, "--memory", memory, "--json", executable=str(measured), seconds=900)
+    assert finished.json["digest"] == expected.digest
+    return int(finished.stderr.splitlines()[-1]) / 1024
+
+
+@pytest.mark.parametrize(
+    ("space", "memory"),
+    [
+        (CUBE, 64),
+        (("hanoi", "-o", "discs=12"), 64),
+        *(
+            pytest.param(space, memory, marks=SLOW)
+            for space in (
+                ("hanoi", "-o", "discs=13"), ("pancakes", "-o", "n=11"), PEGS, ("peg-solitaire",), TILES,
+                ("tiles", "-o", "rows=2", "-o", "columns=6"),
+            )
+            for memory in (64, 128, 512)
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, int) else "-".join(value[:1] + value[2::2]),
+)  # fmt: skip
+def test_the_budget_is_kept(
+    space: tuple[str, ...], memory: int, hakoiri: Hakoiri, undisturbed: Undisturbed, measured: Path
+) -> None:
+    assert peak_mib(hakoiri, measured, space, f"{memory}MB", undisturbed(space)) < memory + BASE_MIB

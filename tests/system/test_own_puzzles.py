@@ -1,0 +1,264 @@
+"""Puzzles of one's own: a file on the command line, on workers and in docs/own-puzzle.md, and found again."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from puzzles.own import FILES
+from puzzles.registry import PuzzleSpec, with_own_file
+from tests.system.helpers import ROOT, Hakoiri, clean_environment
+from tests.system.own import JUGS, ROW, changed, written
+from tests.system.servers import RedisServer, started_workers
+from worker.warm import is_warm, warm
+
+LIGHTS = ROOT / "examples" / "lights_out.py"
+#: Fewest presses that put out n x n lights, all lit, for n = 2, 3, ...: OEIS A075464.
+PRESSES = {2: 4, 3: 5, 4: 4, 5: 15}
+# What works
+
+
+def test_a_directed_puzzle_in_plain_python(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    """The jugs of 8, 5 and 3 litres take seven pourings (Tartaglia)."""
+    found = hakoiri.ask("run", written(tmp_path))
+    assert found["puzzle"] == "jugs.py:Jugs"
+    assert (found["configurations"], found["goal_depth"], found["start"]) == (16, 7, "8/0/0")
+    way = hakoiri.ask("path", "last")["configurations"]
+    assert (way[0], way[-1], len(way)) == ("8/0/0", "4/4/0", 8)
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+    assert hakoiri.ask("distance", "last", "4/4/0", "--from", "3/5/0")["length"] == 6
+    assert hakoiri.ask("show", "--puzzle", written(tmp_path), "3/5/0")["moves"]
+    assert re.fullmatch(r"[0-9a-f]{6}-jugs", hakoiri.run_directory().name)
+
+
+def test_an_option_of_ones_own_puzzle(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    for n, presses in PRESSES.items():
+        if n < 5:
+            found = hakoiri.ask("run", f"{LIGHTS}:LightsOut", "-o", f"n={n}")
+            assert (found["goal_depth"], found["configurations"]) == (presses, 2 ** (n * n - 4 * (n == 4)))
+    refused = hakoiri.here("run", f"{LIGHTS}:LightsOut", "-o", "n=6", check=False)
+    assert "allowed are whole numbers 2..5" in refused.error
+
+
+def test_a_text_that_is_drawn_but_not_read(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    """Whoever only draws names configurations by their keys."""
+    word = written(tmp_path, JUGS.partition("    def parse_text")[0])
+    found = hakoiri.ask("run", word)
+    assert (found["configurations"], found["start"]) == (16, "0x800")
+    assert hakoiri.ask("path", "last", "--to", "0x440")["configurations"][-1] == "4/4/0"
+    assert "write its key as 0x" in hakoiri.here("distance", "last", "4/4/0", check=False).error
+
+
+def test_what_a_file_prints_does_not_get_into_the_json(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    word = written(tmp_path, JUGS + "\nprint('hello')\n")
+    done = hakoiri.here("run", word, "--json")
+    assert done.json["configurations"] == 16
+    assert "hello" in done.stderr
+
+
+def test_from_python(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from coordinator.api import explore, open_run\n"
+        "with explore(sys.argv[1], data=sys.argv[2]) as run:\n"
+        "    assert len(run.path('goal')) == 7\n"
+        "with open_run(data=sys.argv[2]) as run:\n"
+        "    assert run.puzzle.render(run.puzzle.start) == '8/0/0'\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", program, written(tmp_path), str(tmp_path / "data")]
+    subprocess.run(command, check=True, cwd=tmp_path, env=clean_environment())
+
+
+# A run finds its file again, or says why not
+
+
+def test_a_run_is_asked_and_resumed_from_anywhere(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    written(tmp_path / "mine")
+    made = hakoiri.json("run", "jugs.py:Jugs", cwd=tmp_path / "mine")
+    assert len(hakoiri.json("path", "last", cwd=tmp_path)["moves"]) == 7
+    assert hakoiri.json("resume", "last", cwd=tmp_path)["digest"] == made["digest"]
+    word = f"{tmp_path / 'mine' / 'jugs.py'}:Jugs"
+    assert hakoiri.ask("resume", "last", "--puzzle", word, "--from", "8/0/0")["digest"] == made["digest"]
+
+
+def test_a_file_that_changed_is_refused(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    word = written(tmp_path / "mine")
+    queued = hakoiri.json("enqueue", word)["run"]
+    mark = tmp_path / "mark"
+    written(tmp_path / "mine", JUGS + f"\nopen({str(mark)!r}, 'w').close()\n")
+    for line in (f"resume {queued}", f"path {queued}", f"verify {queued}", f"layers {queued}"):
+        refused = hakoiri(*line.split(), check=False)
+        assert refused.code == 1
+        assert f"{word.removesuffix(':Jugs')} has changed since (its digest was " in refused.error
+        assert "restore the file" in refused.error
+    assert not mark.exists(), "a file that is not the run's was run"
+    named = hakoiri("resume", queued, "--puzzle", word, check=False)
+    assert "has a puzzle file with the digest" in named.error
+    written(tmp_path / "mine")
+    assert hakoiri.json("resume", queued)["configurations"] == 16
+
+
+def test_a_file_that_moved_is_found_where_the_variable_says(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    word = written(tmp_path / "mine")
+    hakoiri.json("run", word)
+    (tmp_path / "mine").rename(tmp_path / "moved")
+    refused = hakoiri("path", "last", check=False)
+    assert f"there is no file {tmp_path / 'mine' / 'jugs.py'}" in refused.error
+    assert FILES in refused.error
+    written(tmp_path / "other", JUGS + "\n")
+    files = os.pathsep.join(str(tmp_path / where / "jugs.py") for where in ("other", "moved"))
+    assert hakoiri.json("path", "last", env={FILES: files})["length"] == 7
+    assert hakoiri.json("resume", "last", "--puzzle", f"{tmp_path}/moved/jugs.py:Jugs")["configurations"] == 16
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to give a file away")
+def test_a_file_of_somebody_else_is_run_only_if_named(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    """A run says where its file is, so whoever can write the run must not choose what we run."""
+    word = written(tmp_path)
+    hakoiri.json("run", word)
+    os.chown(tmp_path / "jugs.py", 12_345, 12_345)
+    assert "belongs to somebody else" in hakoiri("path", "last", check=False).error
+    assert hakoiri.json("path", "last", env={FILES: str(tmp_path / "jugs.py")})["length"] == 7
+    assert hakoiri.json("run", word)["configurations"] == 16
+
+
+def test_a_changed_file_is_not_taken_for_compiled(tmp_path: Path) -> None:
+    """Or several workers would compile its kernels at once."""
+    puzzle = with_own_file(PuzzleSpec(written(tmp_path, ROW, "Row"))).build()
+    assert not is_warm(puzzle)
+    warm(puzzle)
+    assert is_warm(puzzle)
+    assert not is_warm(with_own_file(PuzzleSpec(written(tmp_path, ROW + "\n", "Row"))).build())
+
+
+def test_a_changed_file_has_its_own_kernels_whatever_its_date(tmp_path: Path) -> None:
+    """numba itself would take a file of the same size and date for the same."""
+    found = []
+    for step in (1, 2):
+        word = written(tmp_path, changed(("key + 1\n", f"key + {step}\n"), text=ROW), "Row")
+        os.utime(tmp_path / "row.py", (1e9, 1e9))
+        puzzle = with_own_file(PuzzleSpec(word)).build()
+        found.append(puzzle.expand(puzzle.keys([100])).successors.tolist())
+    assert found == [[99, 101], [99, 102]]
+
+
+# On workers
+
+
+def test_workers_know_the_puzzles_that_they_were_told(
+    tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """One worker told by option, one by the environment; then runs by `run` and by the service, and all the same."""
+    word = written(tmp_path)
+    digest = hakoiri.ask("run", word)["digest"]
+    farmed = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "2")
+    told = {FILES: str(tmp_path / "jugs.py")}
+    with started_workers(hakoiri, redis_server.url, 1, told):
+        assert hakoiri.json("run", word, *farmed)["digest"] == digest
+    worker = hakoiri.start("worker", "--puzzle", word, "--redis", redis_server.url)
+    worker.wait_for("1 worker processes")
+    assert "puzzle jugs.py:Jugs, digest " in worker.stderr
+    queued = hakoiri.json("enqueue", word, "--farm-from", "0", "--chunk", "2")["run"]
+    hakoiri("coordinator", "--burst", "--redis", redis_server.url)
+    assert hakoiri.json("resume", queued)["digest"] == digest
+    assert hakoiri.json("path", queued)["length"] == 7
+
+
+def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    word = written(tmp_path, ROW, "Row")
+    digest = hakoiri.ask("run", word)["digest"]
+    farmed = ("--redis", redis_server.url, "--workers", "2", "--farm-from", "0", "--chunk", "1")
+    assert hakoiri.json("run", word, *farmed)["digest"] == digest
+    there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 130 in keys:\n            raise ValueError("lost")\n'
+    text = changed(("        room, counts", f"        {there}        room, counts"), text=f"import os\n{ROW}")
+    failed = hakoiri("run", written(tmp_path, text, "Row"), *farmed, check=False)
+    assert re.search(r"task expand failed on worker [^:]+:", failed.error)
+    assert "row of row.py: expand of 0x82 failed: line 23, ValueError: lost" in failed.error
+    assert hakoiri.ask("status", "last")["status"] == "failed"
+
+
+def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    word = written(tmp_path)
+    written(tmp_path / "older", JUGS + "\n")
+    farmed = ("--redis", redis_server.url, "--farm-from", "0")
+    with started_workers(hakoiri, redis_server.url, 1):
+        refused = hakoiri("run", word, *farmed, check=False)
+    assert "refused the puzzle: this worker does not know the puzzle jugs.py:Jugs (digest " in refused.error
+    assert refused.error.endswith("start it with: hakoiri worker --puzzle jugs.py:Jugs")
+    assert hakoiri.ask("status", "last")["status"] == "failed"
+    with started_workers(hakoiri, redis_server.url, 1, {FILES: str(tmp_path / "older" / "jugs.py")}):
+        refused = hakoiri("resume", "last", *farmed, check=False)
+        assert "this worker has another jugs.py (digest " in refused.error
+    with started_workers(hakoiri, redis_server.url, 1, {FILES: str(tmp_path / "jugs.py")}):
+        assert hakoiri.json("resume", "last", *farmed)["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (("--puzzle", "{missing}:Jugs"), "", "there is no file {missing}"),
+        (("--puzzle", "{file}:Jars"), "", "jugs.py has no class Jars; it has Jugs"),
+        (("--puzzle", "{file}"), "", "say which class, {file}:NAME; it has Jugs"),
+        (("--puzzle", "klotski"), "", "'klotski' names no puzzle of one's own; write FILE.py:NAME"),
+        ((), "{missing}", "there is no file {missing}"),
+        ((), "{broken}", "{broken}: line 1, SyntaxError"),
+    ],
+)
+def test_a_worker_that_is_told_nonsense_does_not_start(
+    arguments: tuple[str, ...], environment: str, said: str, tmp_path: Path, hakoiri: Hakoiri
+) -> None:
+    words = {"file": tmp_path / "jugs.py", "missing": tmp_path / "none.py", "broken": tmp_path / "broken.py"}
+    written(tmp_path)
+    written(tmp_path, "class", "Broken")
+    refused = hakoiri.here(
+        "worker", "--redis", "redis://127.0.0.1:1/0", *(word.format(**words) for word in arguments),
+        env={FILES: environment.format(**words)}, check=False,
+    )  # fmt: skip
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said.format(**words) in refused.error
+
+
+# The tutorial
+
+
+TUTORIAL = (ROOT / "docs" / "own-puzzle.md").read_text(encoding="utf-8")
+_BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
+
+
+def test_the_tutorial_shows_the_example() -> None:
+    (least, whole) = [text for language, text in _BLOCK.findall(TUTORIAL) if language == "python"]
+    assert whole == LIGHTS.read_text(encoding="utf-8")
+    assert len(whole.splitlines()) < 60
+    assert f"in {len(whole.splitlines())} lines" in TUTORIAL
+    assert len(least.splitlines()) < 20
+
+
+def test_what_the_tutorial_types_prints_what_it_shows(
+    tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    files = iter(("lights.py", "lights_out.py"))
+    environment: dict[str, str] = {}
+    typed = 0
+    for language, text in _BLOCK.findall(TUTORIAL):
+        if language == "python":
+            (tmp_path / next(files)).write_text(text, encoding="utf-8")
+            continue
+        for command, *shown in (part.splitlines() for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]):
+            words = shlex.split(command.removesuffix(" &"))
+            if words[0] == "export":
+                environment["HAKOIRI_REDIS"] = redis_server.url
+                continue
+            typed += 1
+            if command.endswith(" &"):
+                hakoiri.start(*words[1:], env=environment, cwd=tmp_path).wait_for("2 worker processes")
+                continue
+            done = hakoiri(*words[1:], env=environment, cwd=tmp_path, check=False)
+            assert done.code == (1 if shown[0].startswith("hakoiri: ") else 0), done
+            printed = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+            for line in shown:
+                assert any(found == line or found.endswith(f"  {line}") for found in printed), (line, done)
+    assert typed > 10

@@ -1,0 +1,161 @@
+"""What there is to explore (`hakoiri puzzles`), and how a user says which board: files, --from, --goal, --whole."""
+
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from puzzles.registry import PUZZLES, puzzle_class
+from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri
+
+#: Dad's puzzle: 1,398 configurations from the start, eccentricity 112, diameter 145.
+DAD = "AABB/AACC/DE../FGHH/FGII"
+#: Which puzzles a user can ask what of, as their own pages say.
+DIRECTED, BOARDS = {"peg-solitaire"}, {"sliding"}
+NOT_WHOLE = {"peg-solitaire"}
+
+
+def test_every_puzzle_is_listed_with_all_its_options(hakoiri: Hakoiri) -> None:
+    rows = {row["name"]: row for row in hakoiri.ask("puzzles")["puzzles"]}
+    assert set(rows) == set(PUZZLES)
+    text = " ".join(hakoiri.here("puzzles").stdout.split())
+    for name, row in rows.items():
+        kind = puzzle_class(name)
+        assert row["summary"] == kind.summary
+        assert row["summary"] in text
+        assert [option["name"] for option in row["options"]] == list(kind.options)
+        for option in row["options"]:
+            assert f"-o {option['name']}={option['default']} {option['allowed']}" in text
+            assert option["allowed"] == kind.options[option["name"]].describe()
+        notes = row["notes"]
+        assert ("moves cannot be taken back" in notes) == (name in DIRECTED)
+        assert ("needs --from BOARD" in notes) == ("--goal" in notes) == (name in BOARDS)
+        assert ("--whole" in notes) == (name not in NOT_WHOLE)
+
+
+@pytest.mark.parametrize("name", sorted(PUZZLES))
+def test_more_of_one_puzzle(name: str, hakoiri: Hakoiri) -> None:
+    row = hakoiri.ask("puzzles", name)
+    told = hakoiri.here("puzzles", name).stdout
+    assert row["name"] == name
+    assert row["description"].split()[0] in told
+    assert "`" not in row["description"]
+    if name in BOARDS:
+        assert (row["layout"], row["start"], row["key"]) == (None, None, None)
+    else:
+        assert row["start"] in told
+        assert hakoiri.ask("show", row["start"], "--puzzle", name)["key"] == row["key"]
+
+
+def test_what_options_make_of_a_puzzle(hakoiri: Hakoiri) -> None:
+    assert hakoiri.ask("puzzles", "hanoi", "-o", "pegs=3", "-o", "discs=2")["start"] == "BA/./."
+    assert hakoiri.ask("puzzles", "hanoi", "-o", "discs=20")["layout"] == "u64"
+    own = hakoiri.ask("puzzles", f"{ROOT}/examples/lights_out.py:LightsOut", "-o", "n=2")
+    assert (own["name"], own["start"], own["notes"]) == (
+        "lights_out.py:LightsOut", "**/**", ["all configurations are alike"],
+    )  # fmt: skip
+    assert own["options"] == [{"name": "n", "default": "5", "allowed": "2..5"}]
+
+
+def test_version() -> None:
+    found = subprocess.run([HAKOIRI, "--version"], capture_output=True, text=True, check=True)
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert (found.stdout, found.stderr) == (f"hakoiri {version}\n", "")
+
+
+# Boards in files
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "AABC\nAADC\nE.DF\nE.GH\nIIGJ\n",
+        "\ufeff; the smallest component\r\n\r\nAABC\r\n  AADC  \r\nE.DF\r\n;\r\nE.GH\r\nIIGJ",
+        f"\n{START_OF_2}\n",
+        "AABC/AADC\nE.DF\nE.GH/IIGJ",
+    ],
+)
+def test_a_board_is_read_from_a_file_everywhere(content: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    board = tmp_path / "small board.txt"
+    board.write_bytes(content.encode())
+    assert hakoiri.ask("show", str(board))["configuration"] == START_OF_2
+    made = hakoiri.ask("run", "klotski", "--from", str(board))
+    assert (made["start"], made["configurations"]) == (START_OF_2, 2)
+    assert hakoiri.ask("resume", "last", "--from", str(board))["run"] == made["run"]
+    there = hakoiri.ask("path", "last", "--from", str(board), "--to", str(board))
+    assert there["configurations"] == [START_OF_2]
+    assert hakoiri.ask("distance", "last", str(board), "--from", str(board))["length"] == 0
+    queued = hakoiri.ask("enqueue", "klotski", "--from", str(board))["run"]
+    assert hakoiri.ask("resume", queued)["configurations"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.txt", None, "there is no file {path}"),
+        ("empty.txt", b"", "the file {path} holds no board"),
+        ("comment", b"; nothing here\n\n", "the file {path} holds no board"),
+        ("latin.txt", b"AABC\nAAD\xe9", "the file {path} is no text in UTF-8: byte 9"),
+        ("huge.txt", b"A" * 200_000, "the file {path} holds no board"),
+        ("wrong.txt", b"AABC\nAADC\nE.DF\nE.GH\nIIG#\n", "row 5 'IIG#': '#' is neither"),
+        ("other", None, "a board has 5 rows"),
+    ],
+)
+def test_a_bad_file_is_named(name: str, content: bytes | None, said: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    for command in (("run", "klotski", "--from", str(path)), ("show", str(path))):
+        refused = hakoiri.here(*command, check=False)
+        assert (refused.code, refused.stdout) == (1, "")
+        assert said.format(path=path) in refused.error
+    assert not hakoiri.data.exists()
+
+
+def test_a_text_is_no_file_for_looking_like_one(hakoiri: Hakoiri) -> None:
+    """A board may end in .txt, be longer than a file's name, or hold what no name can."""
+    assert hakoiri.ask("run", "sliding", "--from", "tttt/.txt")["configurations"] > 0
+    for text in ("A" * 5000, "A\0B", "~"):
+        assert "a board has 5 rows" in hakoiri.here("show", text, check=False).error
+
+
+def test_the_goal_of_a_path_is_never_a_file(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (tmp_path / "goal").write_text(START_OF_2, encoding="utf-8")
+    hakoiri.ask("run", "klotski", "--from", START_OF_2)
+    assert "found no goal" in hakoiri("path", "last", "--to", "goal", cwd=tmp_path, check=False).error
+
+
+# Boards of one's own
+
+
+def test_a_board_of_ones_own_with_a_goal(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    board, goal = tmp_path / "dad.txt", tmp_path / "goal.txt"
+    board.write_text("; Dad's puzzle\n" + DAD.replace("/", "\n"), encoding="utf-8")
+    goal.write_text("****\n****\n****\nAA**\nAA**\n", encoding="utf-8")
+    found = hakoiri.ask("run", "sliding", "--from", str(board), "--goal", "A@4,1")
+    assert (found["configurations"], found["depth"]) == (1_398, 112)
+    assert found["goal_depth"] is not None
+    for more in (("--goal", str(goal)), ("-o", "goal=A@4,1"), ("-o", "goal=****/****/****/AA**/AA**")):
+        other = hakoiri.ask("run", "sliding", "--from", DAD, *more)
+        assert (other["parameters"], other["digest"]) == (found["parameters"], found["digest"])
+    assert len(hakoiri.ask("path", "last")["moves"]) == found["goal_depth"]
+    assert hakoiri.ask("show", DAD, "--puzzle", "sliding")["configuration"] == DAD
+
+
+def test_the_whole_space_of_a_board(hakoiri: Hakoiri) -> None:
+    """Hakoiri-musume is a board like any other."""
+    board = "ABBC/ABBC/DEEF/DGHF/I..J"
+    found = hakoiri.ask("run", "sliding", "--whole", "--from", board)
+    assert (found["mode"], found["configurations"], found["components"]) == ("whole", 65_880, 898)
+    assert hakoiri.ask("resume", "last", "--from", board)["digest"] == found["digest"]
+    refused = hakoiri.here("run", "sliding", "--whole", "--until-goal", "--from", board, check=False)
+    assert refused.error.endswith("to no goal: leave out --until-goal")
+
+
+def test_the_readme_lists_every_puzzle_with_its_options() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Puzzles\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    for name in PUZZLES:
+        (row,) = [row for row in rows if f"`{name}`" in row.split("|")[1]]
+        assert not [option for option in puzzle_class(name).options if f"`{option}`" not in row]
