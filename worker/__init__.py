@@ -9,6 +9,7 @@ __all__ = [
     "main",
     "messages",
     "names",
+    "partition",
     "payload",
     "presence",
     "rq_worker",

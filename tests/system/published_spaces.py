@@ -89,6 +89,7 @@ _TWISTY = (
     _whole(
         "cube2 -o metric=quarter", WIDELY,
         1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276, spills=True,
+        slow=True,
     ),
     _whole("pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32, spills=True),
 )  # fmt: skip

@@ -34,6 +34,8 @@ PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/*.*.***/***..**/##**
 TILES, LONG = ("tiles", "-o", "rows=3", "-o", "columns=4"), range(34, 38)
 #: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
 STARVED = ("--memory", "1MB", "--farm-from", "1", "--chunk", "1000")
+#: To go on at full speed with what was begun in small chunks.
+AT_SPEED = ("--chunk", "100000")
 #: What a process may take beyond its budget, and what a kill may cost.
 BASE_MIB, MOST_LOST_SECONDS = 150, 30
 SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -204,9 +206,9 @@ def killed_again_and_again(
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=SLOW) for seed in range(2, 8))])
 def test_killed_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, seed: int) -> None:
     expected = undisturbed(CUBE)
-    stages = [expanding(LONGEST), merging(LONGEST), expanding(LONGEST + 1)]
+    stages = [merging(LONGEST), expanding(LONGEST + 1)]
     killed_again_and_again(hakoiri, CUBE, seed, stages, [STARVED, ("--memory", "40MB", "--workers", "1")], impatient)
-    hakoiri("resume", "last", "--memory", "1GB")
+    hakoiri("resume", "last", *AT_SPEED, "--memory", "1GB")
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -215,8 +217,8 @@ def test_killed_in_a_long_layer_of_a_directed_puzzle(
     hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, seed: int
 ) -> None:
     expected = undisturbed(PEGS)
-    killed_again_and_again(hakoiri, PEGS, seed, [expanding(14), merging(16), inside(20)], [STARVED], impatient)
-    hakoiri("resume", "last")
+    killed_again_and_again(hakoiri, PEGS, seed, [merging(14), expanding(17)], [STARVED], impatient)
+    hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -285,7 +287,7 @@ def test_killed_among_millions(
         running = resumed(hakoiri, *ways, executable=impatient if seed % 3 == 2 else HAKOIRI)
         assert go_on_for(running, chance.uniform(0, most)), running.finish()
         records = killed_in_time(hakoiri, running, records)
-    hakoiri("resume", "last", "--chunk", "100000", *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=600)
+    hakoiri("resume", "last", *AT_SPEED, *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=600)
     assert_as_undisturbed(hakoiri, expected)
     hakoiri.here("delete", "last", "--yes")
 
@@ -381,7 +383,7 @@ def test_stopped_in_a_long_layer(
     assert state.status == ("cancelled" if how == "cancel" else "interrupted")
     assert partial["depth"] == len(records)
     assert (partial["depth"], partial["merged"], partial["expanded"]) >= (LONGEST, before["merged"], before["expanded"])
-    hakoiri("resume", "last")
+    hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -416,7 +418,7 @@ def test_a_disk_that_fills_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undist
         shutil.copytree(directory, hakoiri.data / directory.name)
     finally:
         subprocess.run(["umount", "--lazy", place], check=True)
-    hakoiri("resume", "last", *STARVED)
+    hakoiri("resume", "last", *STARVED, *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -432,7 +434,7 @@ def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, imp
     quota = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
     refused_for_room(hakoiri, "resume", "last", *STARVED, **quota)
     assert_kept(records, standing_of(hakoiri)[1])
-    hakoiri("resume", "last", *STARVED)
+    hakoiri("resume", "last", *STARVED, *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -500,7 +502,7 @@ def test_a_damaged_spill_file(
             assert words in refused.error
         assert standing(directory)[1] == records
         assert hakoiri.ask("status", "last")["status"] == "interrupted"
-    hakoiri("resume", "last", "--repair")
+    hakoiri("resume", "last", "--repair", *AT_SPEED)
     assert_as_undisturbed(hakoiri, undisturbed(CUBE))
 
 
@@ -512,7 +514,7 @@ def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: 
         stream.write(b"half a frame")
     (directory / SPILL_FOLDER / "100000").write_bytes(b"nothing")
     (directory / SPILL_FOLDER / "stray").write_bytes(file.read_bytes()[:known])
-    hakoiri("resume", "last")
+    hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, undisturbed(CUBE))
 
 

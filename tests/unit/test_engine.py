@@ -61,9 +61,17 @@ def waypoints(manner: str, keys: str, directed: str) -> set[str]:
     return passed
 
 
-@pytest.mark.parametrize("manner", MANNERS)
+#: Manners that differ little from others are tried with keys that are sparse or crowd alone.
+SEARCHES = [
+    (layout, keys, manner)
+    for layout, keys in EMBEDDINGS
+    for manner in MANNERS
+    if keys in ("spread", "clumped") or manner not in ("chunks", "crowded", "half farmed")
+]
+
+
 @pytest.mark.parametrize("directed", ["no", "yes"])
-@pytest.mark.parametrize(("layout", "keys"), EMBEDDINGS)
+@pytest.mark.parametrize(("layout", "keys", "manner"), SEARCHES)
 def test_the_layers_are_those_of_a_plain_search(
     layout: str, keys: str, directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +84,7 @@ def test_the_layers_are_those_of_a_plain_search(
     assert waypoints(manner, keys, directed) <= set(calls)
 
 
-@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("manner", ["default", "spilling", "starving", "farmed"])
 @pytest.mark.parametrize("layout", ["u32", "u256"])
 def test_a_large_last_layer_may_lead_nowhere(
     layout: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,7 +96,7 @@ def test_a_large_last_layer_may_lead_nowhere(
         layers = reference_layers(puzzle.successors, puzzle.start)
         assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers
         assert len(layers) == 6
-        assert len(layers[-1]) > 90
+        assert len(layers[-1]) > 60
 
 
 def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,12 +115,13 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
     layout: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     MANNERS["spilling"].take(monkeypatch, layout)
-    directory = new_run(tmp_path, {"layout": layout, "keys": "clumped", "directed": directed})
+    options = {"layout": layout, "keys": "clumped", "directed": directed, "size": "250"}
+    directory = new_run(tmp_path, options)
     driven(directory, MANNERS["spilling"].ways)
     for full in (False, True):
         report = verify_directory(directory, full, Control(), SilentObserver())
         assert report.faults == []
-        assert report.checked["layers"] == len(expected(layout, "clumped", directed).layers)
+        assert report.checked["layers"] == len(expected(**options).layers)
     # A configuration of layer 4 moved to layer 3, its books with it.
     with RunStore(directory, writable=True) as store:
         third, fourth = store.layer(3), store.layer(4)
@@ -162,7 +171,7 @@ def assert_real(puzzle: Puzzle, path: list[Key], source: Key, target: Key) -> No
     ("layout", "keys"), [("u32", "high"), ("u64", "clumped"), ("u128", "clumped"), ("u256", "spread")]
 )
 def test_a_census_is_that_of_plain_searches(layout: str, keys: str, ways: Ways, tmp_path: Path) -> None:
-    options = {"layout": layout, "keys": keys, "size": "300"}
+    options = {"layout": layout, "keys": keys, "size": "200"}
     with census("toy", options, data=tmp_path, ways=ways) as run:
         toy = Toy(options)
         every, labels = run.configurations()

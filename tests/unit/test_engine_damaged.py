@@ -33,7 +33,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def options(layout: str, keys: str, directed: str) -> dict[str, str]:
     """A toy of a few hundred configurations."""
-    return {"layout": layout, "keys": keys, "directed": directed, "size": "500"}
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
 
 
 def repaired(directory: Path, manner: str) -> None:

@@ -43,7 +43,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def options(layout: str, keys: str, directed: str) -> dict[str, str]:
     """A toy of a few hundred configurations."""
-    return {"layout": layout, "keys": keys, "directed": directed, "size": "500"}
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     ways = manners("starving")
     pieces = calls_of([(Buckets, "between")], new_run(tmp_path / "undisturbed", options), ways)["between"]
     stopped = 0
-    for piece in range(2, pieces, 3):
+    for piece in range(2, pieces, 2):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
             before_call(patch, Buckets, "between", Countdown(piece, partial(control.interrupt, "between pieces")))

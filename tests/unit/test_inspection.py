@@ -47,7 +47,7 @@ def test_a_broken_expansion_is_named(
 ) -> None:
     MANNERS[manner].take(monkeypatch, layout)
     directory = started(tmp_path, layout=layout, keys="clumped", lie=lie)
-    vertices = vertex_keys(layout, "clumped", 900)
+    vertices = vertex_keys(layout, "clumped", 600)
     words = SAID[lie].format(start=f"{vertices[0]:#x}", layout=layout)
     with pytest.raises(TaskError if lie == "raises" else PuzzleError, match=words) as refusal:
         drive(directory, MANNERS[manner].ways, Control(), SilentObserver())
@@ -85,7 +85,7 @@ def test_a_single_move_that_cannot_be_taken_back_is_found_by_verify(
     monkeypatch.setattr("coordinator.inspection._TRIED", 0)
     directory = started(tmp_path, layout=layout, keys="spread", lie="rare")
     assert drive(directory, MANNERS["default"].ways, Control(), SilentObserver()).status == "complete"
-    dumb = vertex_keys(layout, "spread", 900)[40]
+    dumb = vertex_keys(layout, "spread", 600)[40]
     faults = verify_directory(directory, True, Control(), SilentObserver()).faults
     assert any(f"{dumb:#x}" in fault for fault in faults)
 

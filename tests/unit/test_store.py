@@ -81,9 +81,9 @@ def commit_layers(directory: Path, layers: list[Keys]) -> None:
 def random_layers(layout: Layout, sizes: list[int], seed: int) -> list[Keys]:
     """Disjoint strictly increasing layers; the least and the greatest key are among them."""
     rng, count = np.random.default_rng(seed), sum(sizes)
-    raw = rng.integers(0, 256, (2 * count, layout.bytes), dtype=np.uint8)
+    raw = rng.integers(0, 256, (count + count // 4 + 9, layout.bytes), dtype=np.uint8)
     # So many of them that many wide keys share their first word.
-    raw[::2, : layout.bytes // 2] %= 2
+    raw[::4, : layout.bytes // 2] %= 2
     distinct = {0, layout.greatest, *(int.from_bytes(row, "big") for row in raw.tolist())} - {0, layout.greatest}
     chosen = rng.permutation(np.array(sorted(distinct), dtype=object))[: count - 2].tolist()
     keys = [0, layout.greatest, *chosen]
@@ -115,7 +115,7 @@ def test_a_new_run_is_whole_and_empty(tmp_path: Path, queued: bool) -> None:
 @every_layout
 def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
     directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)
-    layers = random_layers(layout, [1, 2, 3_000, 20_000, 40], seed=1)
+    layers = random_layers(layout, [1, 2, 3_000, 240_000 // layout.bytes, 40], seed=1)
     commit_layers(directory, layers)
     with RunStore(directory) as store:
         assert store.layout is layout
@@ -136,7 +136,8 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
 @every_layout
 def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, layout: Layout) -> None:
     directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)
-    layers = random_layers(layout, [1, 5, 30_000, 1, 700, 9_000, 40], seed=2)
+    long = 240_000 // layout.bytes
+    layers = random_layers(layout, [1, 5, long, 1, 700, long // 2, 40], seed=2)
     commit_layers(directory, layers)
     depth_of = {key: depth for depth, layer in enumerate(layers) for key in ints(layer)}
     rng = np.random.default_rng(3)
@@ -157,7 +158,7 @@ def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     """A store whose layer 1, and run 1 of older keys, have many small blocks, among layers that have one."""
     layout, data = request.param, tmp_path_factory.mktemp("blocks")
     directory = create_run(data, manifest(layout=layout.name), queued=False)
-    layers = random_layers(layout, [9, 4_000, 7], seed=11)
+    layers = random_layers(layout, [9, 1_500, 7], seed=11)
     with RunStore(directory, writable=True) as store:
         for depth in (0, 2):
             store.put_layer(depth, layers[depth], goals=0)

@@ -35,10 +35,10 @@ class Toy(Puzzle):
             "layout": Choice(tuple(LAYOUTS)),
             "keys": Choice(("low", "high", "spread", "clumped")),
             "directed": Choice(("no", "yes")),
-            "size": Number(900, 200, 9_000),
+            "size": Number(600, 200, 9_000),
         }
     )
-    most_successors = 12
+    most_successors = 16
 
     def prepare(self, start: str | None) -> None:
         self.layout = LAYOUTS[self.parameters["layout"]]
