@@ -13,11 +13,14 @@ FARM_FROM = 50_000
 BASE_BYTES = 150_000_000
 #: However small the budget, a layer step takes so much: with less it would be cut into too many pieces.
 LEAST_BYTES = 24_000_000
-_LEAST_CHUNK, _LEAST_FARMED_CHUNK = 1_024, 1 << 16
+_LEAST_CHUNK, _LEAST_FARMED_CHUNK = 1_024, 1 << 17
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
-_MOST_CHUNK, _MOST_FARMED_CHUNK, _MOST_RANGE = 1 << 18, 1 << 20, 1 << 21
-#: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer.
-_CHUNKS_PER_WORKER = 4
+_MOST_CHUNK, _MOST_FARMED_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
+#: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer. A job of RQ's costs some 5 ms of
+#: processor time, so there are fewer of them.
+_CHUNKS_PER_WORKER, _FARMED_CHUNKS_PER_WORKER = 4, 2
+#: A chunk is worked on for so long at most, so that a user's wish to stop, or a lost worker, costs little.
+_MOST_SECONDS = 2.0
 #: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
 _MAPPED_BYTES, _SLACK = 10_000_000, 4
 #: Finished blocks wait so long at most, in bytes, for the next commit.
@@ -82,12 +85,18 @@ class Shares:
         """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
         return min(_MOST_STAGED, self.free // 16)
 
-    def chunk_size(self, configurations: int, successors: float, farmed: bool) -> int:
-        """Configurations per chunk of a layer of so many, which have so many successors each on the average."""
+    def chunk_size(self, configurations: int, successors: float, farm_workers: int = 0, pace: float = 0.0) -> int:
+        """Configurations per chunk of a layer of so many, which have so many successors each on the average.
+
+        `farm_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration takes.
+        """
         if self.chunk is not None:
             return self.chunk
-        least, most = (_LEAST_FARMED_CHUNK, _MOST_FARMED_CHUNK) if farmed else (_LEAST_CHUNK, _MOST_CHUNK)
-        wanted = max(least, -(-configurations // (_CHUNKS_PER_WORKER * self.workers)))
+        least, most = (_LEAST_FARMED_CHUNK, _MOST_FARMED_CHUNK) if farm_workers else (_LEAST_CHUNK, _MOST_CHUNK)
+        chunks = farm_workers * _FARMED_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
+        wanted = max(least, -(-configurations // chunks))
+        if pace:
+            wanted = min(wanted, int(_MOST_SECONDS / pace))
         # A chunk in work holds itself and, twice, its successors; as many wait to be taken in as are in work.
         fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
         return max(1, min(wanted, most, int(fitting)))

@@ -32,6 +32,11 @@ class Workshop:
     shares: Shares
 
     @property
+    def farm_workers(self) -> int:
+        """How many workers live elsewhere, for this run to send its chunks to; 0 where it has none."""
+        return 0 if self.executor is self.home else self.executor.workers
+
+    @property
     def merger(self) -> Executor:
         """Where key ranges are merged: elsewhere as soon as more workers live there than this process has threads."""
         return self.executor if self.executor.workers > self.home.workers else self.home
@@ -40,9 +45,7 @@ class Workshop:
         """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
         if not self.budget.farms(len(keys)):
             return [keys]
-        return split(
-            keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.executor is not self.home)
-        )
+        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.farm_workers))
 
     def spread(
         self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()

@@ -114,7 +114,7 @@ class LayerStep:
     def _take_up(self) -> None:
         """Go on where an earlier session left this layer, or plan it anew."""
         fields = self._store.read_partial()
-        successors, self._branching = self._look()
+        successors = self._look()
         if fields is not None and fields["depth"] == self._depth:
             self._progress = Progress.from_record(fields)
             self._partition = Partition.from_dict(self._progress.partition)
@@ -126,11 +126,14 @@ class LayerStep:
         self._partition = self._cut(successors)
         self._progress = Progress(self._depth, self._partition.as_dict())
 
-    def _look(self) -> tuple[Keys, float]:
-        """The successors of a sample, which is inspected, and how many a configuration has on the average."""
+    def _look(self) -> Keys:
+        """The successors of a sample, which is inspected and timed."""
         sample = self._current.sample()
+        began = time.perf_counter()
         expansion = inspected_expansion(self._puzzle, sample, self._depth)
-        return expansion.successors, len(expansion.successors) / len(sample)
+        self._pace = (time.perf_counter() - began) / len(sample)
+        self._branching = len(expansion.successors) / len(sample)
+        return expansion.successors
 
     def _cut(self, successors: Keys) -> Partition:
         """Ranges of about equally many successors, by those of the sample."""
@@ -171,8 +174,8 @@ class LayerStep:
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
         executor, sizes = self._workshop.executor, {}
-        farmed = executor is not self._workshop.home
-        size = self._shares.chunk_size(self._current.size, self._branching, farmed)
+        farmed = self._workshop.farm_workers
+        size = self._shares.chunk_size(self._current.size, self._branching, farmed, self._pace)
 
         def chunks() -> Iterator[Arrays]:
             for number, keys in enumerate(self._current.chunks(begin, size)):

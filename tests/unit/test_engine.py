@@ -15,7 +15,7 @@ from coordinator.seen import Seen
 from coordinator.step import LayerStep
 from coordinator.verify import verify_directory
 from puzzles.contract import Puzzle
-from puzzles.keys import LAYOUTS, Key, ints, key_at
+from puzzles.keys import Key, ints, key_at
 from puzzles.order import sort_keys
 from puzzles.registry import PUZZLES
 from storage.errors import DamagedError
@@ -61,12 +61,13 @@ def waypoints(manner: str, keys: str, directed: str) -> set[str]:
     return passed
 
 
-#: Manners that differ little from others are tried with keys that are sparse or crowd alone.
+#: Manners that differ little from others are tried with the narrowest and the widest keys alone.
 SEARCHES = [
     (layout, keys, manner)
     for layout, keys in EMBEDDINGS
     for manner in MANNERS
-    if keys in ("spread", "clumped") or manner not in ("chunks", "crowded", "half farmed")
+    if manner not in ("chunks", "crowded", "half farmed")
+    or (layout in ("u32", "u256") and keys in ("spread", "clumped"))
 ]
 
 
@@ -109,8 +110,7 @@ def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.Mo
             store.layer_record(store.state.depth + 1)
 
 
-@pytest.mark.parametrize("directed", ["no", "yes"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "directed"), [("u32", "yes"), ("u64", "no"), ("u128", "yes"), ("u256", "no")])
 def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
     layout: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,15 +182,17 @@ def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: 
     puzzle = Klotski()
     shares = Budget(memory).shares(puzzle, workers, resident=BASE_BYTES)
     assert shares.free == LEAST_BYTES or LEAST_BYTES < shares.free < memory
-    for farmed in (False, True):
-        chunk = shares.chunk_size(configurations, puzzle.most_successors, farmed)
+    for farm_workers in (0, 2, 100):
+        chunk = shares.chunk_size(configurations, puzzle.most_successors, farm_workers)
         in_work = 2 * workers * chunk * shares.key_bytes * (2 + 3 * puzzle.most_successors)
         assert chunk == 1 or in_work <= shares.free // 4
-        assert 1 <= chunk <= 1 << 20
+        assert 1 <= chunk <= 1 << 21
     assert shares.range_keys == 1 or 3 * workers * shares.range_keys * 5 * shares.key_bytes <= shares.free // 4
     assert 3 * shares.layer_bytes + shares.bucket_bytes + shares.free // 2 <= shares.free * 9 // 8
     given = Budget(memory, chunk=123).shares(puzzle, workers, resident=BASE_BYTES)
-    assert given.chunk_size(configurations, 4, farmed=False) == 123
+    assert given.chunk_size(configurations, 4) == 123
+    slow = shares.chunk_size(configurations, 4, pace=0.01)
+    assert slow <= 200
 
 
 @pytest.mark.parametrize(
