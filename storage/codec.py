@@ -2,7 +2,7 @@
 
 A byte with its high bit set is followed by another of the same number. Keys are strictly increasing, so a difference
 of 0, a byte too few, a byte left over or a number beyond the layout means that the bytes are broken.
-239,500,800 dense 32-bit keys of the 3x4 sliding tiles take 1.06 bytes apiece this way; packed as nibbles into 48 bits
+239,500,800 dense 32-bit keys of the 3x4 sliding tiles take 1.02 bytes apiece this way; packed as nibbles into 48 bits
 they would take 2.67 (design measurement).
 """
 
