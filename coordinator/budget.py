@@ -22,7 +22,7 @@ _CHUNKS_PER_WORKER, _FARMED_CHUNKS_PER_WORKER = 4, 2
 #: A chunk is worked on for so long at most, so that a user's wish to stop, or a lost worker, costs little.
 _MOST_SECONDS = 2.0
 #: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
-_MAPPED_BYTES, _SLACK = 10_000_000, 4
+_MAPPED_BYTES, _SLACK = 10_000_000, 3
 #: Finished blocks wait so long at most, in bytes, for the next commit.
 _MOST_STAGED = 16_000_000
 

@@ -41,7 +41,8 @@ class Seen:
     def __init__(self, session: Session, depth: Depth, commit: Callable[[], None]) -> None:
         """`commit` makes durable what is staged, with the state that belongs to it."""
         self._session, self._store, self._commit = session, session.store, commit
-        self._share = session.workshop.shares.layer_bytes
+        # Merging two runs takes as much again for a moment.
+        self._share = session.workshop.shares.layer_bytes // 2
         self._held: list[Keys] = []
         known = self._store.read(META, SEEN_KEY) is not None
         fields = self._store.read_record(META, SEEN_KEY, "record of older runs") if known else _NO_RUNS

@@ -94,6 +94,7 @@ class Manner(NamedTuple):
         patch.setattr("lmdb.open", open_without_sync)
         patch.setattr("os.fsync", lambda descriptor: None)
         patch.setattr("coordinator.budget.LEAST_BYTES", self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES))
+        patch.setattr("coordinator.seen._BATCH_KEYS", 64)
         for name, seconds in (("CHECKPOINT_SECONDS", 12.0), ("COMMIT_SECONDS", 2.0)):
             patch.setattr(f"coordinator.step.{name}", -1.0 if self.durable else seconds)
         patch.setattr("coordinator.drive._workshop", self._workshop if self.elsewhere else threads_alone)

@@ -39,6 +39,9 @@ def near_bounds(partition: Partition, layout: Layout) -> list[Key]:
 @example((U64, [2**63 - 1, 2**63]), 2, None)
 @example((U128, [2**64 - 1, 2**64]), 2, None)
 @example((U128, [2**128 - 5, 2**128 - 1]), 5, None)
+@example((U128, [1, 5, 9]), 3, None)
+@example((U256, [1 << 30, 1 << 31]), 3, None)
+@example((U256, [1 << 90, 1 << 91]), 3, None)
 @example((U256, [0, 2**256 - 1]), 40, None)
 @example((U256, [2**255, 2**255 + 2**80]), 8, None)
 def test_every_key_falls_into_the_range_that_holds_it(
@@ -50,7 +53,7 @@ def test_every_key_falls_into_the_range_that_holds_it(
     assert 1 <= partition.ranges <= ranges
     assert (bounds[0][0], bounds[-1][1]) == (0, layout.greatest + 1)
     assert all(one[1] == other[0] and one[0] < one[1] for one, other in pairwise([*bounds, (layout.greatest + 1, 0)]))
-    keys = [*sample, *near_bounds(partition, layout)]
+    keys = [*sample, *near_bounds(partition, layout), *(sample[0] ^ 1 << bit for bit in range(0, layout.bits, 9))]
     if data is not None:
         keys += data.draw(st.lists(any_keys(layout), max_size=60))
         keys = data.draw(st.permutations(keys))

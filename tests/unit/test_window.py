@@ -101,6 +101,14 @@ def test_ranges_in_any_order(make: Maker, layout: Layout) -> None:
     assert layer.between(keys[5], keys[5]) == []
 
 
+def test_ranges_that_end_where_blocks_do(make: Maker, layout: Layout) -> None:
+    first = layout.greatest - 300
+    layer = make(list(range(first, layout.greatest + 1)))
+    for low, length in product(range(first, layout.greatest), (1, 2, 3)):
+        high = min(low + length, layout.greatest + 1)
+        assert [key for part in layer.between(low, high) for key in ints(part)] == list(range(low, high))
+
+
 def test_the_whole_is_about_as_large_as_it_is(make: Maker, layout: Layout) -> None:
     keys = some_keys(layout, 700)
     layer = make(keys)
