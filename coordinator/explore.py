@@ -75,7 +75,9 @@ class Exploration:
             while not self._finished(current):
                 self._session.control.check()
                 following = self._next(current, older)
-                older.add(self._state.depth - (following.size > 0), current)
+                if following.size:
+                    # IMPORTANT: not the last layer, or a resumed run, which begins with it, would add it once more.
+                    older.add(self._state.depth - 1, current)
                 current = following
         finally:
             self._state = self._session.commit_staged(self._state)

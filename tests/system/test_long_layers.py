@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from storage.errors import StorageError
-from storage.layout import DATA_FILE, SPILL_FOLDER
+from storage.layout import DATA_FILE, SEEN, SPILL_FOLDER
 from storage.ledger import Ledger
 from storage.manifest import LayerRecord, State
 from tests.system.conftest import StartWorkers
@@ -172,6 +172,12 @@ def assert_as_undisturbed(hakoiri: Hakoiri, expected: Result) -> None:
     assert not (directory / SPILL_FOLDER).exists()
 
 
+def progress(records: list[LayerRecord], partial: dict[str, Any]) -> tuple[int, int, int]:
+    """How much of a run is durable: finished layers, and of the next one finished ranges and expanded keys."""
+    assert not partial or partial["depth"] == len(records)
+    return len(records), partial.get("merged", 0), partial.get("expanded", 0)
+
+
 def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
     """What was committed is there unchanged."""
     assert after[: len(before)] == before
@@ -195,8 +201,7 @@ def killed_again_and_again(
         assert running.kill().code == -signal.SIGKILL
         _, records, partial = standing_of(hakoiri)
         assert_kept(before, records)
-        assert not partial or partial["depth"] == len(records)
-        now = (len(records), partial.get("merged", 0), partial.get("expanded", 0))
+        now = progress(records, partial)
         assert now >= done, "durable work was lost"
         before, done = records, now
         assert hakoiri.ask("status", "last")["status"] == "interrupted"
@@ -264,7 +269,7 @@ def killed_in_time(hakoiri: Hakoiri, running: Running, before: list[LayerRecord]
     assert time.time() - state.updated < MOST_LOST_SECONDS
     assert_kept(before, records)
     assert len(records) in LONG, "not in a long layer"
-    assert not partial or partial["depth"] == len(records)
+    assert progress(records, partial) >= (len(before), 0, 0)
     return records
 
 
@@ -283,7 +288,7 @@ def test_killed_among_millions(
     shutil.copytree(brink, hakoiri.data / brink.name)
     records = standing_of(hakoiri)[1]
     for _ in range(1 + seed % 2):
-        ways, most = (CREEPING, 45.0) if seed % 5 == 4 else (("--memory", "64MB"), 4.0)
+        ways, most = (CREEPING, 45.0) if seed % 5 == 4 else (("--memory", "64MB"), 2.5)
         running = resumed(hakoiri, *ways, executable=impatient if seed % 3 == 2 else HAKOIRI)
         assert go_on_for(running, chance.uniform(0, most)), running.finish()
         records = killed_in_time(hakoiri, running, records)
@@ -305,9 +310,9 @@ def test_workers_and_driver_killed_among_millions(
     ways = ("--memory", "64MB", "--redis", redis_server.url)
     with workers(redis_server.url, 2) as team:
         running = resumed(hakoiri, *ways)
-        assert go_on_for(running, chance.uniform(0, 3)), running.finish()
+        assert go_on_for(running, chance.uniform(0, 2)), running.finish()
         os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
-        assert go_on_for(running, chance.uniform(0, 3)), running.finish()
+        assert go_on_for(running, chance.uniform(0, 2)), running.finish()
         killed_in_time(hakoiri, running, records)
     with workers(redis_server.url, 3) as team:
         running = resumed(hakoiri, *ways)
@@ -339,12 +344,14 @@ def test_everything_killed_in_a_long_layer(
         until(hakoiri, running, inside(LONGEST + 1), "the layer after it")
         running.kill()
         team.supervisor.end()
+    _, kept, _ = standing_of(hakoiri)
     redis_server.kill()
     redis_server.start(wipe=True)
     with workers(redis_server.url, 3):
         hakoiri("resume", "last", "--redis", redis_server.url)
-    state, records, _ = standing_of(hakoiri)
-    assert [record.session for record in records] == [1] * (LONGEST + 1) + [2] * (state.depth - LONGEST)
+    _, records, _ = standing_of(hakoiri)
+    assert_kept(kept, records)
+    assert [record.session for record in records] == [1] * len(kept) + [2] * (len(records) - len(kept))
     assert_as_undisturbed(hakoiri, expected)
 
 
@@ -370,7 +377,7 @@ def test_stopped_in_a_long_layer(
     expected = undisturbed(CUBE)
     running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
     until(hakoiri, running, stage(LONGEST), "the longest layer")
-    before = standing_of(hakoiri)[2]
+    _, *before = standing_of(hakoiri)
     asked = time.monotonic()
     if isinstance(how, signal.Signals):
         running.send(how)
@@ -381,8 +388,7 @@ def test_stopped_in_a_long_layer(
     assert time.monotonic() - asked < 5
     state, records, partial = standing_of(hakoiri)
     assert state.status == ("cancelled" if how == "cancel" else "interrupted")
-    assert partial["depth"] == len(records)
-    assert (partial["depth"], partial["merged"], partial["expanded"]) >= (LONGEST, before["merged"], before["expanded"])
+    assert progress(records, partial) >= progress(*before)
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
@@ -443,12 +449,19 @@ def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, imp
 
 @pytest.fixture(scope="module")
 def half_done(tmp_path_factory: pytest.TempPathFactory, impatient: Path) -> Path:
-    """The directory of a run killed in the middle of its longest layer, with spill files that its books know."""
-    hakoiri = Hakoiri(tmp_path_factory.mktemp("half-done"))
-    running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
-    until(hakoiri, running, lambda _, partial: bool(partial and partial["spilled"]["lengths"]), "known spill files")
-    running.kill()
-    return hakoiri.run_directory()
+    """The directory of a run killed in the middle of a layer, with spill files that its books know."""
+
+    def spilled(_: State, partial: dict[str, Any]) -> bool:
+        return bool(partial and partial["spilled"]["lengths"])
+
+    while True:
+        hakoiri = Hakoiri(tmp_path_factory.mktemp("half-done"))
+        running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+        until(hakoiri, running, spilled, "known spill files")
+        running.kill()
+        state, _, partial = standing_of(hakoiri)
+        if spilled(state, partial):  # Else it was just done with the layer.
+            return hakoiri.run_directory()
 
 
 def spill_file(directory: Path) -> tuple[Path, int]:
@@ -516,6 +529,28 @@ def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: 
     (directory / SPILL_FOLDER / "stray").write_bytes(file.read_bytes()[:known])
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, undisturbed(CUBE))
+
+
+@pytest.mark.slow
+def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path) -> None:
+    """What a directed search keeps beside its layers is refused, too, and made anew."""
+    running = hakoiri.start("run", *PEGS, *STARVED, executable=str(impatient))
+    until(hakoiri, running, merging(17), "older keys on disk")
+    running.kill()
+    directory = hakoiri.run_directory()
+    with Ledger(directory) as ledger:
+        name = ledger.names(SEEN)[0]
+        value = ledger.read(SEEN, name)
+    assert value is not None
+    raw = (directory / DATA_FILE).read_bytes()
+    assert raw.count(value) > 0
+    (directory / DATA_FILE).write_bytes(raw.replace(value, value[:-1] + bytes([value[-1] ^ 1])))
+    refused = hakoiri("resume", "last", check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert "damaged" in refused.error
+    assert "resume --repair" in refused.error
+    hakoiri("resume", "last", "--repair", *AT_SPEED)
+    assert_as_undisturbed(hakoiri, undisturbed(PEGS))
 
 
 # Short of memory

@@ -128,11 +128,12 @@ def test_a_file_of_somebody_else_is_run_only_if_named(tmp_path: Path, hakoiri: H
 
 def test_a_changed_file_is_not_taken_for_compiled(tmp_path: Path) -> None:
     """Or several workers would compile its kernels at once."""
-    puzzle = with_own_file(PuzzleSpec(written(tmp_path, ROW, "Row"))).build()
+    row = f"{ROW}\n# {tmp_path}\n"  # No other test, and no earlier run of this one, has compiled it.
+    puzzle = with_own_file(PuzzleSpec(written(tmp_path, row, "Row"))).build()
     assert not is_warm(puzzle)
     warm(puzzle)
     assert is_warm(puzzle)
-    assert not is_warm(with_own_file(PuzzleSpec(written(tmp_path, ROW + "\n", "Row"))).build())
+    assert not is_warm(with_own_file(PuzzleSpec(written(tmp_path, row + "\n", "Row"))).build())
 
 
 def test_a_changed_file_has_its_own_kernels_whatever_its_date(tmp_path: Path) -> None:

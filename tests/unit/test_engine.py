@@ -100,6 +100,25 @@ def test_a_large_last_layer_may_lead_nowhere(
         assert len(layers[-1]) > 60
 
 
+@pytest.mark.parametrize("manner", ["default", "starving", "farmed", "durable"])
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_a_search_until_its_goal_stops_there(
+    directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS[manner].take(monkeypatch, "u64")
+    options = {"layout": "u64", "keys": "spread", "directed": directed}
+    toy = Toy(options)
+    layers = reference_layers(toy.successors, toy.start)
+    goals = {layers[4][10], layers[5][3], layers[7][0]}
+    monkeypatch.setattr("tests.unit.toy.is_goal", lambda key: key in goals)
+    with explore("toy", options, until_goal=True, data=tmp_path, ways=MANNERS[manner].ways) as run:
+        assert run.store.state.goal_depth == 4
+        assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers[:5]
+        assert not run.store.state.exhausted
+        assert_real(run.puzzle, run.path().keys, toy.start, layers[4][10])
+        assert len(run.path()) == 4
+
+
 def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     MANNERS["chunks"].take(monkeypatch, "u32")
     directory = new_run(tmp_path, {"layout": "u32"})

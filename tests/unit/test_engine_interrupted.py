@@ -12,15 +12,15 @@ import pytest
 
 from coordinator.buckets import Buckets
 from coordinator.control import Control
-from coordinator.drive import Ways
-from puzzles.registry import PUZZLES
+from coordinator.drive import Ways, make_run
+from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.environment import disk_full
 from storage.errors import StorageError
 from storage.layout import HOLDER_FILE, SPILL_FOLDER
 from storage.ledger import Ledger
 from storage.spill import Spill
 from storage.store import RunStore
-from tests.unit.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
+from tests.unit.engine import MANNERS, assert_as_expected, assert_tidy, before_call, driven, expected, new_run, spied
 from tests.unit.searching import Countdown, ImpatientControl
 from worker.errors import TaskError
 
@@ -189,3 +189,25 @@ def test_a_search_goes_on_after_a_kill(
     for target in left:
         driven(target, manners(rng.choice([manner, manner, *MANNERS])))
         assert_as_expected(target, options)
+
+
+@pytest.mark.parametrize("layout", ["u32", "u128"])
+def test_a_kill_at_the_very_end_leaves_nothing_twice(
+    layout: str, manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.unit.toy", "DeadEnds"))
+    ways = manners("starving")
+    spec = PuzzleSpec("dead-ends", {"layout": layout, "keys": "spread", "directed": "yes"})
+    directory, rng, left = make_run(tmp_path, spec, "explore", False, ways), Random(layout), []
+
+    def keep(*_: object) -> None:
+        left.append(tmp_path / f"left-{len(left)}")
+        as_a_kill_leaves_it(directory, left[-1], rng)
+
+    with monkeypatch.context() as patch:
+        before_call(patch, Ledger, "commit", keep)
+        state = driven(directory, ways)
+    for target in left[-5:]:
+        assert driven(target, ways).digest == state.digest
+        with RunStore(target) as store:
+            assert_tidy(store)
