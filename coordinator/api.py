@@ -14,7 +14,6 @@ Every answer comes from the run's store alone: no Redis, no worker, no other pro
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from coordinator.errors import RunError, UnanswerableError
 from coordinator.graphing import build_graph
 from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
 from coordinator.runs import data_directory, find_run
+from coordinator.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.summary import summarise
 from puzzles.keys import Key, Keys, key_at
 from puzzles.order import order_of
@@ -143,12 +143,41 @@ class Run:
             return keys, build_graph(workshop, keys, closed=self.store.state.exhausted)
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
-        """The components, largest first, ties by least key; of a search from a start, its own only."""
+        """The components, largest first, ties by least key; of a search from a start, its own only.
+
+        Of a directed puzzle these have no distances: `weak_components` and `strong_components` tell what there is.
+        """
         self._require_complete()
+        self._require_undirected()
         if not self.whole:
             return [self.diameter().record]
         count = self.store.state.components or 0
         return [read_component(self.store, number) for number in range(min(count, limit or count))]
+
+    def weak_components(self) -> list[WeakComponent]:
+        """The components that hang together whichever way moves lead, largest first, ties by least key.
+
+        What a start reaches is one of them.
+        """
+        self._require_complete()
+        if self.whole:
+            return weak_components(*self.configurations())
+        return [WeakComponent(0, self.store.state.configurations, self._least_key())]
+
+    def strong_components(self, control: Control | None = None, observer: Observer | None = None) -> StrongComponents:
+        """The components whose configurations all lead to each other, each with its exact diameter.
+
+        The moves are held in memory: raises `OverBudgetError` where it is too little. `control` may end it (`StopRun`).
+        """
+        self._require_complete()
+        control, observer = control or Control(), observer or SilentObserver()
+        if not self.puzzle.undirected:
+            weak, (keys, _) = len(self.weak_components()), self.configurations()
+            with query_workshop(self.puzzle) as workshop:
+                return strong_components(workshop, keys, weak, control, observer)
+        count = (self.store.state.components or 0) if self.whole else 1
+        found = (self.diameter(number, control, observer) for number in range(count))
+        return of_undirected((one.record, one.pairs) for one in found)
 
     def diameter(
         self, component: int | None = None, control: Control | None = None, observer: Observer | None = None
@@ -159,17 +188,13 @@ class Run:
         `control` ends it (`StopRun`), and so is the answer. Raises `OverBudgetError` where memory is too little.
         """
         self._require_complete()
+        self._require_undirected()
         count = (self.store.state.components or 0) if self.whole else 1
         number = component or 0
         if not 0 <= number < count:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
         if self.whole:
             return Diameter(read_component(self.store, number), read_pairs(self.store, number))
-        if not self.puzzle.undirected:
-            raise UnanswerableError(
-                f"{self.puzzle.name} is directed: what its start reaches need not be a component; "
-                "'hakoiri layers' shows how far everything is from the start"
-            )
         return self._measure(control or Control(), observer or SilentObserver())
 
     def interval(self) -> Interval | None:
@@ -232,8 +257,7 @@ class Run:
         return base.parse(source if source is not None else str(self.spec.start))
 
     def _spell_out(self, keys: list[Key]) -> ShortestPath:
-        moves = [self.puzzle.describe_move(one, other) for one, other in pairwise(keys)]
-        return ShortestPath(keys, [self.puzzle.render(key) for key in keys], moves)
+        return ShortestPath(keys, [self.puzzle.render(key) for key in keys], self.puzzle.describe_moves(keys))
 
     def _measure(self, control: Control, observer: Observer) -> Diameter:
         size = self.store.state.configurations
@@ -295,6 +319,13 @@ class Run:
         if not self.store.state.exhausted:
             why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
             raise UnanswerableError(f"run {self.name} {why}, so its components are not known; {self._how_to_go_on()}")
+
+    def _require_undirected(self) -> None:
+        if not self.puzzle.undirected:
+            raise UnanswerableError(
+                f"{self.puzzle.name} is directed: its configurations need not all lead to each other; for the "
+                f"diameters of those that do ask 'hakoiri components {self.name} --strong'"
+            )
 
 
 def open_run(name: str = "last", data: str | os.PathLike[str] | None = None) -> Run:

@@ -58,7 +58,7 @@ class Census:
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
         keys = self._configurations()
-        graph = build_graph(self._session.workshop, keys)
+        graph = build_graph(self._session.workshop, keys, control=self._session.control)
         self._session.control.check()
         if self._state.components is None:
             self._label(graph)

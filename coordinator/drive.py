@@ -36,6 +36,8 @@ from storage.store import RunStore
 from worker.errors import TaskError
 from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
 
+#: What a user is told before kernels that are not on disk are compiled.
+PREPARING = "preparing the kernels (some ten seconds where they must be compiled)"
 #: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
 _OWN_FILE = "puzzle_file"
 
@@ -89,6 +91,12 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
     if mode == "whole":
         _check_whole(spec, until_goal)
     puzzle = spec.build()
+    if mode == "whole" and not puzzle.undirected:
+        # What a census stores of a component are distances between all its configurations: here there are none.
+        raise PuzzleError(
+            f"{puzzle.name} is directed, and --whole measures components whose configurations all lead to each other: "
+            "leave out --whole, then ask 'hakoiri components last --strong'"
+        )
     kept = ways.lasting()
     if spec.digest:
         try_out(puzzle)
@@ -121,7 +129,7 @@ def _check_whole(spec: PuzzleSpec, until_goal: bool) -> None:
 
 def _text_of_start(puzzle: Puzzle) -> str:
     """The start as a text that leads back to it, a key where the puzzle draws texts that it does not read."""
-    text = puzzle.render(puzzle.start)
+    text = puzzle.start_text()
     with suppress(PuzzleError):
         if puzzle.parse(text) == puzzle.start:
             return text
@@ -158,7 +166,7 @@ def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
     """Bring every kernel into this process before the clock of the run starts."""
     refuse_network_file_system(store.directory)
     if not is_warm(puzzle):
-        observer.note("preparing the kernels (some ten seconds where they must be compiled)")
+        observer.note(PREPARING)
     warm(puzzle)
     load_search_kernels(puzzle)
     if store.manifest.mode == "whole":
@@ -221,7 +229,7 @@ def _session(
     control.watch(store.cancel_requested)
     store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
-        with _workshop(puzzle, spec, ways, control, observer) as workshop:
+        with open_workshop(puzzle, spec, ways, control, observer) as workshop:
             session = Session(store, workshop, control, observer)
             if repair:
                 repair_run(session)
@@ -246,8 +254,10 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
 
 
 @contextmanager
-def _workshop(puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer) -> Iterator[Workshop]:
-    """The executor that `ways` ask for, with the worker processes that belong to it."""
+def open_workshop(
+    puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer
+) -> Iterator[Workshop]:
+    """The executor that `ways` ask for, with the worker processes that belong to it, while the block runs."""
     budget = ways.budget()
     threads = cores() if ways.redis is not None else ways.workers or cores()
     with closing(ThreadExecutor(puzzle, threads, control)) as home:
@@ -274,7 +284,7 @@ def _own_files(spec: PuzzleSpec) -> list[Path]:
 @contextmanager
 def query_workshop(puzzle: Puzzle) -> Iterator[Workshop]:
     """Threads of this process, for questions that need some computing."""
-    with _workshop(puzzle, PuzzleSpec(puzzle.name), Ways(), Control(), SilentObserver()) as workshop:
+    with open_workshop(puzzle, PuzzleSpec(puzzle.name), Ways(), Control(), SilentObserver()) as workshop:
         yield workshop
 
 

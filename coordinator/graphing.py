@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
+from coordinator.control import Control
+from coordinator.errors import ContradictionError, UnanswerableError
 from coordinator.session import Workshop
 from puzzles.contract import Puzzle
 from puzzles.keys import Key, Keys, key_at
@@ -11,20 +12,29 @@ from worker.components import one_way_edge
 from worker.graphs import Graph
 from worker.tasks import Array
 
+#: The vertices of a graph are numbered by 32 bits with a sign.
+MOST_VERTICES = int(np.iinfo(np.int32).max)
 
-def build_graph(workshop: Workshop, keys: Keys, closed: bool = True) -> Graph:
-    """The simple undirected graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
+
+def build_graph(workshop: Workshop, keys: Keys, closed: bool = True, control: Control | None = None) -> Graph:
+    """The simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
+
+    An edge leads the way of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
 
     Moves that change nothing and doubled moves count once or not at all; moves that leave `keys` are left out unless
     `closed`, which says that there are none. Raises `ContradictionError` if there are, or if a move cannot be taken
-    back although the puzzle says so; `OverBudgetError` if the graph is too large.
+    back although the puzzle says so; `OverBudgetError` if the graph is too large; `StopRun` when `control` says so.
     """
+    if len(keys) > MOST_VERTICES:
+        raise UnanswerableError(f"{len(keys):,} configurations are too many for a graph: it holds {MOST_VERTICES:,}")
     puzzle, chunks = workshop.puzzle, workshop.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
     held = keys.nbytes
     arrays = ([chunk] for chunk in chunks)
     for number, (successors, degrees) in workshop.spread("neighbours", arrays, len(keys)):
+        if control is not None:
+            control.check()
         places = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
         inside = equal_rows(keys[places], successors)
         sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)

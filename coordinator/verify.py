@@ -38,6 +38,8 @@ SAMPLE_PER_LAYER, SAMPLE_OF_CENSUS = 64, 2_000
 SAMPLE_OF_COMPONENTS = 64
 _SEED = 20_261_121
 _MOST_FAULTS = 100
+#: Configurations whose successors are looked up together: each lookup passes through the layers once.
+_KEYS_AT_ONCE = 1 << 12
 
 
 @dataclass
@@ -117,9 +119,9 @@ class _Layers(_Check):
             self._report.fault("layer 0 is not the start alone")
         for depth in range(deepest + 1):
             for keys in self._samples(depth):
-                for key in ints(keys):
+                for begin in range(0, len(keys), _KEYS_AT_ONCE):
                     self._control.check()
-                    self._look_around(depth, key)
+                    self._look_around(depth, ints(keys[begin : begin + _KEYS_AT_ONCE]))
                 if depth and not self._puzzle.undirected:
                     self._look_back(depth, keys)
             self._observer.phase("layers derived again", depth + 1, deepest + 1)
@@ -141,25 +143,37 @@ class _Layers(_Check):
         if found:
             yield np.concatenate(found)
 
-    def _look_around(self, depth: Depth, key: Key) -> None:
-        """Every move from `key` must end in a layer that the theory allows."""
-        self._report.count("configurations")
-        around = self._puzzle.keys(sorted(set(self._puzzle.successors(key))))
-        self._report.count("successors", len(around))
-        first = max(0, depth - 1) if self._puzzle.undirected else 0
-        known, before = np.zeros(len(around), dtype=np.bool_), False
-        for other in range(min(depth + 1, self._store.state.depth), first - 1, -1):
-            near = self._store.contains(other, around)
-            before = before or (other == depth - 1 and bool(near.any()))
-            known |= near
+    def _look_around(self, depth: Depth, keys: list[Key]) -> None:
+        """Every move from `keys` must end in a layer that the theory allows."""
+        around = {key: set(self._puzzle.successors(key)) for key in keys}
+        self._report.count("configurations", len(keys))
+        self._report.count("successors", sum(map(len, around.values())))
+        allowed, before = self._layers_near(depth, sorted(set().union(*around.values())))
         beyond = depth == self._store.state.depth and not self._store.state.exhausted
-        if not known.all() and not beyond:
-            stray = key_at(around[~known], 0)
-            where = self._store.find(stray)
-            place = "no layer" if where is None else f"layer {where}"
-            self._report.fault(f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}")
-        if depth and self._puzzle.undirected and not before:
-            self._report.fault(f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}")
+        for key, successors in around.items():
+            if not beyond and (strays := successors - allowed):
+                stray = min(strays)
+                where = self._store.find(stray)
+                place = "no layer" if where is None else f"layer {where}"
+                self._report.fault(f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}")
+            if depth and self._puzzle.undirected and before.isdisjoint(successors):
+                self._report.fault(f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}")
+
+    def _layers_near(self, depth: Depth, found: list[Key]) -> tuple[set[Key], set[Key]]:
+        """Which of the successors of layer `depth` lie in a layer where they may, and which in the layer before."""
+        first = max(0, depth - 1) if self._puzzle.undirected else 0
+        allowed: set[Key] = set()
+        before: set[Key] = set()
+        left = self._puzzle.keys(found)
+        for other in range(min(depth + 1, self._store.state.depth), first - 1, -1):
+            if not len(left):
+                break
+            near = self._store.contains(other, left)
+            here = ints(left[near])
+            allowed.update(here)
+            before.update(here if other == depth - 1 else ())
+            left = left[~near]
+        return allowed, before
 
     def _look_back(self, depth: Depth, keys: Keys) -> None:
         """Of a directed puzzle: some configuration of the layer before must lead to each of `keys`."""

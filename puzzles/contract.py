@@ -7,6 +7,7 @@ search faster (`expand`).
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -91,6 +92,10 @@ class Puzzle(ABC):
         """The configuration that a search sets out from."""
         return self._start
 
+    def start_text(self) -> str:
+        """The start as a run pins and shows it: a text that `parse` takes for the start."""
+        return self.render(self._start)
+
     def keys(self, values: list[Key]) -> Keys:
         """`values` as a batch of this puzzle's layout."""
         return self.layout.pack(values)
@@ -145,6 +150,10 @@ class Puzzle(ABC):
     def describe_move(self, before: Key, after: Key) -> str:
         """One move for people, e.g. ``"E down"``; letters are those of ``render(before)``. By default where to."""
         return f"to {self.render(after)}"
+
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        """The moves of a path, one by one. For puzzles whose words for a move depend on those before it."""
+        return [self.describe_move(before, after) for before, after in pairwise(path)]
 
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""

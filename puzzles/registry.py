@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 PUZZLES: dict[str, tuple[str, str]] = {
     "burnt-pancakes": ("puzzles.pancakes", "BurntPancakes"),
     "cube2": ("puzzles.cube2", "Cube2"),
+    "gap": ("puzzles.gap", "Gap"),
     "hanoi": ("puzzles.hanoi", "Hanoi"),
     "klotski": ("puzzles.klotski", "Klotski"),
     "pancakes": ("puzzles.pancakes", "Pancakes"),
     "peg-solitaire": ("puzzles.peg_solitaire", "PegSolitaire"),
     "pyraminx": ("puzzles.pyraminx", "Pyraminx"),
     "sliding": ("puzzles.sliding", "Sliding"),
+    "superpuzz": ("puzzles.superpuzz", "Superpuzz"),
     "tiles": ("puzzles.tiles", "Tiles"),
     "topspin": ("puzzles.topspin", "TopSpin"),
 }

@@ -25,7 +25,7 @@ class Graph(NamedTuple):
 
 
 @jit
-def _search(offsets: Offsets, targets: Vertices, source: int, distance: Distances, queue: Vertices) -> int:
+def search(offsets: Offsets, targets: Vertices, source: int, distance: Distances, queue: Vertices) -> int:
     """Fill `distance`, which must be UNSEEN wherever the source reaches; return how many vertices were reached."""
     distance[source] = 0
     queue[0] = source
@@ -52,7 +52,7 @@ def _sweep(
     queue = np.empty(vertices, dtype=np.int32)
     for number in range(len(sources)):
         distance[:] = UNSEEN
-        count = _search(offsets, targets, sources[number], distance, queue)
+        count = search(offsets, targets, sources[number], distance, queue)
         eccentricity = distance[queue[count - 1]]
         found[number] = eccentricity
         for vertex in range(vertices):
@@ -69,7 +69,7 @@ def _far(offsets: Offsets, targets: Vertices, sources: Vertices, room: Vertices)
     queue = np.empty(vertices, dtype=np.int32)
     total = 0
     for source in sources:
-        count = _search(offsets, targets, source, distance, queue)
+        count = search(offsets, targets, source, distance, queue)
         farthest = distance[queue[count - 1]]
         for place in range(count):
             vertex = queue[place]
@@ -88,7 +88,7 @@ def _all_eccentricities(offsets: Offsets, targets: Vertices, found: Distances) -
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
     for source in range(vertices):
-        count = _search(offsets, targets, source, distance, queue)
+        count = search(offsets, targets, source, distance, queue)
         found[source] = distance[queue[count - 1]]
         for place in range(count):
             distance[queue[place]] = UNSEEN
@@ -98,7 +98,7 @@ def distances_from(graph: Graph, source: int) -> Distances:
     """The distance of every vertex from `source`; UNSEEN where there is no path."""
     vertices = len(graph.offsets) - 1
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
-    _search(graph.offsets, graph.targets, source, distance, np.empty(vertices, dtype=np.int32))
+    search(graph.offsets, graph.targets, source, distance, np.empty(vertices, dtype=np.int32))
     return distance
 
 

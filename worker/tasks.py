@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
+from puzzles.gap import Gap
 from puzzles.keys import Keys
 from puzzles.order import sort_keys
+from puzzles.solitaire import Solitaire
 from storage.blocks import Packed, pack_blocks, unpack_blocks
 from storage.digest import lanes_of
+from worker import hunting
 from worker.errors import PayloadError, TaskError
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.kernels import merge, simple_edges
 from worker.partition import scatter
+from worker.solving import answer, asked, solve
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -97,14 +101,30 @@ def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [farthest_pairs(Graph(*shared), sources)]
 
 
+def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[the cell of each card, how to search] -> what was found (`worker.solving.request`, `.answer`)."""
+    if not isinstance(puzzle, Solitaire):
+        raise TaskError(f"{puzzle.name} has no deals to solve")
+    return answer(solve(puzzle, *asked(chunk)))
+
+
+def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.hunting.request`, `.answer`)."""
+    if not isinstance(puzzle, Gap):
+        raise TaskError(f"{puzzle.name} has no deals to hunt for")
+    return hunting.answer(hunting.walk(puzzle, hunting.asked(chunk)))
+
+
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
     "expand": expand,
+    "hunt": hunt,
     "merge": merge_range,
     "neighbours": neighbours,
     "pairs": pairs,
     "scatter": scatter_expand,
+    "solve": solve_deal,
 }
 
 

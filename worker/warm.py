@@ -14,6 +14,7 @@ from puzzles.guard import check_expansion
 from puzzles.jit import cache_directory, source_digest
 from puzzles.keys import Keys
 from puzzles.order import is_increasing, lower_bounds
+from puzzles.solitaire import Solitaire
 from puzzles.symmetry import MergedMirrors
 from storage.blocks import pack_blocks, unpack_blocks
 from storage.digest import lanes_of
@@ -21,6 +22,8 @@ from worker.components import label_components, one_way_edge, order_by_component
 from worker.graphs import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
 from worker.kernels import merge, simple_edges
 from worker.partition import partition_by, scatter
+from worker.solving import STRATEGIES, solve
+from worker.strong import Bounds, all_diameters, inner_graph, transposed
 
 _LOCK_FILE = "warming"
 
@@ -39,6 +42,7 @@ def warm(puzzle: Puzzle) -> None:
         if not is_warm(puzzle):
             load_search_kernels(puzzle)
             load_graph_kernels(puzzle)
+            load_solving_kernels(puzzle)
             _mark(puzzle).touch()
 
 
@@ -72,6 +76,16 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
     farthest_pairs(graph, sources)
     all_eccentricities(graph)
     distances_from(graph, 0)
+    inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
+    all_diameters(inner, np.array([0, 2], dtype=np.int64))
+    Bounds(inner, transposed(inner)).look_from(0)
+
+
+def load_solving_kernels(puzzle: Puzzle) -> None:
+    """The same for deals, where `puzzle` has any."""
+    if isinstance(puzzle, Solitaire):
+        for strategy in STRATEGIES:
+            solve(puzzle, puzzle.placing.unpack(puzzle.start), strategy, "goal", 1)
 
 
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:

@@ -1,4 +1,4 @@
-"""``layers``, ``components``, ``diameter``, ``distance``, ``path``, ``show``, ``verify``, ``export``: the answers.
+"""``layers``, ``diameter``, ``distance``, ``path``, ``show``, ``verify``, ``export``: the answers.
 
 All of them work on the store alone, on a finished or an interrupted run.
 """
@@ -40,7 +40,7 @@ def layers(
     """Show size and digest of each layer; of a whole space, which has no start, the one set."""
     from coordinator.summary import layer_row
 
-    with _open(name, data) as run:
+    with opened(name, data) as run:
         rows = [layer_row(record) for record in run.layer_records()]
         if plot is not None:
             from coordinator.plots import plot_layers
@@ -59,22 +59,6 @@ def layers(
             str(row["depth"]), f"{row['size']:,}", f"{row['goals'] or ''}", row["digest"], f"[blue]{bar}[/blue]"
         )
     stdout().print(listed)
-
-
-def components(
-    name: RunArgument,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Only the N largest.")] = None,
-    data: DataOption = None,
-    json: JsonOption = False,
-) -> None:
-    """List the components, largest first, with their exact distances."""
-    with _open(name, data) as run:
-        records = run.components(limit)
-        rows = [_component_row(record, run.puzzle) for record in records]
-    if json:
-        print_json({"run": run.name, "components": rows})
-    else:
-        stdout().print(component_table(records))
 
 
 def diameter(
@@ -97,7 +81,7 @@ def diameter(
     from puzzles.keys import ints
 
     control = Control()
-    with _open(name, data) as run, stopping_with(control.interrupt) as received:
+    with opened(name, data) as run, stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
                 found = run.diameter(component, control, progress)
@@ -105,7 +89,7 @@ def diameter(
             _print_interval(run, stop.reason, json)
             raise typer.Exit(received.exit_code) from None
         pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
-        row = _component_row(found.record, run.puzzle)
+        row = component_row(found.record, run.puzzle)
     count = found.record.pair_count
     if json:
         print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
@@ -135,7 +119,7 @@ def distance(
     json: JsonOption = False,
 ) -> None:
     """Tell how many moves lie between the start (or --from) and a configuration."""
-    with _open(name, data) as run:
+    with opened(name, data) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
     if json:
         print_json({"run": run.name} | _path_row(found))
@@ -155,7 +139,7 @@ def path(
     """Draw a shortest path, board by board. A move's letters are those of the board before it."""
     from coordinator.cli.drawing import print_side_by_side
 
-    with _open(name, data) as run:
+    with opened(name, data) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
     if json:
         print_json({"run": run.name} | _path_row(found))
@@ -191,14 +175,17 @@ def show(
 
 
 def verify(
-    name: RunArgument,
+    name: Annotated[
+        str, typer.Argument(metavar="RUN|FILE.json", help="A run, or the certificate of a deal (hakoiri hunt).")
+    ],
     full: Annotated[
         bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
     ] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Derive again what the run has stored, by the plain rules; exit code 1 and a list where anything is wrong."""
+    """Derive again what is stored or certified, by the plain rules; exit code 1 and a list where anything is wrong."""
+    from coordinator.certificate import SUFFIX, verify_file
     from coordinator.cli.progress import shown_progress
     from coordinator.cli.signals import stopping_with
     from coordinator.control import Control
@@ -206,15 +193,17 @@ def verify(
     from coordinator.runs import data_directory, find_run
     from coordinator.verify import verify_directory
 
-    control, directory = Control(), find_run(data_directory(data), name)
+    control, certified = Control(), name.endswith(SUFFIX)
+    path = Path(name) if certified else find_run(data_directory(data), name)
     with stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
         try:
-            report = verify_directory(directory, full, control, progress)
+            report = (verify_file if certified else verify_directory)(path, full, control, progress)
         except StopRun as stop:
             stderr().print(f"verify {stop.reason}: nothing is proved")
             raise typer.Exit(received.exit_code) from None
     if json:
-        print_json({"run": directory.name, "ok": report.ok, "checked": report.checked, "faults": report.faults})
+        named = {"certificate": name} if certified else {"run": path.name}
+        print_json(named | {"ok": report.ok, "checked": report.checked, "faults": report.faults})
     else:
         counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
         stdout().print(
@@ -222,8 +211,8 @@ def verify(
         )
         for fault in report.faults:
             stdout().print(Text(fault, style="red"), soft_wrap=True)
-        if report.checked and not report.ok:
-            stderr().print(f"mend damaged layers with: hakoiri resume {directory.name} --repair")
+        if report.checked and not report.ok and not certified:
+            stderr().print(f"mend damaged layers with: hakoiri resume {path.name} --repair")
     if not report.ok:
         raise typer.Exit(1)
 
@@ -237,7 +226,7 @@ def export(
     """Write the configurations and moves of a run to a file for other programs."""
     from coordinator.export import export_run
 
-    with _open(name, data) as run:
+    with opened(name, data) as run:
         count = export_run(run, target)
     if json:
         print_json({"run": run.name, "file": str(target), "configurations": count})
@@ -260,13 +249,15 @@ def component_table(records: list["ComponentRecord"]) -> Table:
     return listed
 
 
-def _open(name: str, data: Path | None) -> "Run":
+def opened(name: str, data: Path | None) -> "Run":
+    """The run that a user names."""
     from coordinator.api import open_run
 
     return open_run(name, data)
 
 
-def _component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:
+def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:
+    """A component for ``--json``."""
     names = ("component", "size", "diameter", "radius", "centre", "periphery")
     return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
 
@@ -293,7 +284,6 @@ def _configuration_row(rules: "Puzzle", key: int) -> dict[str, Any]:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: hakoiri layers last --plot layers.png")(layers)
-    app.command(epilog="Example: hakoiri components last --limit 10")(components)
     app.command(epilog="Example: hakoiri diameter last --component 2")(diameter)
     app.command(epilog="Example: hakoiri distance last ABBC/ABBC/DEEF/DGHF/.IJ.")(distance)
     app.command(epilog="Example: hakoiri path last --to goal")(path)

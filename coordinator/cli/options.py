@@ -11,7 +11,7 @@ from puzzles.errors import ConfigurationError, PuzzleError
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
-_MOST_BYTES = 100_000
+_MOST_BYTES, _MOST_BYTES_OF_DEALS = 100_000, 100_000_000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -52,18 +52,36 @@ def read_board(text: str) -> str:
         if text.lower().endswith(".txt") and not is_board:
             raise ConfigurationError(f"there is no file {text}")
         return text
-    try:
-        with Path(text).open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
-        lines = [line.strip() for line in raw.decode("utf-8-sig").splitlines()]
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"the file {text} is no text in UTF-8: byte {error.start + 1}") from None
-    except OSError as error:
-        raise ConfigurationError(f"the file {text} cannot be read: {error.strerror}") from error
-    rows = [line for line in lines if line and not line.startswith(COMMENT)]
-    if not rows or len(raw) > _MOST_BYTES:
+    found = _text_of_file(text, _MOST_BYTES, "holds no board")
+    rows = [line.strip() for line in found.splitlines()]
+    rows = [row for row in rows if row and not row.startswith(COMMENT)]
+    if not rows:
         raise ConfigurationError(f"the file {text} holds no board")
     return "/".join(rows)
+
+
+def read_deals(text: str) -> str:
+    """One or many deals, or what the file that the user names instead holds, as it is."""
+    if _is_file(text):
+        return _text_of_file(text, _MOST_BYTES_OF_DEALS, "is larger than any file of deals")
+    if text.lower().endswith(".txt"):
+        raise ConfigurationError(f"there is no file {text}")
+    return text
+
+
+def _text_of_file(name: str, most: int, too_large: str) -> str:
+    """The text of a file in UTF-8; `ConfigurationError` in one line where there is none."""
+    try:
+        with Path(name).open("rb") as file:
+            raw = file.read(most + 1)
+        found = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"the file {name} is no text in UTF-8: byte {error.start + 1}") from None
+    except OSError as error:
+        raise ConfigurationError(f"the file {name} cannot be read: {error.strerror}") from error
+    if len(raw) > most:
+        raise ConfigurationError(f"the file {name} {too_large}")
+    return found
 
 
 def _is_file(text: str) -> bool:

@@ -233,8 +233,17 @@ def _print_summary(store: Any, summary: dict[str, Any]) -> None:
     if whole and summary["status"] == "complete":
         _print_largest(store, summary["components"])
     if summary["status"] == "complete":
-        asking = "diameter last" if whole else "path last, hakoiri diameter last"
-        console.print(f"[dim]now ask: hakoiri {asking}, hakoiri verify last[/dim]")
+        console.print(f"[dim]now ask: {', '.join(_questions(store, summary))}[/dim]")
+
+
+def _questions(store: Any, summary: dict[str, Any]) -> list[str]:
+    """Commands that a finished run can answer."""
+    from coordinator.drive import pinned_puzzle
+
+    undirected = pinned_puzzle(store)[0].undirected
+    path = ["hakoiri path last"] if summary["goal_depth"] is not None else []
+    apart = "hakoiri diameter last" if undirected else "hakoiri components last --strong"
+    return [*path, *([apart] if summary["exhausted"] else []), "hakoiri verify last"]
 
 
 def _print_largest(store: Any, components: int) -> None:

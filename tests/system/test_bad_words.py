@@ -51,7 +51,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("run sokoban", 1, "known puzzles: burnt-pancakes, cube2, hanoi, klotski, "),
+        ("run sokoban", 1, "known puzzles: burnt-pancakes, cube2, gap, hanoi, klotski, "),
         ("run sokoban", 1, "one of your own is written FILE.py:NAME"),
         ("run sokoban.py:Sokoban", 1, "there is no file sokoban.py"),
         ("run sokoban.py", 1, "there is no file sokoban.py"),

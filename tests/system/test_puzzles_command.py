@@ -12,8 +12,8 @@ from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri
 #: Dad's puzzle: 1,398 configurations from the start, eccentricity 112, diameter 145.
 DAD = "AABB/AACC/DE../FGHH/FGII"
 #: Which puzzles a user can ask what of, as their own pages say.
-DIRECTED, BOARDS = {"peg-solitaire"}, {"sliding"}
-NOT_WHOLE = {"peg-solitaire"}
+DIRECTED, BOARDS = {"gap", "peg-solitaire", "superpuzz"}, {"sliding"}
+NOT_WHOLE = DIRECTED
 
 
 def test_every_puzzle_is_listed_with_all_its_options(hakoiri: Hakoiri) -> None:

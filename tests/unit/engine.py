@@ -15,7 +15,7 @@ import pytest
 
 from coordinator.control import Control, Observer, SilentObserver
 from coordinator.drive import Ways, drive, make_run
-from coordinator.drive import _workshop as threads_alone
+from coordinator.drive import open_workshop as threads_alone
 from coordinator.session import Workshop
 from coordinator.threads import ThreadExecutor
 from puzzles.contract import Puzzle
@@ -97,7 +97,7 @@ class Manner(NamedTuple):
         patch.setattr("coordinator.seen._BATCH_KEYS", 64)
         for name, seconds in (("CHECKPOINT_SECONDS", 12.0), ("COMMIT_SECONDS", 2.0)):
             patch.setattr(f"coordinator.step.{name}", -1.0 if self.durable else seconds)
-        patch.setattr("coordinator.drive._workshop", self._workshop if self.elsewhere else threads_alone)
+        patch.setattr("coordinator.drive.open_workshop", self._workshop if self.elsewhere else threads_alone)
 
     @contextmanager
     def _workshop(

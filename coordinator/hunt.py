@@ -1,0 +1,150 @@
+"""Hunts for hard deals: legs of annealing given to the workers, every leg and every record durable as it lands."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from coordinator.control import Control, Observer
+from coordinator.drive import Ways, open_workshop
+from coordinator.hunt_plan import Hunt, Record, Standing, record_of, standing_of
+from coordinator.session import Workshop
+from storage.errors import StorageError
+from storage.findings import Findings
+from worker.hunting import Walked, answered, load_hunting_kernels, request
+from worker.tasks import Arrays
+from worker.warm import warm
+
+_LEG, _RECORD = "leg", "record"
+#: Scores that are no record: one position, or no way to the goal.
+_NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: after `seconds` of this call, or when so many `legs` are walked, earlier calls counted."""
+
+    seconds: float | None = None
+    legs: int | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that a hunt has found: its records, each better than the one before, and what it took in all calls."""
+
+    records: list[Record]
+    legs: int
+    tried: int
+    generated: int
+    seconds: float
+
+    @property
+    def best(self) -> Record | None:
+        """The last record."""
+        return self.records[-1] if self.records else None
+
+
+def kept(hunt: Hunt, data: Path) -> Found:
+    """What earlier calls have found."""
+    with Findings(hunt.file(data), hunt.about()) as findings:
+        return _Chase(hunt, findings).found()
+
+
+def chase(hunt: Hunt, data: Path, ways: Ways, limits: Limits, control: Control, observer: Observer) -> Found:
+    """Go on with a hunt, or begin it, until `limits`; a record is durable when the observer hears of it.
+
+    Raises `StopRun` when `control` stops it: legs on their way are lost, nothing else is.
+    """
+    puzzle = hunt.build()
+    with Findings(hunt.file(data), hunt.about()) as findings:
+        warm(puzzle)
+        load_hunting_kernels()
+        with open_workshop(puzzle, hunt.spec, ways, control, observer) as workshop:
+            chased = _Chase(hunt, findings)
+            chased.go_on(workshop, limits, observer)
+            return chased.found()
+
+
+class _Chase:
+    """One call's time with the findings of a hunt."""
+
+    def __init__(self, hunt: Hunt, findings: Findings) -> None:
+        self._hunt, self._findings, self._puzzle = hunt, findings, hunt.build()
+        try:
+            self._standings = {number: standing_of(number, row) for number, row in findings.rows(_LEG).items()}
+            records = [record_of(row) for row in findings.rows(_RECORD).values()]
+        except (KeyError, TypeError) as error:
+            raise StorageError(f"{findings.path} is damaged: {error}; move it away and begin anew") from error
+        self._records = sorted(records, key=lambda record: record.score)
+        self._before = max((standing.seconds for standing in self._standings.values()), default=0.0)
+        self._began = time.monotonic()
+
+    def found(self) -> Found:
+        """Everything so far."""
+        legs = self._standings.values()
+        tried, generated = sum(leg.tried for leg in legs), sum(leg.generated for leg in legs)
+        return Found(self._records, len(legs), tried, generated, max((leg.seconds for leg in legs), default=0.0))
+
+    def go_on(self, workshop: Workshop, limits: Limits, observer: Observer) -> None:
+        """Generation after generation."""
+        self._began, self._limits, self._observer = time.monotonic(), limits, observer
+        generation = 0
+        while self._goes_on(generation * self._hunt.pool):
+            self._follow(generation, workshop)
+            generation += 1
+
+    def _goes_on(self, leg: int) -> bool:
+        """Whether a leg is to be walked: at least one is, whatever the time."""
+        if self._limits.legs is not None and leg >= self._limits.legs:
+            return False
+        if self._limits.seconds is None or not self._standings or leg in self._standings:
+            return True
+        return time.monotonic() - self._began < self._limits.seconds
+
+    def _follow(self, generation: int, workshop: Workshop) -> None:
+        """Walk the legs of a generation that are not there yet."""
+        numbers = range(generation * self._hunt.pool, (generation + 1) * self._hunt.pool)
+        missing = [number for number in numbers if number not in self._standings]
+        if not missing:
+            return
+        before = [self._standings[number - self._hunt.pool] for number in numbers] if generation else []
+        deals = self._hunt.deals(self._puzzle, generation, before)
+        above = self._score
+
+        def chunks() -> Iterator[Arrays]:
+            for number in missing:
+                if not self._goes_on(number):
+                    return
+                yield request(self._hunt.leg(self._puzzle, number, deals, above))
+
+        for place, result in workshop.executor.map("hunt", chunks()):
+            self._land(missing[place], answered(result))
+
+    @property
+    def _score(self) -> int:
+        """What a record has to beat."""
+        return self._records[-1].score if self._records else _NOTHING[self._hunt.objective]
+
+    def _land(self, leg: int, walked: Walked) -> None:
+        seconds = round(self._before + time.monotonic() - self._began, 3)
+        # IMPORTANT: the record before its leg. A kill in between walks the leg again, and finds nothing new in it.
+        if walked.best_score > self._score and walked.figures is not None:
+            when = time.strftime("%Y-%m-%d %H:%M:%S")
+            deal = self._puzzle.text_of_deal(walked.best)
+            record = Record(walked.best_score, deal, walked.figures, leg, seconds, when)
+            self._findings.add(_RECORD, leg, asdict(record))
+            self._records.append(record)
+            self._observer.note(f"record: {record.score:,} {self._hunt.objective}: {deal}")
+        deal = self._puzzle.text_of_deal(walked.deal)
+        standing = Standing(leg, deal, walked.score, walked.tried, walked.generated, seconds)
+        self._findings.add(_LEG, leg, {name: value for name, value in asdict(standing).items() if name != "leg"})
+        self._standings[leg] = standing
+        self._report()
+
+    def _report(self) -> None:
+        best = f"best {self._score:,} {self._hunt.objective}" if self._records else "nothing found yet"
+        if self._limits.seconds is not None:
+            left = max(0, round(self._limits.seconds - (time.monotonic() - self._began)))
+            best += f", {left // 60}:{left % 60:02d} left"
+        tried = sum(standing.tried for standing in self._standings.values())
+        self._observer.phase(f"{best}; deals tried", tried, 0)

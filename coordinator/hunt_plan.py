@@ -1,0 +1,163 @@
+"""What decides a hunt, and the pool of deals that it follows: the same for every number of workers and every stop.
+
+In each *generation* a leg of annealing sets out from each of them (`worker.hunting`). Then
+the deal that stands worst gives its place to the one that stands best. A *cycle* begins with random deals and is cooled
+down over its generations; each is twice as long as the one before, so that hunts of any length end well cooled.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from puzzles.cards import SUITS, Card, random_deal, random_words
+from puzzles.errors import PuzzleError
+from puzzles.gap import Gap
+from puzzles.registry import PuzzleSpec
+from storage.findings import SUFFIX
+from worker.hunting import OBJECTIVES, Figures, Leg, Objective
+
+FOLDER = "hunts"
+#: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
+_POOL = 4
+#: Generations of the first cycle.
+FIRST_CYCLE = 8
+#: At the begin and at the end of a cycle: in logarithms of positions, or in moves (measured: docs/hunt.md).
+_TEMPERATURES: Mapping[Objective, tuple[float, float]] = {
+    "positions": (0.1, 0.02), "moves": (1.0, 0.2), "depth": (0.7, 0.15),
+}  # fmt: skip
+#: Positions generated in a leg of so many ranks or more: a second or two. Each rank less takes half of it.
+_FULL_RANKS = 7
+_WORK: Mapping[Objective, int] = {"positions": 10_000_000, "moves": 4_000_000, "depth": 4_000_000}
+_DEFAULT_CAP = 10_000_000
+
+
+class Moment(NamedTuple):
+    """Where a generation is within its cycle, all counted from 0."""
+
+    cycle: int
+    step: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a leg ended: where the walk stands and how good that is, and what had been done by then.
+
+    `seconds` are those of all calls of the hunt, `tried` and `generated` the leg's own.
+    """
+
+    leg: int
+    deal: str
+    score: int
+    tried: int
+    generated: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """A deal better than all before it, with all its figures, and when it was found."""
+
+    score: int
+    deal: str
+    figures: Figures
+    leg: int
+    seconds: float
+    when: str
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What is hunted for.
+
+    `pool` deals are followed at once, and so many workers can be kept busy. A leg ends when `work` positions are
+    generated; deals of `cap` positions are passed over.
+    """
+
+    puzzle: str
+    options: Mapping[str, str]
+    objective: Objective
+    seed: int = 1
+    cap: int = _DEFAULT_CAP
+    pool: int = _POOL
+    work: int | None = None
+
+    @property
+    def spec(self) -> PuzzleSpec:
+        """The puzzle as workers are told."""
+        return PuzzleSpec(self.puzzle, dict(self.options))
+
+    def build(self) -> Gap:
+        """The puzzle; `PuzzleError` if there is nothing to hunt for."""
+        if self.objective not in OBJECTIVES:
+            raise PuzzleError(f"--maximise {self.objective}: allowed are {'|'.join(OBJECTIVES)}")
+        puzzle = self.spec.build()
+        if not isinstance(puzzle, Gap):
+            raise PuzzleError(f"{self.puzzle} has no deals to hunt for; gap has")
+        return puzzle
+
+    def about(self) -> dict[str, str]:
+        """What a file of findings belongs to."""
+        options = " ".join(f"{name}={value}" for name, value in self.build().parameters.items())
+        return {
+            "hunt": self.puzzle, "options": options, "objective": self.objective, "seed": str(self.seed),
+            "cap": str(self.cap), "pool": str(self.pool), "work": str(self.leg_work),
+        }  # fmt: skip
+
+    def file(self, data: Path) -> Path:
+        """Where its findings lie."""
+        sizes = "-".join(self.build().parameters.values())
+        return data / FOLDER / f"{self.puzzle}-{sizes}-{self.objective}-{self.seed}{SUFFIX}"
+
+    @property
+    def leg_work(self) -> int:
+        """Positions generated in a leg."""
+        return self.work or _WORK[self.objective] >> max(0, _FULL_RANKS - self.build().columns)
+
+    def leg(self, puzzle: Gap, number: int, deals: Sequence[list[Card]], above: int) -> Leg:
+        """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
+        generation, member = divmod(number, self.pool)
+        words = random_words((self.seed << 32) + number)
+        return Leg(
+            deals[member], self.objective, next(words), temperature(self.objective, generation), self.leg_work,
+            self.cap, above,
+        )  # fmt: skip
+
+    def deals(self, puzzle: Gap, generation: int, before: Sequence[Standing]) -> list[list[Card]]:
+        """What a generation begins with; `before` is how the one before it ended, by member."""
+        moment = moment_of(generation)
+        if not moment.step:
+            numbers = range(moment.cycle * self.pool, (moment.cycle + 1) * self.pool)
+            return [random_deal(SUITS * puzzle.columns, self.seed, number) for number in numbers]
+        deals = [puzzle.parse_deal(standing.deal) for standing in before]
+        scores = [standing.score for standing in before]
+        deals[scores.index(min(scores))] = deals[scores.index(max(scores))]
+        return deals
+
+
+def moment_of(generation: int) -> Moment:
+    """The cycle of a generation."""
+    cycle, length = 0, FIRST_CYCLE
+    while generation >= length:
+        generation -= length
+        cycle, length = cycle + 1, 2 * length
+    return Moment(cycle, generation, length)
+
+
+def temperature(objective: Objective, generation: int) -> float:
+    """Falls geometrically from the first of a cycle to its last."""
+    hot, cold = _TEMPERATURES[objective]
+    moment = moment_of(generation)
+    return hot * math.exp(math.log(cold / hot) * moment.step / (moment.length - 1))
+
+
+def standing_of(leg: int, figures: Mapping[str, Any]) -> Standing:
+    """A row of kind ``leg``; ``KeyError`` or ``TypeError`` for one that is none."""
+    return Standing(leg, **figures)
+
+
+def record_of(figures: Mapping[str, Any]) -> Record:
+    """A row of kind ``record``; ``KeyError`` or ``TypeError`` for one that is none."""
+    return Record(**{**figures, "figures": Figures(**figures["figures"])})

@@ -1,0 +1,184 @@
+"""The command ``study``: its tables, files and refusals, kills with real signals, and RQ workers against threads."""
+
+import csv
+import re
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import pytest
+
+from coordinator.study import kept
+from coordinator.study_plan import Plan
+from coordinator.study_table import Deal
+from tests.system.helpers import Hakoiri, wait_until
+from tests.system.servers import RedisServer, Workers
+
+SMALL = ("study", "superpuzz", "--columns", "3..4", "--deals", "12")
+
+
+def rows_of(target: Path) -> list[dict[str, str]]:
+    with target.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def without_seconds(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def test_tables_json_csv_and_picture_say_the_same(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    target, picture = tmp_path / "deals.csv", tmp_path / "deals.png"
+    printed = hakoiri.here(*SMALL, "--csv", str(target), "--plot", str(picture)).stdout
+    found = hakoiri.ask(*SMALL)
+    rows = rows_of(target)
+    assert [(row["size"], row["number"]) for row in rows] == [(size, str(n)) for size in "34" for n in range(12)]
+    assert found["complete"] is True
+    for size in found["sizes"]:
+        for which, goals in size["goals"].items():
+            moves = [
+                int(row[f"moves_{which}"])
+                for row in rows
+                if row["size"] == str(size["columns"]) and row[f"outcome_{which}"] == "solvable"
+            ]
+            assert (goals["solvable"], goals["capped"]) == (len(moves), 0)
+            assert (goals["moves"]["least"], goals["moves"]["most"]) == (min(moves), max(moves))
+            assert goals["moves"]["mean"] == pytest.approx(sum(moves) / len(moves))
+            words = f"{size['columns']} 12 {len(moves)} {12 - len(moves)} 0 {100 * len(moves) / 12:.1f} %"
+            assert f"{words} {min(moves)} {sum(moves) / len(moves):.2f}" in " ".join(printed.split())
+    assert rows[0]["deal"].count("/") == 3
+    assert matplotlib.image.imread(picture).std() > 0.05, "an empty picture"
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf"])
+def test_a_study_of_gap_with_capped_deals(ending: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    picture = tmp_path / f"deals.{ending}"
+    line = ("study", "gap", "--ranks", "3,4", "--deals", "25", "--cap", "0.05k", "--seed", "3")
+    printed = hakoiri.here(*line, "--plot", str(picture)).stdout
+    assert picture.read_bytes().startswith({"svg": b"<?xml", "pdf": b"%PDF"}[ending])
+    assert "capped: the cap ended the search first" in printed
+    for size in hakoiri.ask(*line)["sizes"]:
+        goals = size["goals"]["first"]
+        # Of one that can be solved the cap may leave positions unseen.
+        assert 0 < goals["capped"] <= size["effort"]["capped"]
+        assert goals["solvable"] + goals["unsolvable"] + goals["capped"] == 25
+        least, most = 4 * goals["solvable"], 4 * (goals["solvable"] + goals["capped"])
+        assert f"{least:.1f}-{most:.1f} %" in printed
+        assert size["effort"]["positions"]["most"] == 50
+
+
+def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
+    line = ("study", "superpuzz", "--columns", "3", "--deals", "12", "--strategy", "dfs", "--shorten")
+    printed = " ".join(hakoiri.here(*line).stdout.split())
+    (size,) = hakoiri.ask(*line)["sizes"]
+    for goals in size["goals"].values():
+        for what, name in (("moves", "found"), ("shortened", "shortened"), ("shortest", "shortest")):
+            assert f"3 {name} {goals[what]['least']} {goals[what]['mean']:.2f}" in printed
+        assert goals["moves"]["mean"] > goals["shortened"]["mean"] > goals["shortest"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("klotski --columns 4", "no study of 'klotski'; there are studies of superpuzz and gap"),
+        ("superpuzz", "which sizes? say --columns, e.g. --columns 4..6"),
+        ("superpuzz --ranks 4", "superpuzz has no --ranks; its sizes are given by --columns"),
+        ("gap --columns 4 --ranks 5", "gap has no --columns; its sizes are given by --ranks"),
+        ("superpuzz --columns 2..20", "--columns 2..20: allowed are 3..13"),
+        ("superpuzz --columns 8..4", "--columns 8..4: 8 is more than 4; write 4..8"),
+        ("superpuzz --columns four", "--columns four: sizes are written 4..8, 6 or 4,6,8"),
+        ("gap --ranks 4,", "sizes are written 4..8, 6 or 4,6,8"),
+        ("gap --ranks 4 --strategy astar", "--strategy astar: allowed are bfs|dfs"),
+        ("gap --ranks 4 --strategy dfs --shorten", "--shorten is for 'superpuzz --strategy dfs'"),
+        ("gap --ranks 4 --cap 3G", "--cap 3000000000: allowed are 1..2147483646"),
+        ("gap --ranks 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
+        ("gap --ranks 4 --csv none/deals.csv", "cannot write none/deals.csv"),
+        ("gap --ranks 4 --memory 1MB", "--memory allows 1 MB: lower --cap"),
+    ],
+)
+def test_bad_words_are_refused_in_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here("study", *line.split(), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said in refused.error
+    assert refused.stderr == f"{refused.error}\n", "more than one line"
+
+
+@pytest.mark.parametrize("line", ["--cap 0", "--cap lots", "--deals 0", "--seed -1", "--seed 4294967296"])
+def test_numbers_that_are_none_are_wrong_usage(line: str, hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here("study", "gap", "--ranks", "4", *line.split(), check=False)
+    assert (refused.code, refused.stdout) == (2, "")
+    assert line.split(maxsplit=1)[0] in refused.stderr
+    assert not hakoiri.data.exists()
+
+
+# Signals
+
+
+def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
+    plan = Plan("superpuzz", (3, 5), 40, seed=2)
+    line = ("study", "superpuzz", "--columns", "3,5", "--deals", "40", "--seed", "2")
+
+    def there() -> list[Deal]:
+        return [deal for deals in kept(plan, hakoiri.data).values() for deal in deals]
+
+    running = hakoiri.start(*line)
+    wait_until(lambda: plan.file(hakoiri.data).exists() and len(there()) > 40)
+    assert running.kill().code == -signal.SIGKILL
+    killed = there()
+    assert 40 < len(killed) < 80
+
+    again = hakoiri.start(*line, "--json")
+    wait_until(lambda: len(there()) > len(killed))
+    again.send(signal.SIGINT)
+    interrupted = again.finish()
+    assert interrupted.code == 130
+    assert interrupted.json["complete"] is False
+    assert re.search(r"interrupted: stopped by SIGINT; \d\d of 80 deals are kept; go on with: ", interrupted.stderr)
+    assert f"{len(killed)} deals were there before" in interrupted.stderr
+    left = there()
+    assert len(killed) < len(left) < 80
+
+    (command,) = re.findall("go on with: hakoiri (.*)", interrupted.stderr)
+    finished = hakoiri(*shlex.split(command))
+    assert f"{len(left)} deals were there before" in finished.stderr
+    last = there()
+    assert len(last) == 80
+    # With their seconds: what was kept is as it was, and searched once.
+    assert set(killed) <= set(left) <= set(last)
+
+
+# Redis
+
+
+def test_workers_find_what_threads_find(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    for puzzle, sizes in (("superpuzz", ("--columns", "3,4")), ("gap", ("--ranks", "4"))):
+        tables: list[Any] = []
+        for name, how in (("threads", ()), ("workers", ("--redis", farm.url))):
+            target = tmp_path / f"{puzzle}-{name}.csv"
+            line = ("study", puzzle, *sizes, "--deals", "10", "--data", str(tmp_path / name), "--csv", str(target))
+            finished = hakoiri.here(*line, *how)
+            assert "works alone" not in finished.stderr
+            tables.append(without_seconds(rows_of(target)))
+        assert tables[0] == tables[1]
+        assert len(tables[0]) == 10 * (1 + (puzzle == "superpuzz"))
+
+
+def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
+    first = hakoiri.here(*SMALL)
+    nowhere = hakoiri.here(*SMALL, "--redis", "redis://127.0.0.1:1/0")
+    assert nowhere.stdout == first.stdout
+    refused = hakoiri.here(*SMALL[:-1], "13", "--redis", "redis://:secret@127.0.0.1:1/0", check=False)
+    assert refused.code == 1
+    assert "secret" not in refused.error
+
+
+def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    redis_server.pretend_worker()
+    running = hakoiri.start(*SMALL, "--redis", redis_server.url)
+    wait_until(lambda: redis_server.waiting_jobs() > 0)
+    running.send(signal.SIGTERM)
+    stopped = running.finish()
+    assert stopped.code == 143
+    assert "0 of 24 deals are kept" in stopped.stderr
+    assert redis_server.url not in stopped.stderr
