@@ -208,7 +208,8 @@ def anneal(
     """Change `field` step by step until `work` positions are generated; it stays where the walk ends.
 
     A worse deal is taken with the probability exp(gain / temperature) (Kirkpatrick et al., 1983), a gain in positions
-    being that of their logarithm. Gives (its score, the best field met, its score, deals tried, positions generated).
+    being that of their logarithm; from a deal beyond the cap any step is taken. Gives (its score, the best field met,
+    its score, deals tried, positions generated).
     """
     spent = tried = 0
     best, most, new = field.copy(), known, field.copy()
@@ -218,11 +219,12 @@ def anneal(
         found, generated = score(new, columns, tables, objective, cap)
         spent += generated + TRY_COST
         tried += 1
-        if found == TOO_LARGE:
+        if known == TOO_LARGE:
+            gain = 0.0
+        elif found == TOO_LARGE:
             continue
-        gain = float(found - known)
-        if objective == POSITIONS:
-            gain = np.log(found / known)
+        else:
+            gain = np.log(found / known) if objective == POSITIONS else float(found - known)
         chance = float(random_word(state) >> np.uint64(11)) / float(1 << 53)
         if gain >= 0 or chance < np.exp(gain / temperature):
             known = found

@@ -74,7 +74,7 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_foreground_run_killed_again_and_again(
     hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int, number: signal.Signals
 ) -> None:
@@ -124,7 +124,7 @@ def test_redis_killed_at_many_moments(
     test_redis_killed_again_and_again(hakoiri, workers, tmp_path, undisturbed, seed % 2 == 0, seed % 3 == 0, seed)
 
 
-@pytest.mark.parametrize("seed", [4, 5])
+@pytest.mark.parametrize("seed", [4, pytest.param(5, marks=pytest.mark.slow)])
 def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
     random_moment = random.Random(seed)
     stages: list[Callable[[State], bool]] = [
@@ -201,7 +201,15 @@ def test_all_workers_killed(
     assert_undisturbed(hakoiri, undisturbed)
 
 
-@pytest.mark.parametrize(("appendonly", "wipe", "seed"), [(True, False, 9), (True, True, 10), (False, False, 11)])
+@pytest.mark.parametrize(
+    ("appendonly", "wipe", "seed"),
+    [
+        (True, False, 9),
+        # Wiped as one that keeps nothing is, too.
+        pytest.param(True, True, 10, marks=pytest.mark.slow),
+        (False, False, 11),
+    ],
+)
 def test_redis_killed_again_and_again(
     hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any],
     appendonly: bool, wipe: bool, seed: int,

@@ -1,0 +1,125 @@
+"""The commands ``hunt`` and ``verify FILE.json``: refusals, kills with real signals, and RQ workers against threads."""
+
+import json
+import re
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.hunt import kept
+from coordinator.hunt_plan import Hunt, Record
+from tests.system.helpers import Hakoiri, wait_until
+from tests.system.servers import Workers
+
+SMALL = ("hunt", "gap", "-o", "ranks=3", "--legs", "4")
+LONG = ("hunt", "gap", "-o", "ranks=5", "--time", "1h")
+
+
+def records(hakoiri: Hakoiri) -> list[Record]:
+    return kept(Hunt("gap", {"ranks": "5"}, "positions"), hakoiri.data).records
+
+
+def has_records(hakoiri: Hakoiri) -> bool:
+    return hakoiri.data.exists() and len(records(hakoiri)) > 1
+
+
+def without_times(found: dict[str, Any]) -> dict[str, Any]:
+    best = {name: value for name, value in found["best"].items() if name not in ("seconds", "when")}
+    return {name: found[name] for name in ("legs", "deals", "positions")} | {"score": best["score"]}
+
+
+def test_a_hunt_prints_its_records_and_a_certificate_that_verify_derives_again(hakoiri: Hakoiri) -> None:
+    printed = hakoiri.here(*SMALL, "--maximise", "moves")
+    target = hakoiri.data / "hunts" / "gap-3-moves-1.json"
+    certificate = json.loads(target.read_text(encoding="utf-8"))
+    flat = " ".join(printed.stdout.split())
+    assert f"most moves {certificate['figures']['moves']}" in flat
+    assert certificate["deal"].replace("/", " ") in flat
+    assert f"derive it again with: hakoiri verify {target}" in printed.stderr
+    found = hakoiri.ask(*SMALL, "--maximise", "moves")
+    assert found["best"]["figures"] == certificate["figures"]
+    assert found["legs"] == 4
+    assert found["certificate"] == str(target)
+    verified = hakoiri.ask("verify", str(target), "--full")
+    assert (verified["certificate"], verified["ok"]) == (str(target), True)
+    assert verified["checked"]["configurations"] == certificate["figures"]["positions"]
+    assert hakoiri.here("verify", str(target)).stdout.startswith("sound: checked")
+
+
+def test_a_certificate_that_lies_names_the_layer(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    target = tmp_path / "mine.json"
+    hakoiri.here(*SMALL, "--certificate", str(target))
+    fields = json.loads(target.read_text(encoding="utf-8"))
+    fields["layers"][2]["digest"] = "00ff" * 8
+    target.write_text(json.dumps(fields), encoding="utf-8")
+    verified = hakoiri.here("verify", str(target), check=False)
+    assert verified.code == 1
+    assert verified.stdout.startswith("NOT SOUND: checked")
+    assert "layer 2: its digest is" in verified.stdout
+    assert not hakoiri.here("verify", str(target), "--json", check=False).json["ok"]
+
+
+def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
+    from coordinator.certificate import read_certificate
+    from tests.system.helpers import ROOT
+
+    found = read_certificate(ROOT / "docs" / "hardest-gap-7.json")
+    assert found.figures.positions == sum(layer.size for layer in found.layers) > 1_000_000
+    assert found.figures.depth == len(found.layers) - 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (["hunt", "klotski"], "klotski has no deals to hunt for; gap has"),
+        (["hunt", "gap", "--maximise", "beauty"], "--maximise beauty: allowed are positions|moves|depth"),
+        (["hunt", "gap", "-o", "ranks=2"], "ranks=2"),
+        (["verify", "missing.json"], "missing.json cannot be read: No such file or directory"),
+        (["verify", "pyproject.json/x.json"], "cannot be read"),
+    ],
+)
+def test_mistakes_are_one_line(line: list[str], words: str, hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here(*line, check=False)
+    assert refused.code == 1
+    assert words in refused.error
+    assert not hakoiri.data.exists()
+
+
+@pytest.mark.parametrize("option", [["--time", "soon"], ["--time", "0m"], ["--legs", "0"], ["--seed", "-1"]])
+def test_wrong_usage(option: list[str], hakoiri: Hakoiri) -> None:
+    assert hakoiri.here("hunt", "gap", *option, check=False).code == 2
+
+
+def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri) -> None:
+    running = hakoiri.start(*LONG)
+    wait_until(lambda: has_records(hakoiri), what="records")
+    running.send(signal.SIGINT)
+    stopped = running.finish()
+    assert stopped.code == 130
+    found = re.search(r"interrupted: stopped by SIGINT; .* go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
+    assert found, stopped
+    before = records(hakoiri)
+    again = hakoiri.ask(*shlex.split(found[1]), "--legs", "1")
+    assert [record["deal"] for record in again["records"]] == [record.deal for record in before]
+
+
+def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) -> None:
+    running = hakoiri.start(*LONG)
+    wait_until(lambda: has_records(hakoiri), what="records")
+    announced = re.findall(r"record: ([\d,]+) positions: (.*)", running.kill().stderr)
+    before = records(hakoiri)
+    assert len(before) > 1
+    assert [(f"{record.score:,}", record.deal) for record in before][: len(announced)] == announced
+    found = kept(Hunt("gap", {"ranks": "5"}, "positions"), hakoiri.data)
+    again = hakoiri.ask(*LONG[:-2], "--legs", str(found.legs + 2))
+    assert again["legs"] >= found.legs + 2
+    assert [record["deal"] for record in again["records"]][: len(before)] == [record.deal for record in before]
+
+
+def test_rq_workers_hunt_as_threads_do(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
+    farmed = hakoiri.ask(*SMALL, "--redis", farm.url)
+    alone = hakoiri.ask(*SMALL, data=tmp_path / "other")
+    assert without_times(farmed) == without_times(alone)

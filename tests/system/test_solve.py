@@ -1,0 +1,164 @@
+"""``solve`` and ``deal``: the contest's format in and out, figures on request, errors in one line. Runs of deals."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from puzzles.superpuzz import Superpuzz
+from tests.system.helpers import HAKOIRI, Hakoiri
+from tests.unit import card_rules as rules
+from tests.unit.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
+from tests.unit.test_solving import CLIMBED, CONTEST, IN_ORDER
+
+CONTEST_FILE = "4\n\n" + "\n\n".join(deal.replace("/", "\n") for deal in (FIGURE_1_GAP, CONTEST, IN_ORDER, CLIMBED))
+
+
+@pytest.fixture
+def contest(tmp_path: Path) -> Path:
+    path = tmp_path / "deals.txt"
+    path.write_text(CONTEST_FILE + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_contest(hakoiri: Hakoiri, contest: Path) -> None:
+    """As the contest wants it: one answer a line."""
+    answers = "-1\n33\n0\n34\n"
+    assert hakoiri.here("solve", "gap", str(contest)).stdout == answers
+    contest.write_text(CONTEST_FILE.removeprefix("4\n"), encoding="utf-8")
+    assert hakoiri.here("solve", "gap", str(contest)).stdout == answers
+    contest.write_text("; in one line each\n" + "\n".join((FIGURE_1_GAP, CONTEST)), encoding="utf-8")
+    assert hakoiri.here("solve", "gap", str(contest)).stdout == "-1\n33\n"
+    assert hakoiri.here("solve", "gap", CONTEST).stdout == "33\n"
+    piped = subprocess.run(
+        [HAKOIRI, "solve", "gap", "-"], input=CONTEST_FILE, capture_output=True, text=True, check=True
+    )
+    assert piped.stdout == answers
+
+
+def test_figures_of_both_strategies(hakoiri: Hakoiri, contest: Path) -> None:
+    wide = hakoiri.ask("solve", "gap", str(contest), "--strategy", "bfs")["deals"]
+    deep = hakoiri.ask("solve", "gap", str(contest), "--strategy", "dfs")["deals"]
+    assert [row["moves"] for row in wide] == [row["moves"] for row in deep] == [None, 33, 0, 34]
+    assert [row["solvable"] for row in wide] == [False, True, True, True]
+    # Depth first all positions are looked at; breadth first no more once the goal is found.
+    assert [row["positions"] for row in deep] == [22, 6_785, 1, 423_672]
+    assert all(one["positions"] <= other["positions"] for one, other in zip(wide, deep, strict=True))
+    assert deep[3]["positions_until_goal"] < wide[3]["positions_until_goal"]
+    for row in (*wide, *deep):
+        assert row["seconds"] >= 0
+        if row["solution"]:
+            here = rules.gap_start(row["deal"])
+            for card in row["solution"]:
+                (here,) = [after for word, after in rules.moves(here, gap=True) if word == card]
+            assert rules.is_gap_goal(here)
+    told = hakoiri.here("solve", "gap", CONTEST, "--strategy", "dfs").stdout.split()
+    assert told[:4] == ["deal", "moves", "positions", "until"]
+    assert "6,785" in told
+
+
+def test_redundant_moves_are_told_and_left_out(hakoiri: Hakoiri) -> None:
+    (row,) = hakoiri.ask("solve", "superpuzz", FIGURE_1_PUZZ, "--strategy", "dfs", "--shorten")["deals"]
+    assert row["shortened"] == len(row["shorter_solution"]) < row["moves"] == len(row["solution"])
+    assert {each["why"] for each in row["redundant"]} <= {"property 1", "revisit", "detour"}
+    board = [word for line in rules.board_of(FIGURE_1_PUZZ) for word in line]
+    for solution in (row["solution"], row["shorter_solution"]):
+        here = list(board)
+        for pair in solution:
+            one, other = (here.index(word) for word in pair.strip("()").split(", "))
+            assert one > other, "the later place is named first"
+            here[one], here[other] = here[other], here[one]
+        last = "/".join(" ".join(here[6 * line : 6 * line + 6]) for line in range(4))
+        assert rules.is_puzz_goal(rules.puzz_start(last), fixed=False)
+    text = hakoiri.here("solve", "superpuzz", FIGURE_1_PUZZ, "--strategy", "dfs", "--shorten").stdout
+    assert "property 1 in element component (3, 1)" in text
+    assert " ".join(row["shorter_solution"]) in text
+    best = hakoiri.ask("solve", "superpuzz", FIGURE_1_PUZZ)["deals"][0]
+    assert best["moves"] == 18
+    fixed = hakoiri.ask("solve", "superpuzz", FIGURE_1_PUZZ, "-o", "goals=1")["deals"][0]
+    assert fixed["moves"] > best["moves"]
+
+
+def test_deals_of_the_generator(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """The same deals in the contest's format, in JSON and one by one."""
+    listed = hakoiri.here("deal", "superpuzz", "-o", "columns=4", "--seed", "9", "--count", "3").stdout
+    texts = json.loads(
+        hakoiri.here("deal", "superpuzz", "-o", "columns=4", "--seed", "9", "--count", "3", "--json").stdout
+    )
+    blocks = listed.split("\n\n")
+    assert blocks[0] == "3"
+    assert [block.strip().replace("\n", "/") for block in blocks[1:]] == texts["deals"]
+    second = hakoiri.ask("deal", "superpuzz", "-o", "columns=4", "--seed", "9", "--first", "1")["deals"]
+    assert second == texts["deals"][1:2]
+    path = tmp_path / "deals"
+    path.write_text(listed, encoding="utf-8")
+    solved = hakoiri.ask("solve", "superpuzz", str(path), "-o", "columns=4")["deals"]
+    assert [row["deal"] for row in solved] == texts["deals"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("solve", "gap", "nothing.txt"), "there is no file nothing.txt"),
+        (("solve", "tiles", CONTEST), "tiles has no deals; gap and superpuzz have"),
+        (("solve", "gap", CONTEST.replace("26", "31", 1)), "row 1 column 2: 31 is already in row 1 column 1; missing:"),
+        (("solve", "gap", CONTEST, "-o", "ranks=8"), "-o ranks=7"),
+        (("solve", "gap", "2\n" + CONTEST), "announces 2 deals, 1 follow"),
+        (("solve", "gap", f"{CONTEST}\n{CONTEST}/11"), "deal 2: a deal of ranks=7 has 4 rows"),
+        (("solve", "gap", "11 12"), "deal 1 has 1 rows, expected 4"),
+        (("solve", "gap", CONTEST, "--shorten"), "--shorten is for superpuzz"),
+        (("solve", "gap", CLIMBED, "--cap", "1000"), "not settled after 1,000 positions"),
+        (("run", "gap", "--from", FIGURE_1_GAP.replace("43", "42", 1)), "row 2 column 2: 42 is already"),
+        (("run", "gap", "--from", FIGURE_1_GAP, "--whole"), "leave out --from"),
+        (("run", "superpuzz", "--whole"), "cannot list its whole space"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_one_line(hakoiri: Hakoiri, command: tuple[str, ...], words: str) -> None:
+    refused = hakoiri.here(*command, check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert words in refused.error
+    assert refused.error.count("\n") == 0
+
+
+def test_a_deal_that_is_not_settled_is_not_called_unsolvable(hakoiri: Hakoiri) -> None:
+    (row,) = hakoiri.ask("solve", "gap", CLIMBED, "--cap", "1000")["deals"]
+    assert (row["solvable"], row["moves"], row["positions"], row["exhausted"]) == (None, None, 1_000, False)
+    assert "not settled" in hakoiri.here("solve", "gap", CLIMBED, "--cap", "1000", "--strategy", "bfs").stdout
+
+
+@pytest.mark.parametrize(
+    ("deal", "configurations", "depth", "goal_depth"),
+    [(FIGURE_1_GAP, 22, 7, None), (CONTEST, 6_785, 38, 33), (IN_ORDER, 1, 0, 0)],
+)
+def test_runs_of_known_deals(
+    hakoiri: Hakoiri, deal: str, configurations: int, depth: int, goal_depth: int | None
+) -> None:
+    found = hakoiri.ask("run", "gap", "--from", deal.replace("/", " / "))
+    assert (found["configurations"], found["depth"], found["goal_depth"]) == (configurations, depth, goal_depth)
+    assert (found["start"], found["exhausted"]) == (deal, True)
+    assert hakoiri.ask("verify", "last", "--full")["ok"]
+    if goal_depth:
+        assert len(hakoiri.ask("path", "last")["moves"]) == goal_depth
+
+
+def test_a_run_of_the_papers_deal_until_its_goal(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """From a file; the path names the holes by the cards of the deal, also after the run is opened again."""
+    path = tmp_path / "figure1"
+    path.write_text("; figure 1\n" + FIGURE_1_PUZZ.replace("/", "\n"), encoding="utf-8")
+    found = hakoiri.ask("run", "superpuzz", "--from", str(path), "--until-goal")
+    assert (found["goal_depth"], found["start"], found["exhausted"]) == (18, FIGURE_1_PUZZ, False)
+    way = hakoiri.ask("path", "last")
+    rules.replay(
+        rules.puzz_start(FIGURE_1_PUZZ),
+        way["configurations"],
+        lambda board: rules.is_puzz_goal(board, False),
+        gap=False,
+    )
+    assert way["moves"][0] in FIGURE_1_MOVES or "6" in way["moves"][0]
+    assert not any(".." in move for move in way["moves"])
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    assert way["moves"] == puzzle.describe_moves([puzzle.parse(text) for text in way["configurations"]])
+    drawn = hakoiri.here("path", "last").stdout
+    assert "18 moves" in drawn
+    assert way["moves"][0] in drawn
