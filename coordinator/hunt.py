@@ -11,7 +11,7 @@ from coordinator.hunt_plan import Hunt, Record, Standing, record_of, standing_of
 from coordinator.session import Workshop
 from storage.errors import StorageError
 from storage.findings import Findings
-from worker.hunting import Walked, answered, load_hunting_kernels, request
+from worker.hunting import Walked, answered, load_hunting_kernels, request, sized
 from worker.tasks import Arrays
 from worker.warm import warm
 
@@ -108,14 +108,14 @@ class _Chase:
         if not missing:
             return
         before = [self._standings[number - self._hunt.pool] for number in numbers] if generation else []
-        deals = self._hunt.deals(self._puzzle, generation, before)
+        deals = self._hunt.deals(generation, before)
         above = self._score
 
         def chunks() -> Iterator[Arrays]:
             for number in missing:
                 if not self._goes_on(number):
                     return
-                yield request(self._hunt.leg(self._puzzle, number, deals, above))
+                yield request(self._hunt.leg(number, deals, above))
 
         for place, result in workshop.executor.map("hunt", chunks()):
             self._land(missing[place], answered(result))
@@ -135,7 +135,7 @@ class _Chase:
             self._findings.add(_RECORD, leg, asdict(record))
             self._records.append(record)
             self._observer.note(f"record: {record.score:,} {self._hunt.objective}: {deal}")
-        deal = self._puzzle.text_of_deal(walked.deal)
+        deal = sized(self._puzzle, walked.deal).text_of_deal(walked.deal)
         standing = Standing(leg, deal, walked.score, walked.tried, walked.generated, seconds)
         self._findings.add(_LEG, leg, {name: value for name, value in asdict(standing).items() if name != "leg"})
         self._standings[leg] = standing

@@ -1,8 +1,9 @@
 """What decides a hunt, and the pool of deals that it follows: the same for every number of workers and every stop.
 
-In each *generation* a leg of annealing sets out from each of them (`worker.hunting`). Then
-the deal that stands worst gives its place to the one that stands best. A *cycle* begins with random deals and is cooled
-down over its generations; each is twice as long as the one before, so that hunts of any length end well cooled.
+In each *generation* a leg of annealing sets out from each deal of the pool (`worker.hunting`). A *cycle* of generations
+begins with random deals of two ranks less, whose positions are counted a hundred times as fast; a quarter of it later
+each deal is *grown* by a rank, and again after another quarter. Each of these stages is cooled down from hot to cold.
+Each cycle is twice as long as the one before, so that hunts of any length end well cooled.
 """
 
 import math
@@ -21,8 +22,13 @@ from worker.hunting import OBJECTIVES, Figures, Leg, Objective
 FOLDER = "hunts"
 #: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
 _POOL = 4
-#: Generations of the first cycle.
+#: Generations of the first cycle: quarters of it are whole.
 FIRST_CYCLE = 8
+#: A stage begins with so many ranks less than are asked for, the first ones for a quarter of the cycle each.
+_RANKS_LESS = (2, 1, 0)
+_FEWEST_RANKS = 3
+#: After so many generations of a stage the best deal takes the place of the worst: more often leaves all deals alike.
+_SELECT_EVERY = 4
 #: At the begin and at the end of a cycle: in logarithms of positions, or in moves (measured: docs/hunt.md).
 _TEMPERATURES: Mapping[Objective, tuple[float, float]] = {
     "positions": (0.1, 0.02), "moves": (1.0, 0.2), "depth": (0.7, 0.15),
@@ -34,9 +40,10 @@ _DEFAULT_CAP = 10_000_000
 
 
 class Moment(NamedTuple):
-    """Where a generation is within its cycle, all counted from 0."""
+    """Where a generation is: in which cycle, at how many ranks, at which step of so many of this stage."""
 
     cycle: int
+    ranks: int
     step: int
     length: int
 
@@ -116,41 +123,75 @@ class Hunt:
         """Positions generated in a leg."""
         return self.work or _WORK[self.objective] >> max(0, _FULL_RANKS - self.build().columns)
 
-    def leg(self, puzzle: Gap, number: int, deals: Sequence[list[Card]], above: int) -> Leg:
+    def leg(self, number: int, deals: Sequence[list[Card]], above: int) -> Leg:
         """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
         generation, member = divmod(number, self.pool)
-        words = random_words((self.seed << 32) + number)
-        return Leg(
-            deals[member], self.objective, next(words), temperature(self.objective, generation), self.leg_work,
-            self.cap, above,
-        )  # fmt: skip
+        heat = temperature(self.objective, moment_of(generation, self.build().columns))
+        seed = next(random_words((self.seed << 32) + number))
+        return Leg(deals[member], self.objective, seed, heat, self.leg_work, self.cap, above)
 
-    def deals(self, puzzle: Gap, generation: int, before: Sequence[Standing]) -> list[list[Card]]:
+    def deals(self, generation: int, before: Sequence[Standing]) -> list[list[Card]]:
         """What a generation begins with; `before` is how the one before it ended, by member."""
-        moment = moment_of(generation)
-        if not moment.step:
+        ranks = self.build().columns
+        moment = moment_of(generation, ranks)
+        if not moment.step and moment.ranks == _stages(ranks)[0]:
             numbers = range(moment.cycle * self.pool, (moment.cycle + 1) * self.pool)
-            return [random_deal(SUITS * puzzle.columns, self.seed, number) for number in numbers]
-        deals = [puzzle.parse_deal(standing.deal) for standing in before]
-        scores = [standing.score for standing in before]
-        deals[scores.index(min(scores))] = deals[scores.index(max(scores))]
-        return deals
+            return [random_deal(SUITS * moment.ranks, self.seed, number) for number in numbers]
+        standings = list(before)
+        if not moment.step:
+            # The better half twice, each time grown in its own way.
+            standings.sort(key=lambda standing: -standing.score)
+            standings = [standings[member // 2] for member in range(self.pool)]
+        elif moment.step % _SELECT_EVERY == 0:
+            scores = [standing.score for standing in standings]
+            standings[scores.index(min(scores))] = standings[scores.index(max(scores))]
+        deals = [parse_any(standing.deal) for standing in standings]
+        if moment.step:
+            return deals
+        words = (
+            next(random_words((self.seed << 32) + ~(generation * self.pool + member))) for member in range(self.pool)
+        )
+        return [grown(deal, word) for deal, word in zip(deals, words, strict=True)]
 
 
-def moment_of(generation: int) -> Moment:
-    """The cycle of a generation."""
+def _stages(ranks: int) -> list[int]:
+    return [ranks - less for less in _RANKS_LESS if ranks - less >= _FEWEST_RANKS]
+
+
+def moment_of(generation: int, ranks: int) -> Moment:
+    """The cycle and stage of a generation, counted from 0."""
     cycle, length = 0, FIRST_CYCLE
     while generation >= length:
         generation -= length
         cycle, length = cycle + 1, 2 * length
-    return Moment(cycle, generation, length)
+    *small, _ = _stages(ranks)
+    for stage in small:
+        if generation < length // 4:
+            return Moment(cycle, stage, generation, length // 4)
+        generation -= length // 4
+    return Moment(cycle, ranks, generation, length - length // 4 * len(small))
 
 
-def temperature(objective: Objective, generation: int) -> float:
-    """Falls geometrically from the first of a cycle to its last."""
+def temperature(objective: Objective, moment: Moment) -> float:
+    """Falls geometrically from the first generation of a stage to its last."""
     hot, cold = _TEMPERATURES[objective]
-    moment = moment_of(generation)
     return hot * math.exp(math.log(cold / hot) * moment.step / (moment.length - 1))
+
+
+def parse_any(text: str) -> list[Card]:
+    """The cards of a deal of any number of ranks."""
+    return Gap({"ranks": str(len(text.split("/", maxsplit=1)[0].split()))}).parse_deal(text)
+
+
+def grown(deal: Sequence[Card], word: int) -> list[Card]:
+    """A deal of one rank more: the new cards lie in a new last column, in an order that `word` decides."""
+    ranks, suits = len(deal) // SUITS, list(range(SUITS))
+    larger = [card // ranks * (ranks + 1) + card % ranks for card in deal]
+    rows = []
+    for row in range(SUITS):
+        word, choice = divmod(word, len(suits))
+        rows += [*larger[row * ranks : (row + 1) * ranks], suits.pop(choice) * (ranks + 1) + ranks]
+    return rows
 
 
 def standing_of(leg: int, figures: Mapping[str, Any]) -> Standing:

@@ -52,7 +52,7 @@ class Solitaire(Puzzle):
 
     def _refuse_many(self, rows: list[list[str]]) -> None:
         """`ConfigurationError` for the contest's file of many deals, which begins with their number."""
-        if len(rows[0]) == 1 and rows[0][0].isdigit():
+        if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
             raise ConfigurationError(
                 f"this text is a list of {rows[0][0]} deals: 'hakoiri solve {self.name} FILE' answers them all, "
                 "a run takes one"

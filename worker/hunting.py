@@ -77,8 +77,12 @@ class Walked:
 
 
 def walk(puzzle: Gap, leg: Leg) -> Walked:
-    """Walk one leg. `TaskError` if the figures of the best deal are not those that the walk had."""
+    """Walk one leg; that of a deal of other ranks than the puzzle's, which is on its way there, finds no figures.
+
+    Raises `TaskError` if the figures of the best deal are not those that the walk had.
+    """
     load_hunting_kernels()
+    full, puzzle = puzzle, sized(puzzle, leg.deal)
     number, columns, field = OBJECTIVES.index(leg.objective), puzzle.columns, field_of(puzzle, leg.deal)
     known, generated = score(field, columns, _tables(), number, leg.cap)
     state = np.array([leg.seed], dtype=np.uint64)
@@ -86,11 +90,17 @@ def walk(puzzle: Gap, leg: Leg) -> Walked:
         field, known, columns, _tables(), number, leg.temperature, leg.work, leg.cap, state
     )
     found, figures = deal_of(puzzle, best), None
-    if most > leg.above:
+    if most > leg.above and puzzle is full:
         figures = figures_of(puzzle, found, leg.cap)
         if figures.score(leg.objective) != most:
             raise TaskError(f"{puzzle.text_of_deal(found)}: the hunt found {most} {leg.objective}, but it is {figures}")
     return Walked(deal_of(puzzle, field), known, found, most, figures, tried + 1, generated + more)
+
+
+def sized(puzzle: Gap, deal: Sequence[Card]) -> Gap:
+    """`puzzle`, or where a deal is of other ranks, that of its ranks."""
+    ranks = len(deal) // SUITS
+    return puzzle if ranks == puzzle.columns else Gap({"ranks": str(ranks)})
 
 
 def figures_of(puzzle: Gap, deal: list[Card], cap: int) -> Figures:

@@ -140,7 +140,7 @@ def _spec(
     if goal is None:
         return spec
     if "goal" not in puzzle_class(spec.name, spec.digest).options:
-        raise PuzzleError(f"{spec.name} has one goal only, so leave out --goal")
+        raise PuzzleError(f"{spec.name} has its own goal, so leave out --goal")
     if "goal" in spec.options:
         raise PuzzleError("--goal and -o goal= say the same thing twice: leave one of them out")
     return replace(spec, options={**spec.options, "goal": read_board(goal)})

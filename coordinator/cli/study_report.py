@@ -17,6 +17,8 @@ _TITLES: dict[tuple[str, Convention], str] = {
     ("superpuzz", "fixed"): "one goal, the suits in the order H D S C",
     ("gap", "first"): "the goal",
 }
+#: Of the mean.
+_INTERVAL = "95 % interval"
 _WORDS = {"bfs": "breadth first", "dfs": "depth first"}
 
 
@@ -57,7 +59,7 @@ def tables(plan: Plan, found: Found) -> Iterator[RenderableType]:
         if plan.shorten:
             yield Text("of these solutions: as found, shortened, and the shortest there is", style="bold")
             yield _shortened(plan, tallies)
-    yield Text("the searches: positions generated, moves from the start", style="bold")
+    yield Text("the searches: positions generated, mean and greatest depth", style="bold")
     yield _efforts(plan, {size: effort(deals) for size, deals in found.items()})
     if any(deal.capped for deals in found.values() for deal in deals):
         yield Text(
@@ -66,13 +68,10 @@ def tables(plan: Plan, found: Found) -> Iterator[RenderableType]:
 
 
 def _moves(plan: Plan, tallies: Mapping[int, Tally]) -> RenderableType:
-    columns = (
-        plan.size_option, "deals", "solvable", "unsolvable", "capped", "share", "min", "mean", "95 % of the mean",
-        "max",
-    )  # fmt: skip
+    columns = (plan.size_option, "solvable", "unsolvable", "capped", "share", "min", "mean", _INTERVAL, "max")
     shown = table(*columns, numbers=columns)
     for size, one in tallies.items():
-        counts = [f"{count:,}" for count in (one.deals, one.solvable, one.unsolvable, one.capped)]
+        counts = [f"{count:,}" for count in (one.solvable, one.unsolvable, one.capped)]
         shown.add_row(str(size), *counts, _share(one), *_spread(one.moves))
     return shown
 
@@ -91,7 +90,7 @@ def _spread(moves: Spread | None) -> list[str]:
 
 
 def _shortened(plan: Plan, tallies: Mapping[int, Tally]) -> RenderableType:
-    columns = (plan.size_option, "", "min", "mean", "95 % of the mean", "median", "max")
+    columns = (plan.size_option, "", "min", "mean", _INTERVAL, "median", "max")
     shown = table(*columns, numbers=(plan.size_option, *columns[2:]))
     for size, one in tallies.items():
         for what, moves in (("found", one.moves), ("shortened", one.shortened), ("shortest", one.shortest)):
@@ -101,9 +100,7 @@ def _shortened(plan: Plan, tallies: Mapping[int, Tally]) -> RenderableType:
 
 
 def _efforts(plan: Plan, efforts: Mapping[int, Effort | None]) -> RenderableType:
-    columns = (
-        plan.size_option, "deals", "capped", "median", "mean", "max", "mean depth", "max depth", "processor s",
-    )  # fmt: skip
+    columns = (plan.size_option, "deals", "capped", "median", "mean", "max", "depth", "deepest", "CPU s")
     shown = table(*columns, numbers=columns)
     for size, one in efforts.items():
         if one is None:

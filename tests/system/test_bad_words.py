@@ -64,7 +64,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run peg-solitaire --whole", 1, "peg-solitaire cannot list its whole space; leave out --whole"),
         ("run sliding --whole", 1, "name it with --from BOARD"),
         ("run sliding", 1, "--from"),
-        ("run klotski --goal A@1,1", 1, "klotski has one goal only, so leave out --goal"),
+        ("run klotski --goal A@1,1", 1, "klotski has its own goal, so leave out --goal"),
         ("run sliding --from AA/.. --goal A@2,1 -o goal=A@1,1", 1, "leave one of them out"),
         ("run sliding --from AA/.. --goal B@2,1", 1, "no piece B"),
         ("run klotski --from board.txt", 1, "there is no file board.txt"),

@@ -45,7 +45,7 @@ def test_tables_json_csv_and_picture_say_the_same(hakoiri: Hakoiri, tmp_path: Pa
             assert (goals["solvable"], goals["capped"]) == (len(moves), 0)
             assert (goals["moves"]["least"], goals["moves"]["most"]) == (min(moves), max(moves))
             assert goals["moves"]["mean"] == pytest.approx(sum(moves) / len(moves))
-            words = f"{size['columns']} 12 {len(moves)} {12 - len(moves)} 0 {100 * len(moves) / 12:.1f} %"
+            words = f"{size['columns']} {len(moves)} {12 - len(moves)} 0 {100 * len(moves) / 12:.1f} %"
             assert f"{words} {min(moves)} {sum(moves) / len(moves):.2f}" in " ".join(printed.split())
     assert rows[0]["deal"].count("/") == 3
     assert matplotlib.image.imread(picture).std() > 0.05, "an empty picture"

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,8 @@ from coordinator.control import Control, SilentObserver
 from coordinator.drive import Ways
 from coordinator.errors import ContradictionError, StopRun
 from coordinator.hunt import Found, Limits, chase, kept
-from coordinator.hunt_plan import FIRST_CYCLE, Hunt, Standing, moment_of, temperature
-from puzzles.cards import random_deal
+from coordinator.hunt_plan import FIRST_CYCLE, Hunt, Standing, grown, moment_of, temperature
+from puzzles.cards import Card, random_deal
 from puzzles.errors import PuzzleError
 from puzzles.gap import Gap
 from puzzles.solitaire_kernels import BLANK
@@ -181,24 +181,70 @@ def test_a_wrong_count_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
 # The hunt
 
 
-def test_cycles_double_and_cool_down() -> None:
-    moments = [moment_of(generation) for generation in range(7 * FIRST_CYCLE)]
-    assert [moment.length for moment in moments if not moment.step] == [FIRST_CYCLE << cycle for cycle in range(3)]
-    temperatures = [temperature("positions", generation) for generation in range(FIRST_CYCLE, 3 * FIRST_CYCLE)]
+def test_cycles_double_and_stages_cool_down() -> None:
+    moments = [moment_of(generation, 7) for generation in range(3 * FIRST_CYCLE)]
+    eighth = FIRST_CYCLE // 8
+    assert [moment.ranks for moment in moments] == [
+        ranks
+        for size in (2 * eighth, 4 * eighth)
+        for ranks, parts in ((5, 1), (6, 1), (7, 2))
+        for _ in range(parts * size)
+    ]
+    assert [moment.cycle for moment in moments] == [0] * FIRST_CYCLE + [1] * 2 * FIRST_CYCLE
+    last = moments[-FIRST_CYCLE:]
+    assert [moment.step for moment in last] == list(range(FIRST_CYCLE))
+    temperatures = [temperature("positions", moment) for moment in last]
     assert temperatures == sorted(temperatures, reverse=True)
     assert (temperatures[0], temperatures[-1]) == pytest.approx((0.1, 0.02))
 
 
-def test_the_worst_gives_its_place_to_the_best() -> None:
-    hunt, puzzle = small_hunt(), gap(4)
-    deals = [random_deal(16, 9, number) for number in range(4)]
-    before = [
-        Standing(member, puzzle.text_of_deal(deals[member]), score, 1, 1, 0.0)
-        for member, score in enumerate((50, 20, 90, 70))
+@pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])
+def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
+    moments = [moment_of(generation, ranks) for generation in range(FIRST_CYCLE)]
+    assert {moment.ranks for moment in moments} == stages
+    assert moments[-1].ranks == ranks
+    assert all(temperature(objective, moment) > 0 for moment in moments for objective in OBJECTIVES)
+
+
+def standings(scores: Sequence[int], deals: Sequence[list[Card]]) -> list[Standing]:
+    return [
+        Standing(leg, gap(len(deal) // 4).text_of_deal(deal), score, 1, 1, 0.0)
+        for leg, (score, deal) in enumerate(zip(scores, deals, strict=True))
     ]
-    assert hunt.deals(puzzle, 1, before) == [deals[0], deals[2], deals[2], deals[3]]
-    fresh = hunt.deals(puzzle, FIRST_CYCLE, before)
-    assert len({tuple(deal) for deal in fresh + deals + hunt.deals(puzzle, 0, [])}) == 12
+
+
+def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
+    hunt = small_hunt(options={"ranks": "3"})
+    deals = [random_deal(12, 9, number) for number in range(4)]
+    before = standings((50, 20, 90, 70), deals)
+    assert hunt.deals(4, before) == [deals[0], deals[2], deals[2], deals[3]]
+    assert hunt.deals(5, before) == deals
+    fresh = hunt.deals(FIRST_CYCLE, before)
+    assert len({tuple(deal) for deal in fresh + deals + hunt.deals(0, [])}) == 12
+
+
+def test_the_better_half_is_grown_twice() -> None:
+    hunt = small_hunt(options={"ranks": "5"})
+    deals = [random_deal(12, 9, number) for number in range(4)]
+    begun = hunt.deals(2, standings((50, 20, 90, 70), deals))
+    assert [without_last_column(deal) for deal in begun] == [deals[2], deals[2], deals[3], deals[3]]
+    assert begun == hunt.deals(2, standings((50, 20, 90, 70), deals))
+
+
+def without_last_column(deal: list[Card]) -> list[Card]:
+    """What a grown deal has grown from; all new cards lie in the last column."""
+    ranks = len(deal) // 4
+    assert {card % ranks for card in deal[ranks - 1 :: ranks]} == {ranks - 1}
+    assert sorted(deal) == list(range(4 * ranks))
+    kept = [card for place, card in enumerate(deal) if place % ranks < ranks - 1]
+    return [card // ranks * (ranks - 1) + card % ranks for card in kept]
+
+
+def test_new_cards_come_in_any_order() -> None:
+    deal = random_deal(12, 1, 1)
+    last = {tuple(grown(deal, word)[3::4]) for word in range(24)}
+    assert len(last) == 24
+    assert all(without_last_column(grown(deal, word)) == deal for word in (0, 5, 2**64 - 1))
 
 
 @objectives
