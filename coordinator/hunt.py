@@ -22,7 +22,7 @@ _NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: after `seconds` of this call, or when so many `legs` are walked, earlier calls counted."""
+    """When to stop: after `seconds` of this call, but not without a record, or when so many `legs` are walked in all."""
 
     seconds: float | None = None
     legs: int | None = None
@@ -94,10 +94,10 @@ class _Chase:
             generation += 1
 
     def _goes_on(self, leg: int) -> bool:
-        """Whether a leg is to be walked: at least one is, whatever the time."""
+        """Whether a leg is to be walked: whatever the time, until there is a record."""
         if self._limits.legs is not None and leg >= self._limits.legs:
             return False
-        if self._limits.seconds is None or not self._standings or leg in self._standings:
+        if self._limits.seconds is None or not self._records or leg in self._standings:
             return True
         return time.monotonic() - self._began < self._limits.seconds
 

@@ -3,7 +3,8 @@
 In each *generation* a leg of annealing sets out from each deal of the pool (`worker.hunting`). A *cycle* of generations
 begins with random deals of two ranks less, whose positions are counted a hundred times as fast; a quarter of it later
 each deal is *grown* by a rank, and again after another quarter. Each of these stages is cooled down from hot to cold.
-Each cycle is twice as long as the one before, so that hunts of any length end well cooled.
+Each cycle has twice as many generations as the one before, and the first ones have shorter legs, so that hunts of any
+length end well cooled.
 """
 
 import math
@@ -35,6 +36,8 @@ _TEMPERATURES: Mapping[Objective, tuple[float, float]] = {
 }  # fmt: skip
 #: Positions generated in a leg of so many ranks or more: a second or two. Each rank less takes half of it.
 _FULL_RANKS = 7
+#: Cycles until legs are so long; each one before has half as much in its legs.
+_FULL_CYCLE = 3
 _WORK: Mapping[Objective, int] = {"positions": 10_000_000, "moves": 4_000_000, "depth": 4_000_000}
 _DEFAULT_CAP = 10_000_000
 
@@ -126,9 +129,10 @@ class Hunt:
     def leg(self, number: int, deals: Sequence[list[Card]], above: int) -> Leg:
         """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
         generation, member = divmod(number, self.pool)
-        heat = temperature(self.objective, moment_of(generation, self.build().columns))
+        moment = moment_of(generation, self.build().columns)
+        heat, work = temperature(self.objective, moment), self.leg_work >> max(0, _FULL_CYCLE - moment.cycle)
         seed = next(random_words((self.seed << 32) + number))
-        return Leg(deals[member], self.objective, seed, heat, self.leg_work, self.cap, above)
+        return Leg(deals[member], self.objective, seed, heat, work, self.cap, above)
 
     def deals(self, generation: int, before: Sequence[Standing]) -> list[list[Card]]:
         """What a generation begins with; `before` is how the one before it ended, by member."""
