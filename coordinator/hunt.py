@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coordinator.control import Control, Observer
 from coordinator.drive import Ways, open_workshop
-from coordinator.hunt_plan import Hunt, Record, Standing, record_of, standing_of
+from coordinator.hunt_plan import Hunt, Record, Standing, moment_of, record_of, standing_of
 from coordinator.session import Workshop
 from storage.errors import StorageError
 from storage.findings import Findings
@@ -22,7 +22,7 @@ _NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: after `seconds` of this call, but not without a record, or when so many `legs` are walked in all."""
+    """When to stop: after `seconds` of this call, but not without a record; when so many `legs` are walked in all."""
 
     seconds: float | None = None
     legs: int | None = None
@@ -76,14 +76,15 @@ class _Chase:
         except (KeyError, TypeError) as error:
             raise StorageError(f"{findings.path} is damaged: {error}; move it away and begin anew") from error
         self._records = sorted(records, key=lambda record: record.score)
+        self._tried = sum(standing.tried for standing in self._standings.values())
         self._before = max((standing.seconds for standing in self._standings.values()), default=0.0)
         self._began = time.monotonic()
 
     def found(self) -> Found:
         """Everything so far."""
         legs = self._standings.values()
-        tried, generated = sum(leg.tried for leg in legs), sum(leg.generated for leg in legs)
-        return Found(self._records, len(legs), tried, generated, max((leg.seconds for leg in legs), default=0.0))
+        seconds = max((leg.seconds for leg in legs), default=0.0)
+        return Found(self._records, len(legs), self._tried, sum(leg.generated for leg in legs), seconds)
 
     def go_on(self, workshop: Workshop, limits: Limits, observer: Observer) -> None:
         """Generation after generation."""
@@ -108,7 +109,7 @@ class _Chase:
         if not missing:
             return
         before = [self._standings[number - self._hunt.pool] for number in numbers] if generation else []
-        deals = self._hunt.deals(generation, before)
+        deals = self._hunt.deals(generation, before, self._best_before(generation))
         above = self._score
 
         def chunks() -> Iterator[Arrays]:
@@ -119,6 +120,16 @@ class _Chase:
 
         for place, result in workshop.executor.map("hunt", chunks()):
             self._land(missing[place], answered(result))
+
+    def _best_before(self, generation: int) -> Standing | None:
+        """The leg that met the best deal of the full size: the first of several, in whatever order they landed."""
+        ranks = self._puzzle.columns
+        legs = [
+            self._standings[number]
+            for number in range(generation * self._hunt.pool)
+            if moment_of(number // self._hunt.pool, ranks).ranks == ranks
+        ]
+        return max(legs, key=lambda leg: (leg.best_score, -leg.leg), default=None)
 
     @property
     def _score(self) -> int:
@@ -135,10 +146,12 @@ class _Chase:
             self._findings.add(_RECORD, leg, asdict(record))
             self._records.append(record)
             self._observer.note(f"record: {record.score:,} {self._hunt.objective}: {deal}")
-        deal = sized(self._puzzle, walked.deal).text_of_deal(walked.deal)
-        standing = Standing(leg, deal, walked.score, walked.tried, walked.generated, seconds)
+        puzzle = sized(self._puzzle, walked.deal)
+        deal, best = puzzle.text_of_deal(walked.deal), puzzle.text_of_deal(walked.best)
+        standing = Standing(leg, deal, walked.score, best, walked.best_score, walked.tried, walked.generated, seconds)
         self._findings.add(_LEG, leg, {name: value for name, value in asdict(standing).items() if name != "leg"})
         self._standings[leg] = standing
+        self._tried += standing.tried
         self._report()
 
     def _report(self) -> None:
@@ -146,5 +159,4 @@ class _Chase:
         if self._limits.seconds is not None:
             left = max(0, round(self._limits.seconds - (time.monotonic() - self._began)))
             best += f", {left // 60}:{left % 60:02d} left"
-        tried = sum(standing.tried for standing in self._standings.values())
-        self._observer.phase(f"{best}; deals tried", tried, 0)
+        self._observer.phase(f"{best}; deals tried", self._tried, 0)

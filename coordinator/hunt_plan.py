@@ -3,13 +3,15 @@
 In each *generation* a leg of annealing sets out from each deal of the pool (`worker.hunting`). A *cycle* of generations
 begins with random deals of two ranks less, whose positions are counted a hundred times as fast; a quarter of it later
 each deal is *grown* by a rank, and again after another quarter. Each of these stages is cooled down from hot to cold.
+Halfway through the last one the best deal of all cycles comes back into the pool.
 Each cycle has twice as many generations as the one before, and the first ones have shorter legs, so that hunts of any
 length end well cooled.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +34,7 @@ _FEWEST_RANKS = 3
 _SELECT_EVERY = 4
 #: At the begin and at the end of a cycle: in logarithms of positions, or in moves (measured: docs/hunt.md).
 _TEMPERATURES: Mapping[Objective, tuple[float, float]] = {
-    "positions": (0.1, 0.02), "moves": (1.0, 0.2), "depth": (0.7, 0.15),
+    "positions": (0.08, 0.02), "moves": (1.0, 0.2), "depth": (0.7, 0.15),
 }  # fmt: skip
 #: Positions generated in a leg of so many ranks or more: a second or two. Each rank less takes half of it.
 _FULL_RANKS = 7
@@ -53,7 +55,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """How a leg ended: where the walk stands and how good that is, and what had been done by then.
+    """How a leg ended: where the walk stands, the best deal that it met, how good both are, and what it took.
 
     `seconds` are those of all calls of the hunt, `tried` and `generated` the leg's own.
     """
@@ -61,6 +63,8 @@ class Standing:
     leg: int
     deal: str
     score: int
+    best: str
+    best_score: int
     tried: int
     generated: int
     seconds: float
@@ -101,6 +105,10 @@ class Hunt:
 
     def build(self) -> Gap:
         """The puzzle; `PuzzleError` if there is nothing to hunt for."""
+        return self._puzzle
+
+    @cached_property
+    def _puzzle(self) -> Gap:
         if self.objective not in OBJECTIVES:
             raise PuzzleError(f"--maximise {self.objective}: allowed are {'|'.join(OBJECTIVES)}")
         puzzle = self.spec.build()
@@ -134,8 +142,11 @@ class Hunt:
         seed = next(random_words((self.seed << 32) + number))
         return Leg(deals[member], self.objective, seed, heat, work, self.cap, above)
 
-    def deals(self, generation: int, before: Sequence[Standing]) -> list[list[Card]]:
-        """What a generation begins with; `before` is how the one before it ended, by member."""
+    def deals(self, generation: int, before: Sequence[Standing], best: Standing | None = None) -> list[list[Card]]:
+        """What a generation begins with; `before` is how the one before it ended, by member.
+
+        `best` is the leg that met the best deal of all before this generation.
+        """
         ranks = self.build().columns
         moment = moment_of(generation, ranks)
         if not moment.step and moment.ranks == _stages(ranks)[0]:
@@ -148,7 +159,11 @@ class Hunt:
             standings = [standings[member // 2] for member in range(self.pool)]
         elif moment.step % _SELECT_EVERY == 0:
             scores = [standing.score for standing in standings]
-            standings[scores.index(min(scores))] = standings[scores.index(max(scores))]
+            returns = best is not None and moment.ranks == ranks and 2 * moment.step == moment.length
+            winner = (
+                replace(best, deal=best.best) if best is not None and returns else standings[scores.index(max(scores))]
+            )
+            standings[scores.index(min(scores))] = winner
         deals = [parse_any(standing.deal) for standing in standings]
         if moment.step:
             return deals

@@ -57,7 +57,10 @@ def study(plan: Plan, data: Path, ways: Ways, control: Control, observer: Observ
         done, total = 0, sum(map(len, missing.values()))
         if total and any(there.values()):
             observer.note(f"{sum(map(len, there.values())):,} deals were there before, {total:,} are left")
-        if not all(is_warm(plan.build(size)) for size, numbers in missing.items() if numbers):
+        puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
+        if puzzles:
+            ways = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), ways, observer)
+        if not all(is_warm(puzzle, "deals") for puzzle in puzzles):
             observer.note("preparing the kernels (some ten seconds where they must be compiled)")
         for size, numbers in missing.items():
             if numbers:
@@ -91,12 +94,11 @@ def _search(
 ) -> Iterator[Deal]:
     """Deals searched on the workers, in the order in which they are finished."""
     puzzle = plan.build(size)
-    warm(puzzle)
+    warm(puzzle, "deals")
     load_solving_kernels(puzzle)
-    fitted = _fitted(plan, puzzle, ways, observer)
     orders = (_orders(plan, puzzle, number) for number in numbers)
     searches = 2 if plan.shorten else 1
-    with open_workshop(puzzle, plan.spec(size), fitted, control, observer) as workshop:
+    with open_workshop(puzzle, plan.spec(size), ways, control, observer) as workshop:
         answers: dict[int, dict[int, Solved]] = {}
         try:
             for order, result in workshop.executor.map("solve", chain.from_iterable(orders)):
@@ -107,6 +109,8 @@ def _search(
         except StopRun:
             observer.note("stopping when the deals in hand are searched")
             raise
+        except MemoryError as error:
+            raise OverBudgetError("the searches ran out of memory: lower --cap or --workers") from error
 
 
 def _orders(plan: Plan, puzzle: Solitaire, number: int) -> list[Arrays]:
@@ -150,12 +154,12 @@ def _shortened(puzzle: Solitaire, places: list[int], moves: list[Move]) -> int:
     return len(shorten(puzzle, places, moves).moves)
 
 
-def _fitted(plan: Plan, puzzle: Solitaire, ways: Ways, observer: Observer) -> Ways:
-    """`ways` with no more threads than there is memory for, should all searches reach the cap."""
+def _fitted(plan: Plan, largest: Solitaire, ways: Ways, observer: Observer) -> Ways:
+    """`ways` with no more threads than there is memory for, should all searches of the largest size reach the cap."""
     if ways.redis is not None:
         return replace(ways, deadline=ways.deadline or _DEADLINE_SECONDS)
     memory = ways.memory if ways.memory is not None else psutil.virtual_memory().available // 2
-    wanted, needed = ways.workers or cores(), _bytes_of_search(plan.cap, puzzle.placing.cards)
+    wanted, needed = ways.workers or cores(), _bytes_of_search(plan.cap, largest.placing.cards)
     if ways.memory is not None and needed > memory:
         raise OverBudgetError(
             f"a search of {plan.cap:,} positions may take {needed >> 20:,} MB, --memory allows {memory >> 20:,} MB: "

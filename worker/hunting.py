@@ -20,8 +20,9 @@ from puzzles.gap import Gap
 from puzzles.jit import cache_directory
 from puzzles.placing import MOST_COLUMNS
 from puzzles.solitaire_kernels import BLANK, SUITS
+from worker.counting_kernels import Field
 from worker.errors import TaskError
-from worker.hunting_kernels import Field, anneal, score
+from worker.hunting_kernels import anneal, score
 from worker.solving import solve
 from worker.solving_kernels import HashTable
 

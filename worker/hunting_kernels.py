@@ -1,121 +1,25 @@
-"""The inner loop of a hunt for hard deals of Gap: a quick count of positions, changes of a deal, and annealing.
-
-A deal is here a `field`: for each cell the card that lies on it (numbered as in `puzzles.solitaire_kernels`) or BLANK.
-Which ace lay on a blank changes nothing, so it is left out.
-"""
+"""The inner loop of a hunt for hard deals of Gap: changes of a field (`worker.counting_kernels`), and annealing."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
-from puzzles.solitaire_kernels import BLANK, SUITS, Table
+from puzzles.solitaire_kernels import BLANK, SUITS
+from worker.counting_kernels import Field, Profile, count_positions, early_layers
 from worker.solving_kernels import HashTable, breadth_first
 
-Field = NDArray[np.int8]
 #: What is maximised: the number of a name in `worker.hunting.OBJECTIVES`.
 POSITIONS, MOVES, DEPTH = 0, 1, 2
 #: The score of a deal that does not lead to the goal, where its moves are asked, and of one beyond the cap.
 UNSOLVABLE, TOO_LARGE = -1, -2
 #: What a try costs besides its positions, in positions: so a leg over tiny deals ends as well.
 TRY_COST = 300
-_FIRST_ROOM = 1 << 12
+#: A change is screened by its first layers: until they have so much of the positions of the deal that it was made from;
+#: it is dropped where they have less than `_SLACK` of what they need (measured: docs/hunt.md). Of fewer positions the
+#: first layers tell too little.
+_SCREENED, _SLACK = 0.1, 0.9
+_FIRST_TOLD, _FEWEST_SCREENED = 0.01, 20_000
 _CHANGES = 5
-
-
-@jit
-def _lay_out(field: Field, columns: int, place: Table, gaps: Table, follows: Table) -> None:
-    """Where each card is, where the gaps are, and for each cell the card that a gap to its right takes, or BLANK.
-
-    A row is here one cell wider, for its ace at the left.
-    """
-    run, width = columns - 1, columns + 1
-    follows[:] = BLANK
-    for row in range(SUITS):
-        follows[row * width] = row * run
-    count = 0
-    for cell in range(SUITS * columns):
-        wide = cell // columns * width + cell % columns + 1
-        card = field[cell]
-        if card == BLANK:
-            gaps[count] = wide
-            count += 1
-        else:
-            place[card] = wide
-            follows[wide] = card + 1 if card % run != run - 1 else BLANK
-
-
-@jit
-def _slot_of(hashes: NDArray[np.uint64], value: np.uint64) -> int:
-    """Where a hash stands in a table, or where it would."""
-    mask = np.uint64(len(hashes) - 1)
-    slot = value & mask
-    while hashes[slot] != np.uint64(0) and hashes[slot] != value:
-        slot = (slot + np.uint64(1)) & mask
-    return int(slot)
-
-
-@jit
-def _spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A table of twice the size with the same hashes; 0 is an empty slot."""
-    spread = np.zeros(2 * len(hashes), dtype=np.uint64)
-    for value in hashes:
-        if value != np.uint64(0):
-            spread[_slot_of(spread, value)] = value
-    return spread
-
-
-@jit
-def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> int:
-    """How many positions a field leads to, at most `cap`: depth first, moves done and taken back on one board.
-
-    Only hashes are kept, which makes this three times as fast as a search that compares positions. Two equal hashes in
-    ten million positions have a chance of one to 400,000; whoever names a record counts it exactly.
-    """
-    place = np.empty(SUITS * (columns - 1), dtype=np.int64)
-    gaps = np.empty(SUITS, dtype=np.int64)
-    follows = np.empty(SUITS * (columns + 1), dtype=np.int64)
-    _lay_out(field, columns, place, gaps, follows)
-    value = np.uint64(1)
-    for card in range(len(place)):
-        value ^= table[card, place[card]]
-    hashes = np.zeros(_FIRST_ROOM, dtype=np.uint64)
-    hashes[_slot_of(hashes, value)] = value
-    # The potential of Gap grows with every move and is never more than this.
-    done = np.empty((SUITS * columns * columns // 2, 3), dtype=np.int64)
-    count, level, gap = 1, 0, 0
-    while count < cap:
-        if gap == SUITS:
-            if level == 0:
-                break
-            level -= 1
-            card, source, gap = done[level]
-            target = place[card]
-            value ^= table[card, source] ^ table[card, target]
-            place[card], gaps[gap] = source, target
-            follows[source], follows[target] = follows[target], BLANK
-            gap += 1
-            continue
-        target = gaps[gap]
-        card = follows[target - 1]
-        if card == BLANK:
-            gap += 1
-            continue
-        source = place[card]
-        after = value ^ table[card, source] ^ table[card, target]
-        slot = _slot_of(hashes, after)
-        if hashes[slot] == after:
-            gap += 1
-            continue
-        hashes[slot] = value = after
-        count += 1
-        if 2 * count > len(hashes):
-            hashes = _spread(hashes)
-        done[level, 0], done[level, 1], done[level, 2] = card, source, gap
-        level += 1
-        place[card], gaps[gap] = target, source
-        follows[target], follows[source] = follows[source], BLANK
-        gap = 0
-    return count
 
 
 @jit
@@ -201,6 +105,19 @@ def score(field: Field, columns: int, tables: tuple[HashTable, HashTable], objec
 
 
 @jit
+def _profile(field: Field, known: int, columns: int, table: HashTable) -> Profile:
+    """What the first layers of a deal of `known` positions have, 0 where that tells too little."""
+    if known < _FEWEST_SCREENED:
+        return np.zeros(0, dtype=np.int64)
+    none = np.zeros(0, dtype=np.int64)
+    profile, _ = early_layers(field, columns, table, none, 0.0, int(known * _SCREENED))
+    for depth in range(len(profile)):
+        if profile[depth] < known * _FIRST_TOLD:
+            profile[depth] = 0
+    return profile
+
+
+@jit
 def anneal(
     field: Field, known: int, columns: int, tables: tuple[HashTable, HashTable], objective: int, temperature: float,
     work: int, cap: int, state: NDArray[np.uint64],
@@ -208,28 +125,42 @@ def anneal(
     """Change `field` step by step until `work` positions are generated; it stays where the walk ends.
 
     A worse deal is taken with the probability exp(gain / temperature) (Kirkpatrick et al., 1983), a gain in positions
-    being that of their logarithm; from a deal beyond the cap any step is taken. Gives (its score, the best field met,
-    its score, deals tried, positions generated).
+    being that of their logarithm; from a deal beyond the cap any step is taken. The least gain that would be taken is
+    drawn first, so that most changes are dropped after their first layers. Gives (its score, the best field met, its
+    score, deals tried, positions generated).
     """
     spent = tried = 0
     best, most, new = field.copy(), known, field.copy()
+    profile = _profile(field, known if objective == POSITIONS else 0, columns, tables[1])
     while spent < work:
         new[:] = field
         change(new, columns, state)
-        found, generated = score(new, columns, tables, objective, cap)
-        spent += generated + TRY_COST
         tried += 1
+        spent += TRY_COST
+        # Never the logarithm of 0.
+        chance = (float(random_word(state) >> np.uint64(11)) + 1.0) / float(1 << 53)
+        needed = temperature * np.log(chance)
+        if len(profile):
+            layers, passed = early_layers(new, columns, tables[1], profile, _SLACK * np.exp(needed), profile[-1])
+            spent += layers[-1]
+            if not passed:
+                continue
+        found, generated = score(new, columns, tables, objective, cap)
+        spent += generated
         if known == TOO_LARGE:
             gain = 0.0
         elif found == TOO_LARGE:
             continue
         else:
             gain = np.log(found / known) if objective == POSITIONS else float(found - known)
-        chance = float(random_word(state) >> np.uint64(11)) / float(1 << 53)
-        if gain >= 0 or chance < np.exp(gain / temperature):
-            known = found
-            field[:] = new
-            if found > most:
-                most = found
-                best[:] = new
+        if gain < needed:
+            continue
+        known = found
+        field[:] = new
+        if objective == POSITIONS:
+            profile = _profile(field, known, columns, tables[1])
+            spent += profile[-1] if len(profile) else 0
+        if found > most:
+            most = found
+            best[:] = new
     return known, best, most, tried, spent - tried * TRY_COST

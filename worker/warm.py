@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import platform
 from pathlib import Path
+from typing import Literal
 
 import numba
 import numpy as np
@@ -25,25 +26,28 @@ from worker.partition import partition_by, scatter
 from worker.solving import STRATEGIES, solve
 from worker.strong import Bounds, all_diameters, inner_graph, transposed
 
+#: What kernels are wanted for: whatever a run or worker may need, or for solving deals in memory alone.
+Use = Literal["all", "deals"]
 _LOCK_FILE = "warming"
 
 
-def is_warm(puzzle: Puzzle) -> bool:
-    """Whether `warm` has run for this puzzle and source: compiled kernels load in milliseconds."""
-    return _mark(puzzle).exists()
+def is_warm(puzzle: Puzzle, use: Use = "all") -> bool:
+    """Whether `warm` has run for this puzzle, source and use: compiled kernels load in milliseconds."""
+    return _mark(puzzle, "all").exists() or _mark(puzzle, use).exists()
 
 
-def warm(puzzle: Puzzle) -> None:
-    """See that all kernels that `puzzle` uses are compiled and on disk. Cold it takes ten seconds, warm no time."""
-    if is_warm(puzzle):
+def warm(puzzle: Puzzle, use: Use = "all") -> None:
+    """See that the kernels that `puzzle` uses are compiled and on disk. Cold it takes ten seconds, warm no time."""
+    if is_warm(puzzle, use):
         return
     with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not is_warm(puzzle):
-            load_search_kernels(puzzle)
-            load_graph_kernels(puzzle)
+        if not is_warm(puzzle, use):
+            if use == "all":
+                load_search_kernels(puzzle)
+                load_graph_kernels(puzzle)
             load_solving_kernels(puzzle)
-            _mark(puzzle).touch()
+            _mark(puzzle, use).touch()
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:
@@ -98,10 +102,16 @@ def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
     return expansion
 
 
-def _mark(puzzle: Puzzle) -> Path:
+def _mark(puzzle: Puzzle, use: Use) -> Path:
     rules = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
     # The module of a puzzle of one's own has another name for every state of its file (`puzzles.own`).
-    what = (type(rules).__module__, type(rules).__qualname__, puzzle.layout.name, sorted(puzzle.parameters.items()))
+    what = (
+        type(rules).__module__,
+        type(rules).__qualname__,
+        puzzle.layout.name,
+        sorted(puzzle.parameters.items()),
+        use,
+    )
     # numba compiles anew for another Python, numba or processor, and keeps the results side by side.
     machine = (source_digest(), platform.python_version(), numba.__version__, get_host_cpu_name())
     digest = hashlib.sha256(repr((what, machine)).encode()).hexdigest()[:32]

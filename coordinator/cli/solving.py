@@ -60,9 +60,9 @@ def solve(
     until = "fixed" if game.parameters.get("goals") == "1" else "goal"
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
     parsed = list(deals_of(game, _read(deals)))
-    if not is_warm(game):
+    if not is_warm(game, "deals"):
         stderr().print(PREPARING)
-    warm(game)
+    warm(game, "deals")
     load_solving_kernels(game)
     rows: list[dict[str, Any]] = []
     for deal in parsed:

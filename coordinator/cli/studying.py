@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _SIZES = {"superpuzz": "--columns", "gap": "--ranks"}
 _EXAMPLES = {"superpuzz": "--columns 4..6", "gap": "--ranks 3..13"}
-_PUZZLE_HELP = "superpuzz or gap."
 _MOST_SEED = (1 << 32) - 1
 
 
@@ -56,7 +55,7 @@ def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...
 
 
 def study(
-    puzzle: Annotated[str, typer.Argument(metavar="PUZZLE", help=_PUZZLE_HELP)],
+    puzzle: Annotated[str, typer.Argument(metavar="PUZZLE", help="superpuzz or gap.")],
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="SIZES", help="Of superpuzz: 4..8, 6 or 4,6,8.")
     ] = None,
@@ -136,8 +135,9 @@ def _studied(plan: "Plan", sizes: str, data: Path | None, ways: "Ways", json: bo
     from coordinator.errors import StopRun
     from coordinator.runs import data_directory
     from coordinator.study import kept, study
+    from worker.errors import RedisRefusedError, RedisUnavailableError
 
-    control, directory = Control(), data_directory(data)
+    control, directory, again = Control(), data_directory(data), _command(plan, sizes, data)
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
@@ -146,11 +146,12 @@ def _studied(plan: "Plan", sizes: str, data: Path | None, ways: "Ways", json: bo
             found = kept(plan, directory)
             _report(plan, found, json)
             done, total = sum(map(len, found.values())), len(plan.sizes) * plan.deals
-            again = _command(plan, sizes, data)
             stderr().print(
                 Text(f"interrupted: {stop.reason}; {done:,} of {total:,} deals are kept; go on with: {again}")
             )
             raise typer.Exit(received.exit_code) from None
+        except (RedisRefusedError, RedisUnavailableError) as error:
+            raise type(error)(f"{error}; finished deals are kept, go on with: {again}") from error
     _report(plan, found, json)
     return found
 

@@ -171,6 +171,7 @@ def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
     refused = hakoiri.here(*SMALL[:-1], "13", "--redis", "redis://:secret@127.0.0.1:1/0", check=False)
     assert refused.code == 1
     assert "secret" not in refused.error
+    assert "finished deals are kept, go on with: hakoiri study superpuzz" in refused.error
 
 
 def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, redis_server: RedisServer) -> None:

@@ -32,12 +32,15 @@ from puzzles.solitaire_kernels import BLANK
 from storage.errors import StorageError
 from tests.unit import card_rules as rules
 from worker import hunting
+from worker.counting_kernels import Field, count_positions, early_layers
 from worker.errors import TaskError
 from worker.hunting import OBJECTIVES, Figures, Leg, Objective, Walked, deal_of, field_of, figures_of, walk
-from worker.hunting_kernels import Field, _undo_moves, change, count_positions
+from worker.hunting_kernels import _undo_moves, change
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
+#: Of 6 ranks, on its way up.
+LARGE = "43 11 44 13 33 26/23 25 36 35 14 46/21 32 22 12 31 16/45 24 42 41 15 34"
 objectives = pytest.mark.parametrize("objective", OBJECTIVES)
 
 
@@ -83,6 +86,33 @@ def test_the_quick_count_of_a_large_deal() -> None:
     puzzle = gap(7)
     deal = puzzle.parse_deal(CLIMBED)
     assert count_positions(field_of(puzzle, deal), 7, hunting._tables()[1], PLENTY) == 423_672
+
+
+def test_the_first_layers_are_those_of_the_plain_rules() -> None:
+    puzzle, nothing = gap(5), np.zeros(0, dtype=np.int64)
+    deal = puzzle.parse_deal(hard_deal())
+    field, table = field_of(puzzle, deal), hunting._tables()[1]
+    sizes = np.bincount(list(rules.distances(rules.gap_start(hard_deal()), gap=True).values()))
+    whole, ended = early_layers(field, 5, table, nothing, 0.0, PLENTY)
+    assert (whole.tolist()[: len(sizes)], ended) == (sizes.cumsum().tolist(), True)
+    early, reached = early_layers(field, 5, table, nothing, 0.0, 1_000)
+    assert reached
+    assert early.tolist() == whole.tolist()[: len(early)]
+    assert early[-1] >= 1_000 > early[-2]
+    expected = np.where(np.arange(len(early)) == 7, early + 1, 0)
+    assert early_layers(field, 5, table, expected, 1.0, 1_000)[1] is False
+    assert len(early_layers(field, 5, table, expected, 1.0, 1_000)[0]) == 8
+    assert early_layers(field, 5, table, early, 1.0, 1_000)[1] is True
+
+
+def test_screened_walks_find_better_deals_too() -> None:
+    puzzle = gap(6)
+    deal = puzzle.parse_deal(LARGE)
+    begun = figures_of(puzzle, deal, PLENTY)
+    found = walk(puzzle, Leg(deal, "positions", 1, 0.03, 1_500_000, PLENTY, begun.positions))
+    assert begun.positions > 20_000, "too few to be screened"
+    assert found.figures is not None
+    assert found.figures.positions == found.best_score > begun.positions
 
 
 @pytest.mark.parametrize("ranks", [3, 7, 13])
@@ -195,7 +225,7 @@ def test_cycles_double_and_stages_cool_down() -> None:
     assert [moment.step for moment in last] == list(range(FIRST_CYCLE))
     temperatures = [temperature("positions", moment) for moment in last]
     assert temperatures == sorted(temperatures, reverse=True)
-    assert (temperatures[0], temperatures[-1]) == pytest.approx((0.1, 0.02))
+    assert (temperatures[0], temperatures[-1]) == pytest.approx((0.08, 0.02))
 
 
 def test_legs_grow_with_the_cycles() -> None:
@@ -214,7 +244,9 @@ def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
 
 def standings(scores: Sequence[int], deals: Sequence[list[Card]]) -> list[Standing]:
     return [
-        Standing(leg, gap(len(deal) // 4).text_of_deal(deal), score, 1, 1, 0.0)
+        Standing(
+            leg, gap(len(deal) // 4).text_of_deal(deal), score, gap(len(deal) // 4).text_of_deal(deal), score, 1, 1, 0.0
+        )
         for leg, (score, deal) in enumerate(zip(scores, deals, strict=True))
     ]
 
@@ -227,6 +259,15 @@ def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
     assert hunt.deals(5, before) == deals
     fresh = hunt.deals(FIRST_CYCLE, before)
     assert len({tuple(deal) for deal in fresh + deals + hunt.deals(0, [])}) == 12
+
+
+def test_the_best_deal_of_all_comes_back_halfway() -> None:
+    hunt = small_hunt(options={"ranks": "3"})
+    deals = [random_deal(12, 9, number) for number in range(5)]
+    before, (best,) = standings((50, 20, 90, 70), deals[:4]), standings((95,), deals[4:])
+    halfway = FIRST_CYCLE // 2
+    assert hunt.deals(halfway, before, best) == [deals[0], deals[4], deals[2], deals[3]]
+    assert hunt.deals(FIRST_CYCLE + halfway, before, best) == [deals[0], deals[2], deals[2], deals[3]]
 
 
 def test_the_better_half_is_grown_twice() -> None:
