@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coordinator.control import Control, Observer
 from coordinator.drive import Ways, open_workshop
-from coordinator.hunt_plan import Hunt, Record, Standing, moment_of, record_of, standing_of
+from coordinator.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, moment_of, record_of, standing_of
 from coordinator.session import Workshop
 from storage.errors import StorageError
 from storage.findings import Findings
@@ -22,7 +22,7 @@ _NOTHING: Mapping[str, int] = {"positions": 1, "moves": -1, "depth": 0}
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: after `seconds` of this call, but not without a record; when so many `legs` are walked in all."""
+    """When to stop: after `seconds` of this call (a first cycle may take longer), or with so many `legs` in all."""
 
     seconds: float | None = None
     legs: int | None = None
@@ -79,6 +79,7 @@ class _Chase:
         self._tried = sum(standing.tried for standing in self._standings.values())
         self._before = max((standing.seconds for standing in self._standings.values()), default=0.0)
         self._began = time.monotonic()
+        self._best: Standing | None = None
 
     def found(self) -> Found:
         """Everything so far."""
@@ -89,16 +90,18 @@ class _Chase:
     def go_on(self, workshop: Workshop, limits: Limits, observer: Observer) -> None:
         """Generation after generation."""
         self._began, self._limits, self._observer = time.monotonic(), limits, observer
-        generation = 0
+        self._best, generation = None, 0
         while self._goes_on(generation * self._hunt.pool):
             self._follow(generation, workshop)
+            self._remember_best(generation)
             generation += 1
 
     def _goes_on(self, leg: int) -> bool:
-        """Whether a leg is to be walked: whatever the time, until there is a record."""
+        """Whether a leg is to be walked: whatever the time, until there is a record or the first cycle has none."""
         if self._limits.legs is not None and leg >= self._limits.legs:
             return False
-        if self._limits.seconds is None or not self._records or leg in self._standings:
+        begun = not self._records and leg < FIRST_CYCLE * self._hunt.pool
+        if self._limits.seconds is None or begun or leg in self._standings:
             return True
         return time.monotonic() - self._began < self._limits.seconds
 
@@ -109,7 +112,7 @@ class _Chase:
         if not missing:
             return
         before = [self._standings[number - self._hunt.pool] for number in numbers] if generation else []
-        deals = self._hunt.deals(generation, before, self._best_before(generation))
+        deals = self._hunt.deals(generation, before, self._best)
         above = self._score
 
         def chunks() -> Iterator[Arrays]:
@@ -121,15 +124,14 @@ class _Chase:
         for place, result in workshop.executor.map("hunt", chunks()):
             self._land(missing[place], answered(result))
 
-    def _best_before(self, generation: int) -> Standing | None:
-        """The leg that met the best deal of the full size: the first of several, in whatever order they landed."""
-        ranks = self._puzzle.columns
-        legs = [
-            self._standings[number]
-            for number in range(generation * self._hunt.pool)
-            if moment_of(number // self._hunt.pool, ranks).ranks == ranks
-        ]
-        return max(legs, key=lambda leg: (leg.best_score, -leg.leg), default=None)
+    def _remember_best(self, generation: int) -> None:
+        """Keep the leg that met the best deal of the full size: the first of several, in whatever order they landed."""
+        pool, ranks = self._hunt.pool, self._puzzle.columns
+        if moment_of(generation, ranks).ranks == ranks:
+            for number in range(generation * pool, (generation + 1) * pool):
+                leg = self._standings.get(number)
+                if leg is not None and (self._best is None or leg.best_score > self._best.best_score):
+                    self._best = leg
 
     @property
     def _score(self) -> int:

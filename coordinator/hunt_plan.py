@@ -4,8 +4,8 @@ In each *generation* a leg of annealing sets out from each deal of the pool (`wo
 begins with random deals of two ranks less, whose positions are counted a hundred times as fast; a quarter of it later
 each deal is *grown* by a rank, and again after another quarter. Each of these stages is cooled down from hot to cold.
 Halfway through the last one the best deal of all cycles comes back into the pool.
-Each cycle has twice as many generations as the one before, and the first ones have shorter legs, so that hunts of any
-length end well cooled.
+Each of the first cycles has twice as many generations as the one before, and longer legs, so that hunts of any length
+end well cooled.
 """
 
 import math
@@ -25,16 +25,17 @@ from worker.hunting import OBJECTIVES, Figures, Leg, Objective
 FOLDER = "hunts"
 #: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
 _POOL = 4
-#: Generations of the first cycle: quarters of it are whole.
-FIRST_CYCLE = 8
+#: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
+FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
 #: A stage begins with so many ranks less than are asked for, the first ones for a quarter of the cycle each.
 _RANKS_LESS = (2, 1, 0)
 _FEWEST_RANKS = 3
 #: After so many generations of a stage the best deal takes the place of the worst: more often leaves all deals alike.
-_SELECT_EVERY = 4
-#: At the begin and at the end of a cycle: in logarithms of positions, or in moves (measured: docs/hunt.md).
-_TEMPERATURES: Mapping[Objective, tuple[float, float]] = {
-    "positions": (0.08, 0.02), "moves": (1.0, 0.2), "depth": (0.7, 0.15),
+_SELECT_EVERY = 8
+#: At the begin of a cycle, when a deal has grown, at the end of each stage: in logarithms of positions, or in moves.
+#: A grown deal is a good one, which more heat would spoil (measured: docs/hunt.md).
+_TEMPERATURES: Mapping[Objective, tuple[float, float, float]] = {
+    "positions": (0.08, 0.05, 0.02), "moves": (1.0, 0.6, 0.2), "depth": (0.7, 0.4, 0.15),
 }  # fmt: skip
 #: Positions generated in a leg of so many ranks or more: a second or two. Each rank less takes half of it.
 _FULL_RANKS = 7
@@ -45,10 +46,11 @@ _DEFAULT_CAP = 10_000_000
 
 
 class Moment(NamedTuple):
-    """Where a generation is: in which cycle, at how many ranks, at which step of so many of this stage."""
+    """Where a generation is: in which cycle, at how many ranks, grown or not, at which step of so many of its stage."""
 
     cycle: int
     ranks: int
+    grown: bool
     step: int
     length: int
 
@@ -149,7 +151,7 @@ class Hunt:
         """
         ranks = self.build().columns
         moment = moment_of(generation, ranks)
-        if not moment.step and moment.ranks == _stages(ranks)[0]:
+        if not moment.step and not moment.grown:
             numbers = range(moment.cycle * self.pool, (moment.cycle + 1) * self.pool)
             return [random_deal(SUITS * moment.ranks, self.seed, number) for number in numbers]
         standings = list(before)
@@ -159,10 +161,9 @@ class Hunt:
             standings = [standings[member // 2] for member in range(self.pool)]
         elif moment.step % _SELECT_EVERY == 0:
             scores = [standing.score for standing in standings]
-            returns = best is not None and moment.ranks == ranks and 2 * moment.step == moment.length
-            winner = (
-                replace(best, deal=best.best) if best is not None and returns else standings[scores.index(max(scores))]
-            )
+            winner = standings[scores.index(max(scores))]
+            if best is not None and moment.ranks == ranks and 2 * moment.step == moment.length:
+                winner = replace(best, deal=best.best)
             standings[scores.index(min(scores))] = winner
         deals = [parse_any(standing.deal) for standing in standings]
         if moment.step:
@@ -182,19 +183,20 @@ def moment_of(generation: int, ranks: int) -> Moment:
     cycle, length = 0, FIRST_CYCLE
     while generation >= length:
         generation -= length
-        cycle, length = cycle + 1, 2 * length
-    *small, _ = _stages(ranks)
+        cycle, length = cycle + 1, min(2 * length, _LONGEST_CYCLE)
+    *small, _ = stages = _stages(ranks)
     for stage in small:
         if generation < length // 4:
-            return Moment(cycle, stage, generation, length // 4)
+            return Moment(cycle, stage, stage > stages[0], generation, length // 4)
         generation -= length // 4
-    return Moment(cycle, ranks, generation, length - length // 4 * len(small))
+    return Moment(cycle, ranks, ranks > stages[0], generation, length - length // 4 * len(small))
 
 
 def temperature(objective: Objective, moment: Moment) -> float:
     """Falls geometrically from the first generation of a stage to its last."""
-    hot, cold = _TEMPERATURES[objective]
-    return hot * math.exp(math.log(cold / hot) * moment.step / (moment.length - 1))
+    hot, warm, cold = _TEMPERATURES[objective]
+    begun = warm if moment.grown else hot
+    return begun * math.exp(math.log(cold / begun) * moment.step / (moment.length - 1))
 
 
 def parse_any(text: str) -> list[Card]:

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import Any
 
-import numpy as np
-
 from coordinator.session import Session
 from coordinator.window import HeldLayer, Layer, StoredLayer, all_keys
 from puzzles.keys import Key, Keys, key_at
-from puzzles.order import sort_keys
+from puzzles.order import merge_sorted
 from storage.blocks import pack_blocks
 from storage.layout import META, SEEN, SEEN_KEY, number_key
 from storage.manifest import Depth
@@ -68,7 +66,7 @@ class Seen:
             return
         self._held.append(all_keys(layer))
         while len(self._held) > 1 and len(self._held[-2]) < 2 * len(self._held[-1]):
-            self._held[-2:] = [sort_keys(np.concatenate(self._held[-2:]))]
+            self._held[-2:] = [merge_sorted(self._held[-2:])]
         if sum(keys.nbytes for keys in self._held) > self._share:
             self._put_away(depth, [])
 
@@ -107,7 +105,7 @@ class Seen:
     def _write_range(self, number: int, sources: list[Layer], low: Key, high: Key, index: int) -> int:
         parts = [part for layer in sources for part in layer.between(low, high)]
         if parts:
-            packed = pack_blocks(sort_keys(np.concatenate(parts)))
+            packed = pack_blocks(merge_sorted(parts))
             _, index = self._store.stage_blocks(number, packed, index, SEEN)
         if self._store.staged_bytes > self._session.workshop.shares.staged_bytes:
             self._commit()

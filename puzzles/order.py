@@ -4,14 +4,17 @@ The kernels take batches as `puzzles.keys` describes them; numba compiles one ve
 rows of words, and drops the branch that does not apply.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
 from puzzles.keys import Key, Keys, layout_of
 
-#: Runs of equal first words up to this length are sorted by insertion.
-_SHORT = 24
+#: Runs of equal first words up to this length are sorted by insertion; up to `_LONG` in a heap, for it all lies in the
+#: first-level cache; longer ones by numpy, word by word.
+_SHORT, _LONG = 24, 256
 
 
 @jit
@@ -110,31 +113,77 @@ def _heap_sort(rows: Keys, begin: int, end: int) -> None:
 
 
 @jit
-def _sort_ties(rows: Keys) -> None:
-    """Sort each run of rows whose first words are equal; the runs themselves are in order."""
+def _sort_ties(rows: Keys, word: int, long: NDArray[np.int64]) -> int:
+    """Sort each run of rows whose words up to `word` are equal, except long runs; the runs themselves are in order.
+
+    Long runs are written into `long`, as (begin, end); how many there are is returned.
+    """
     begin = 0
+    count = 0
     while begin < len(rows):
         end = begin + 1
-        while end < len(rows) and rows[end, 0] == rows[begin, 0]:
+        while end < len(rows) and rows[end, word] == rows[begin, word]:
             end += 1
         if end - begin <= _SHORT:
             _insertion_sort(rows, begin, end)
-        else:
+        elif end - begin <= _LONG:
             _heap_sort(rows, begin, end)
+        else:
+            long[count, 0] = begin
+            long[count, 1] = end
+            count += 1
         begin = end
+    return count
+
+
+def _sort_from(rows: Keys, word: int) -> None:
+    """Sort rows in place whose words before `word` are all the same."""
+    rows[:] = rows[np.argsort(rows[:, word])]
+    if word + 1 == rows.shape[1]:
+        return
+    long = np.empty((len(rows) // _LONG + 1, 2), dtype=np.int64)
+    count = _sort_ties(rows, word, long)
+    for begin, end in long[:count].tolist():
+        _sort_from(rows[begin:end], word + 1)
+
+
+@jit
+def _merge_two(keys: Keys, others: Keys, merged: Keys) -> None:
+    index = 0
+    other = 0
+    for place in range(len(merged)):
+        if other == len(others) or (index < len(keys) and less(keys, index, others, other)):
+            put(merged, place, keys, index)
+            index += 1
+        else:
+            put(merged, place, others, other)
+            other += 1
 
 
 def sort_keys(keys: Keys) -> Keys:
-    """The keys in increasing order. A batch of single numbers is sorted in place and returned.
+    """The keys in increasing order. A batch of single numbers is sorted in place and returned, one of wide ones copied.
 
-    Wide keys are ordered by numpy's vectorised argsort of their first words, the ties among them by kernels.
+    Wide keys are ordered by numpy's vectorised argsort of their first words, short ties among them by kernels, long
+    ones word by word: cards packed from the most significant bit down tie by the thousand, and a heap of millions is
+    ten times as slow.
     """
     if keys.ndim == 1:
         keys.sort()
         return keys
-    rows: Keys = keys[np.argsort(keys[:, 0])]
-    _sort_ties(rows)
+    rows = keys.copy()
+    _sort_from(rows, 0)
     return rows
+
+
+def merge_sorted(parts: Sequence[Keys]) -> Keys:
+    """The keys of at least one sorted batch, sorted; those that several batches hold come several times."""
+    ordered = sorted(parts, key=len)
+    merged = ordered[0]
+    for part in ordered[1:]:
+        longer = layout_of(part).empty(len(merged) + len(part))
+        _merge_two(merged, part, longer)
+        merged = longer
+    return merged
 
 
 def order_of(keys: Keys) -> NDArray[np.intp]:

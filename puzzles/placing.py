@@ -24,12 +24,16 @@ _WORD_BITS = 64
 
 @dataclass(frozen=True)
 class Placing:
-    """The packing for `columns` cells a row. `words` and `shifts` say of each card where its field lies in the key."""
+    """The packing for `columns` cells a row.
+
+    `words` and `shifts` say of each card where its field lies in the key, `masks` what fits into it.
+    """
 
     columns: int
     layout: Layout
     words: NDArray[np.int64]
     shifts: NDArray[np.int64]
+    masks: NDArray[np.uint64]
 
     @property
     def cells(self) -> int:
@@ -57,7 +61,7 @@ class Placing:
         left, places = list(range(self.cells)), []
         for card in range(self.cards):
             shift = (self.layout.words - 1 - int(self.words[card])) * _WORD_BITS + int(self.shifts[card])
-            choice = key >> shift & ((1 << _width(self.cells - card)) - 1)
+            choice = key >> shift & int(self.masks[card])
             if choice >= len(left):
                 raise ConfigurationError(f"{key:#x} puts card {card} on cell {choice} of the {len(left)} that are left")
             places.append(left.pop(choice))
@@ -70,8 +74,8 @@ class Placing:
 def placing(columns: int) -> Placing:
     """The packing for so many columns, 2 to 13."""
     words, offsets, word, used = [], [], 0, 0
-    for card in range(SUITS * (columns - 1)):
-        width = _width(SUITS * columns - card)
+    widths = [(SUITS * columns - card - 1).bit_length() for card in range(SUITS * (columns - 1))]
+    for width in widths:
         if used + width > _WORD_BITS:
             word, used = word + 1, 0
         used += width
@@ -80,11 +84,8 @@ def placing(columns: int) -> Placing:
     layout = narrowest(_WORD_BITS * word + used)
     bits = min(layout.bits, _WORD_BITS)
     lead = layout.words - word - 1
-    return Placing(columns, layout, np.array(words) + lead, bits - np.array(offsets))
-
-
-def _width(choices: int) -> int:
-    return (choices - 1).bit_length()
+    masks = np.array([(1 << width) - 1 for width in widths], dtype=np.uint64)
+    return Placing(columns, layout, np.array(words) + lead, bits - np.array(offsets), masks)
 
 
 #: More columns than these do not fit the widest key.

@@ -111,7 +111,8 @@ class Solitaire(Puzzle):
         room = np.empty((len(keys) * self.most_successors, self.layout.words), dtype=np.uint64)
         counts = np.empty(len(keys), dtype=np.uint16)
         total = expand_fields(
-            words, self.columns, self.any_ace, self.placing.words, self.placing.shifts, room, counts
+            words, self.columns, self.any_ace, self.placing.words, self.placing.shifts, self.placing.masks, room,
+            counts,
         )  # fmt: skip
         found = room[:total].astype(self.layout.dtype)
         return Expansion(found if self.layout.words > 1 else found.reshape(-1), counts)

@@ -75,15 +75,11 @@ def _nth_bit(bits: np.uint64, number: int) -> int:
 
 
 @jit
-def _unpack(key: Words, columns: int, words: Table, shifts: Table, place: Places, free: Words) -> None:
+def _unpack(key: Words, columns: int, words: Table, shifts: Table, masks: Words, place: Places, free: Words) -> None:
     """The cell of each card, and the cells that were left before it (`puzzles.placing`)."""
     left = (np.uint64(1) << np.uint64(SUITS * columns)) - np.uint64(1)
     for card in range(SUITS * (columns - 1)):
-        choices = SUITS * columns - card
-        width = 0
-        while (choices - 1) >> width:
-            width += 1
-        choice = key[words[card]] >> np.uint64(shifts[card]) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
+        choice = key[words[card]] >> np.uint64(shifts[card]) & masks[card]
         free[card] = left
         place[card] = _nth_bit(left, int(choice))
         left ^= np.uint64(1) << np.uint64(place[card])
@@ -104,16 +100,14 @@ def _write_moved(
     before = popcount(free[card] & ((np.uint64(1) << np.uint64(source)) - np.uint64(1)))
     moved[words[card]] += (popcount(free[card] & below) - before) << np.uint64(shifts[card])
     for later in range(card + 1, len(words)):
-        one = np.uint64(1) << np.uint64(shifts[later])
-        if source < place[later]:
-            moved[words[later]] += one
-        if target < place[later]:
-            moved[words[later]] -= one
+        # Without a branch: which way it goes cannot be foreseen.
+        more = np.int64(source < place[later]) - np.int64(target < place[later])
+        moved[words[later]] += np.uint64(more << shifts[later])
 
 
 @jit
 def expand_fields(
-    keys: Words, columns: int, any_ace: bool, words: Table, shifts: Table, room: Words, counts: Counts
+    keys: Words, columns: int, any_ace: bool, words: Table, shifts: Table, masks: Words, room: Words, counts: Counts
 ) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total."""
     place = np.empty(SUITS * columns, dtype=np.uint8)
@@ -122,7 +116,7 @@ def expand_fields(
     moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
     total = 0
     for index in range(len(keys)):
-        _unpack(keys[index], columns, words, shifts, place, free)
+        _unpack(keys[index], columns, words, shifts, masks, place, free)
         blanks = lay_out(place, columns, cells)
         count = list_moves(cells, blanks, columns, any_ace, moves)
         for number in range(count):

@@ -19,7 +19,8 @@ TRY_COST = 300
 #: first layers tell too little.
 _SCREENED, _SLACK = 0.1, 0.9
 _FIRST_TOLD, _FEWEST_SCREENED = 0.01, 20_000
-_CHANGES = 5
+#: Sorts of exchanges.
+_KINDS = 5
 
 
 @jit
@@ -67,9 +68,12 @@ def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
 
 @jit
 def change(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
-    """Two cells exchanged: any two, cards of one suit or of one rank, a card and a gap, or neighbours."""
+    """Two cells exchanged: any two, cards of one suit or of one rank, a card and a gap, or neighbours.
+
+    Then moves are taken back, where any could be.
+    """
     run, cells = columns - 1, SUITS * columns
-    kind = _below(state, _CHANGES)
+    kind = _below(state, _KINDS)
     while True:
         one = _below(state, cells)
         other = _below(state, cells)

@@ -60,7 +60,7 @@ def hunt(
         int, typer.Option("--pool", min=1, max=256, metavar="N", help="Deals followed at once; for more workers, more.")
     ] = 4,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Write it here. [default: beside the findings]")
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Write it here; else beside the findings.")
     ] = None,
     data: DataOption = None,
     redis: RedisOption = None,
@@ -150,6 +150,8 @@ def _print(wanted: "Hunt", found: "Found", certificate: Path | None) -> None:
         "certificate": None if certificate is None else str(certificate),
     }
     console.print(facts(told))
+    if best is None:
+        stderr().print("no deal is worth a record yet: give more --time, or a greater --cap")
     if certificate is not None:
         stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(certificate))}"), style="dim")
 

@@ -88,6 +88,13 @@ def test_mistakes_are_one_line(line: list[str], words: str, hakoiri: Hakoiri) ->
     assert not hakoiri.data.exists()
 
 
+def test_nothing_found_is_said(hakoiri: Hakoiri) -> None:
+    printed = hakoiri.here("hunt", "gap", "-o", "ranks=3", "--legs", "1", "--cap", "2")
+    assert "no deal is worth a record yet" in printed.stderr
+    assert "deals tried" in printed.stdout
+    assert hakoiri.ask("hunt", "gap", "-o", "ranks=3", "--legs", "1", "--cap", "2")["best"] is None
+
+
 @pytest.mark.parametrize("option", [["--time", "soon"], ["--time", "0m"], ["--legs", "0"], ["--seed", "-1"]])
 def test_wrong_usage(option: list[str], hakoiri: Hakoiri) -> None:
     assert hakoiri.here("hunt", "gap", *option, check=False).code == 2

@@ -225,12 +225,14 @@ def test_cycles_double_and_stages_cool_down() -> None:
     assert [moment.step for moment in last] == list(range(FIRST_CYCLE))
     temperatures = [temperature("positions", moment) for moment in last]
     assert temperatures == sorted(temperatures, reverse=True)
-    assert (temperatures[0], temperatures[-1]) == pytest.approx((0.08, 0.02))
+    assert (temperatures[0], temperatures[-1]) == pytest.approx((0.05, 0.02))
+    assert temperature("positions", moments[0]) == pytest.approx(0.08)
 
 
 def test_legs_grow_with_the_cycles() -> None:
     hunt, deals = small_hunt(work=80_000), [[0]] * 4
-    first = [sum(FIRST_CYCLE << cycle for cycle in range(before)) * hunt.pool for before in range(5)]
+    first = [number * hunt.pool for number in (0, 8, 24, 56, 88)]
+    assert [moment_of(number // hunt.pool, 7) for number in first[-2:]] == [(3, 5, False, 0, 8), (4, 5, False, 0, 8)]
     assert [hunt.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
 
 
@@ -253,10 +255,11 @@ def standings(scores: Sequence[int], deals: Sequence[list[Card]]) -> list[Standi
 
 def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
     hunt = small_hunt(options={"ranks": "3"})
+    select = FIRST_CYCLE + 8
     deals = [random_deal(12, 9, number) for number in range(4)]
     before = standings((50, 20, 90, 70), deals)
-    assert hunt.deals(4, before) == [deals[0], deals[2], deals[2], deals[3]]
-    assert hunt.deals(5, before) == deals
+    assert hunt.deals(select, before) == [deals[0], deals[2], deals[2], deals[3]]
+    assert hunt.deals(select + 1, before) == deals
     fresh = hunt.deals(FIRST_CYCLE, before)
     assert len({tuple(deal) for deal in fresh + deals + hunt.deals(0, [])}) == 12
 
@@ -265,9 +268,10 @@ def test_the_best_deal_of_all_comes_back_halfway() -> None:
     hunt = small_hunt(options={"ranks": "3"})
     deals = [random_deal(12, 9, number) for number in range(5)]
     before, (best,) = standings((50, 20, 90, 70), deals[:4]), standings((95,), deals[4:])
-    halfway = FIRST_CYCLE // 2
-    assert hunt.deals(halfway, before, best) == [deals[0], deals[4], deals[2], deals[3]]
-    assert hunt.deals(FIRST_CYCLE + halfway, before, best) == [deals[0], deals[2], deals[2], deals[3]]
+    second, third = FIRST_CYCLE, 3 * FIRST_CYCLE
+    assert hunt.deals(second + 8, before, best) == [deals[0], deals[4], deals[2], deals[3]]
+    assert hunt.deals(third + 8, before, best) == [deals[0], deals[2], deals[2], deals[3]]
+    assert hunt.deals(third + 16, before, best) == [deals[0], deals[4], deals[2], deals[3]]
 
 
 def test_the_better_half_is_grown_twice() -> None:
@@ -334,6 +338,11 @@ def test_time_ends_a_hunt_but_not_without_a_record(tmp_path: Path) -> None:
     assert found.records
     again = chase(small_hunt(), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
     assert what_is_found(again) == what_is_found(found)
+
+
+def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
+    found = chase(small_hunt(cap=2), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    assert (found.best, found.legs) == (None, 4 * FIRST_CYCLE)
 
 
 def test_what_belongs_to_another_hunt_is_refused(tmp_path: Path) -> None:
