@@ -17,7 +17,6 @@ Cells = NDArray[np.int8]
 #: Keys as rows of 64-bit words, whatever their layout.
 Words = NDArray[np.uint64]
 Table = NDArray[np.int64]
-Ranks = NDArray[np.int64]
 SUITS = 4
 BLANK = -1
 #: A blank has one card to take, at the left end of Superpuzz one of four.

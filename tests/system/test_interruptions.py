@@ -183,7 +183,9 @@ def test_workers_killed_in_mid_chunk(
     assert_undisturbed(hakoiri, undisturbed)
 
 
-@pytest.mark.parametrize("successors", [0, 2], ids=["nobody-follows", "others-follow"])
+@pytest.mark.parametrize(
+    "successors", [0, pytest.param(2, marks=pytest.mark.slow)], ids=["nobody-follows", "others-follow"]
+)
 def test_all_workers_killed(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], successors: int
 ) -> None:
