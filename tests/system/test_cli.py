@@ -49,6 +49,10 @@ DOCUMENTED = {
     "verify": "ok checked faults",
     "export": "run file configurations",
     "health": "ok workers",
+    "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
+    "deal": "puzzle seed first deals",
+    "study": "puzzle sizes seed strategy cap complete",
+    "hunt": "",
 }
 
 
@@ -93,14 +97,18 @@ def test_every_command_has_json(command: str) -> None:
         ("show {near}", None),
         ("verify last", None),
         ("export last --to {file}", None),
+        ("solve superpuzz -o columns=3 {deals}", None),
+        ("deal gap", None),
+        ("study gap --ranks 3 --deals 3", None),
     ],
 )
 def test_json_is_one_object_with_the_documented_fields(
     line: str, status: str | None, finished: FinishedRuns, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
     finished.copy(finished.counted, hakoiri.data)
-    command = line.partition(" ")[0]
-    done = hakoiri(*line.format(small=START_OF_2, near=NEAR, file=tmp_path / "run.csv").split(), "--json")
+    command, deals = line.partition(" ")[0], tmp_path / "deals"
+    deals.write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")
+    done = hakoiri(*line.format(small=START_OF_2, near=NEAR, file=tmp_path / "run.csv", deals=deals).split(), "--json")
     found = done.json
     for field in DOCUMENTED[command].split():
         name, _, inner = field.partition(":")
