@@ -49,8 +49,9 @@ class RunStatus:
 
     @property
     def rate(self) -> float:
-        """Configurations per second of computing, over all sessions."""
-        return self.state.configurations / self.state.seconds if self.state.seconds else 0.0
+        """Configurations, of a tree numbers placed, per second of computing, over all sessions."""
+        done = self.state.nodes if self.manifest and self.manifest.mode == "tree" else self.state.configurations
+        return (done or 0) / self.state.seconds if self.state.seconds else 0.0
 
 
 def data_directory(given: str | os.PathLike[str] | None = None) -> Path:

@@ -62,6 +62,7 @@ def tree_figures(state: State) -> dict[str, Any]:
         "nodes": state.nodes,
         "chunks": state.chunks,
         "chunks_done": state.chunks_done,
+        "processor_seconds": round(state.processor, 4),
         "seconds_left": None if state.left is None else [round(bound, 1) for bound in state.left],
     }
 

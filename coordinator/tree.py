@@ -193,7 +193,7 @@ class TreeSearch:
         self._state = replace(
             state, configurations=state.configurations + solutions, orbits=(state.orbits or 0) + orbits,
             classes=(state.classes or 0) + classes, nodes=(state.nodes or 0) + nodes, chunks_done=len(self._records),
-            stored_bytes=state.stored_bytes + stored,
+            processor=state.processor + microseconds / 1e6, stored_bytes=state.stored_bytes + stored,
         )  # fmt: skip
         self._tell()
 

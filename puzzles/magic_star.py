@@ -102,9 +102,9 @@ class MagicStar(Tree):
         numbers = self._numbering.numbers_of(key)
         if self._breaks_symmetry:
             return [self._numbering.key_of(following) for following in self._ring_successors(numbers)]
-        if 0 not in numbers:
-            return []
-        point = numbers.index(0)
+        point = numbers.index(0) if 0 in numbers else self.star.points
+        if point == self.star.points or any(numbers[point:]):
+            return []  # All points have numbers, or others than the first, which is no node of this tree.
         placed = ([*numbers[:point], number, *numbers[point + 1 :]] for number in self._unused(numbers))
         looks = self.strategy == PRUNE or point + 1 == self.star.points
         return [self._numbering.key_of(following) for following in placed if not looks or not self._wrong(following)]
@@ -113,10 +113,15 @@ class MagicStar(Tree):
         for steps in self._orders:
             if any(numbers) and numbers[steps[0].chosen] != steps[0].fixed:
                 continue
-            step = next((step for step in steps if not numbers[step.chosen]), None)
-            if step is not None:
+            level = next((level for level, step in enumerate(steps) if not numbers[step.chosen]), None)
+            if level is not None and self._placed_by(steps[:level]) == {*np.flatnonzero(numbers)}:
+                step = steps[level]
                 found = (self._after(numbers, step, number) for number in self._unused(numbers))
                 yield from (following for following in found if following is not None)
+
+    def _placed_by(self, steps: list[Step]) -> set[int]:
+        points = {point for step in steps for point in (step.chosen, step.forced)}
+        return points - {NONE}
 
     def _after(self, numbers: list[int], step: Step, number: int) -> list[int] | None:
         """`numbers` with `number` on the chosen point of `step` and what follows; ``None`` if that cannot be."""
@@ -210,6 +215,9 @@ class MagicStar(Tree):
         numbers, following = self._numbering.numbers_of(before), self._numbering.numbers_of(after)
         placed = [point for point in range(self.star.points) if numbers[point] != following[point]]
         return ", ".join(f"{following[point]} on {point}" for point in placed)
+
+    def placings(self, keys: Keys) -> Placings:
+        return self._numbering.unpack(keys)
 
     def drawing(self, key: Key) -> str:
         return draw(self.star, self._numbering.numbers_of(key))

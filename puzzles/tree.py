@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from puzzles.contract import Puzzle
 from puzzles.keys import Key, Keys
+from puzzles.numbering import Placings
 
 
 class Harvest(NamedTuple):
@@ -59,6 +60,10 @@ class Tree(Puzzle):
     @abstractmethod
     def images(self, key: Key) -> list[Key]:
         """The images of a solution by the symmetries of the figure, in increasing order."""
+
+    @abstractmethod
+    def placings(self, keys: Keys) -> Placings:
+        """Which number stands on which point, shape (keys, points), uint8; 0 for none."""
 
     @abstractmethod
     def drawing(self, key: Key) -> str:

@@ -44,8 +44,9 @@ class State:
     `stored_bytes` is what all committed layers take on disk.
     `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
     Of a tree `configurations` counts the solutions, `orbits` and `classes` them up to symmetry, `nodes` the numbers
-    placed (`puzzles.tree.Tree`); `depth` is that of the last layer of prefixes, `chunks` are those of its subtrees, and
-    `left` is how many seconds these will take yet, between two bounds (`coordinator.estimate`).
+    placed (`puzzles.tree.Tree`); `depth` is that of the last layer of prefixes, or of the solutions kept; `chunks` are
+    those of the subtrees, `processor` the seconds of a processor that these took, and `left` how many seconds of the
+    clock they will take yet, between two bounds (`coordinator.estimate`).
     """
 
     status: Status = "queued"
@@ -63,6 +64,7 @@ class State:
     nodes: int | None = None
     chunks: int | None = None
     chunks_done: int = 0
+    processor: float = 0.0
     left: tuple[float, float] | None = None
     digest: str = ""
     stored_bytes: int = 0

@@ -2,14 +2,14 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from storage.manifest import Depth
+from storage.manifest import Depth, State
 
 #: Without a terminal, how often a long run says where it is.
 _LINE_SECONDS = 10.0
@@ -83,7 +83,13 @@ class ProgressLine:
             self._console.print(Text(self._text))
 
 
-def time_left(left: tuple[float, float]) -> str:
+def tree_progress(state: State) -> str:
+    """How far a tree is."""
+    ahead = f", {time_left(state.left)}" if state.left else ""
+    return f"{state.chunks_done:,} of {state.chunks or 0:,} chunks, {state.configurations:,} solutions{ahead}"
+
+
+def time_left(left: Sequence[float]) -> str:
     """How long a tree will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``."""
     return f"{clock(left[0])} to {clock(math.ceil(left[1]))} left (95 %)"
 
