@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Sequence
 
 #: Below this many chunks nothing is said: their spread is not known well enough for a normal law.
-LEAST_SAMPLE = 20
+LEAST_SAMPLE = 40
 _CONFIDENCE = 0.95
 _QUANTILE = statistics.NormalDist().inv_cdf((1 + _CONFIDENCE) / 2)
 Interval = tuple[float, float]

@@ -4,7 +4,7 @@
           -> record of each chunk, with its solutions where the run keeps them -> sums, digest, layer d + 1
 
 Neither the counts nor the digest depend on how the tree is cut, or on who works off the chunks. A commit is made every
-two seconds, so a kill costs the chunks in work.
+second, so a kill costs the chunks in work.
 """
 
 import time
@@ -39,7 +39,7 @@ from worker.tasks import Array, Arrays, do_task
 #: Prefixes are enough when there are so many of them, or when half of the levels are made.
 ENOUGH_PREFIXES = 4_096
 #: Finished chunks wait so long at most for a commit.
-_COMMIT_SECONDS = 2.0
+_COMMIT_SECONDS = 1.0
 #: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
 _CHUNKS, _LEAST_SECONDS, _MOST_SECONDS = 1_000, 0.02, 4.0
 #: The pace is measured on single prefixes, for so long or so many of them.
@@ -227,7 +227,8 @@ class TreeSearch:
         for record in records:
             lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
         state = self._state
-        if self._puzzle.keeps and state.orbits:
+        # A run that is repaired may have its solutions in their layer already.
+        if self._puzzle.keeps and state.orbits and state.depth == cutting.depth:
             self._keep(cutting.depth + 1, records)
             state = self._state
         digest = tree_digest(state.configurations, state.orbits or 0, state.classes or 0, lanes)
@@ -236,7 +237,9 @@ class TreeSearch:
     def _keep(self, depth: int, records: list[ChunkRecord]) -> None:
         """Stage the solutions of all chunks as one layer, in place of what each has found."""
         kept = sum(record.kept for record in records)
-        self._session.workshop.budget.require(f"sorting {kept:,} solutions", kept * self._puzzle.layout.bytes * _COPIES)
+        needed = kept * self._puzzle.layout.bytes * _COPIES
+        if needed > self._session.workshop.shares.free:
+            self._session.workshop.budget.require(f"sorting {kept:,} solutions", needed)
         blocks: list[Keys] = []
         for record in records:
             require_found(self._store, record)

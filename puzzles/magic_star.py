@@ -71,7 +71,7 @@ class MagicStar(Tree):
 
     def harvest(self, keys: Keys) -> Harvest:
         placings = self._numbering.unpack(keys)
-        found, _, nodes = self._walk(placings, self._level_of(placings), self.levels)
+        found, _, nodes = self._walk(placings, self._level_of(placings), self.levels, goals_alone=True)
         least, is_least, is_least_of_all = least_images(found, self._permutation_table, self.symmetries)
         # Where symmetry is broken each orbit comes once, by whichever of its images; else it comes by all of them.
         if self._breaks_symmetry:
@@ -80,10 +80,13 @@ class MagicStar(Tree):
         solutions = self.symmetries * orbits if self._breaks_symmetry else len(found)
         return Harvest(solutions, orbits, classes, int(nodes), self._numbering.pack(least[is_least]))
 
-    def _walk(self, placings: Placings, level: int, end: int) -> tuple[Placings, np.ndarray, int]:
+    def _walk(
+        self, placings: Placings, level: int, end: int, goals_alone: bool = False
+    ) -> tuple[Placings, np.ndarray, int]:
         if self._breaks_symmetry:
             return walk_ring(placings, level, end, self._table)
-        return walk_paper(placings, level, end, self._completed, self._lines, self.strategy == PRUNE)
+        lines = self._lines if goals_alone and self.strategy == GENERATE else self._lines[:0]
+        return walk_paper(placings, level, end, self._completed, self.strategy == PRUNE, lines)
 
     def _level_of(self, placings: Placings) -> int:
         """The level of some placings, which all have the same."""
@@ -106,7 +109,7 @@ class MagicStar(Tree):
         if point == self.star.points or any(numbers[point:]):
             return []  # All points have numbers, or others than the first, which is no node of this tree.
         placed = ([*numbers[:point], number, *numbers[point + 1 :]] for number in self._unused(numbers))
-        looks = self.strategy == PRUNE or point + 1 == self.star.points
+        looks = self.strategy == PRUNE
         return [self._numbering.key_of(following) for following in placed if not looks or not self._wrong(following)]
 
     def _ring_successors(self, numbers: list[int]) -> Iterator[list[int]]:
@@ -156,7 +159,7 @@ class MagicStar(Tree):
         while waiting:
             node = waiting.pop()
             placed = self._placed(node)
-            if placed == self.star.points:
+            if placed == self.star.points and not self._wrong(self._numbering.numbers_of(node)):
                 found.append(node)
             for successor in self.successors(node):
                 nodes += self._placed(successor) - placed

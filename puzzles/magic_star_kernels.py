@@ -22,19 +22,20 @@ def _grown(found: Placings) -> Placings:
 
 @jit
 def walk_paper(
-    roots: Placings, level: int, end: int, completed: NDArray[np.int64], lines: NDArray[np.int64], prune: bool
+    roots: Placings, level: int, end: int, completed: NDArray[np.int64], prune: bool, lines: NDArray[np.int64]
 ) -> tuple[Placings, NDArray[np.int64], int]:
     """(the placings of level `end` below `roots` of `level`, how many each root has, how many numbers were placed).
 
-    Point p gets its number on level p + 1. With `prune` every line is looked at as soon as it is complete
-    (`completed` as of `paper_order`), else all `lines` when the last number is placed, as in the paper's first program.
+    Point p gets its number on level p + 1. With `prune` every line is looked at as soon as it is complete (`completed`
+    as of `paper_order`). `lines` are those that are looked at when the last number is placed, as the paper's first
+    program does; the number that makes one of them wrong counts as placed, but the placing is left out.
     """
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
     counts = np.zeros(len(roots), dtype=np.int64)
     count = nodes = 0
     for root in range(len(roots)):
         before = count
-        found, count, placed = _below_paper(roots[root], level, end, completed, lines, prune, found, count)
+        found, count, placed = _below_paper(roots[root], level, end, completed, prune, lines, found, count)
         counts[root] = count - before
         nodes += placed
     return found[:count], counts, nodes
@@ -42,8 +43,8 @@ def walk_paper(
 
 @jit
 def _below_paper(
-    root: NDArray[np.uint8], level: int, end: int, completed: NDArray[np.int64], lines: NDArray[np.int64],
-    prune: bool, found: Placings, count: int,
+    root: NDArray[np.uint8], level: int, end: int, completed: NDArray[np.int64], prune: bool,
+    lines: NDArray[np.int64], found: Placings, count: int,
 ) -> tuple[Placings, int, int]:  # fmt: skip
     """`found` with what grows on one root added to its first `count` rows, their number then, the numbers placed."""
     points = len(root)
@@ -67,7 +68,7 @@ def _below_paper(
         nodes += 1
         if point + 1 < end:
             point += 1
-        elif prune or end < points or _is_magic(numbers, lines, total):
+        elif _is_magic(numbers, lines, total):
             if count == len(found):
                 found = _grown(found)
             found[count] = numbers
@@ -92,6 +93,7 @@ def _completes(numbers: NDArray[np.int64], number: int, completed: NDArray[np.in
 
 @jit
 def _is_magic(numbers: NDArray[np.int64], lines: NDArray[np.int64], total: int) -> bool:
+    """Whether all of `lines` add up."""
     for line in range(len(lines)):
         there = 0
         for index in range(4):
