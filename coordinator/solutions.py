@@ -57,7 +57,7 @@ class Strategy:
 
 
 def compared_strategies(data: Path, manifest: Manifest) -> list[Strategy]:
-    """The latest complete run of each strategy for the same figure among those in `data`, the slowest first."""
+    """The latest complete run of each strategy for the same figure in `data`, the one with most nodes first."""
     latest: dict[str, Strategy] = {}
     for directory in sorted(run_directories(data), key=created_at):
         try:
@@ -69,7 +69,7 @@ def compared_strategies(data: Path, manifest: Manifest) -> list[Strategy]:
                     )
         except (StorageError, LookupError):
             continue  # Damaged, of another format, or held open by this process: not to be compared.
-    return sorted(latest.values(), key=lambda each: -each.processor)
+    return sorted(latest.values(), key=lambda each: -each.nodes)
 
 
 def _figure(manifest: Manifest) -> tuple[str, dict[str, str]]:

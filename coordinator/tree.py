@@ -199,18 +199,12 @@ class TreeSearch:
 
     def _tell(self) -> None:
         now = time.monotonic()
-        due = now - self._committed > _COMMIT_SECONDS or self._store.staged_bytes > self._shares_of_staged
-        if due or len(self._records) % 16 == 0:
-            self._state = replace(self._state, left=self._left(now - self._began))
-        if due:
-            self._state = self._session.commit(self._state)
+        staged, most = self._store.staged_bytes, self._session.workshop.shares.staged_bytes
+        if now - self._committed > _COMMIT_SECONDS or staged > most:
+            self._state = self._session.commit(replace(self._state, left=self._left(now - self._began)))
             self._committed = now
         state = self._state
         self._session.observer.subtrees(state.chunks_done, state.chunks or 0, state.configurations, state.left)
-
-    @property
-    def _shares_of_staged(self) -> int:
-        return self._session.workshop.shares.staged_bytes
 
     def _left(self, seconds: float) -> tuple[float, float] | None:
         sample: list[int] = []

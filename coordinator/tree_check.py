@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
 #: Numbers placed by the plain rules, some ten thousand a second: of a sample, and in full.
-_PLAIN_NODES, _PLAIN_NODES_IN_FULL = 20_000, 400_000
+_PLAIN_NODES, _PLAIN_NODES_IN_FULL = 10_000, 300_000
 _SEED = 20_261_121
 
 

@@ -5,6 +5,7 @@ Up to 12 points take a u64, up to 24 a u128, up to 30 a u256 (whose first words 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ class Numbering:
 
     points: int
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """The narrowest keys that hold it."""
         return narrowest(-(-self.points // _PER_WORD) * _WORD_BITS)
@@ -51,12 +52,12 @@ class Numbering:
         """The key of one placing, in plain Python."""
         key = 0
         for point, number in enumerate(numbers):
-            key |= number << self._place(point)
+            key |= number << self._places[point]
         return key
 
     def numbers_of(self, key: Key) -> list[int]:
         """The inverse of `key_of`; `ConfigurationError` for a key with other bits."""
-        numbers = [key >> self._place(point) & _MASK for point in range(self.points)]
+        numbers = [key >> place & _MASK for place in self._places]
         if self.key_of(numbers) != key:
             raise ConfigurationError(f"{key:#x} has bits that belong to no point")
         return numbers
@@ -65,8 +66,11 @@ class Numbering:
         used = -(-self.points // _PER_WORD)
         return self.layout.words - used + point // _PER_WORD
 
-    def _place(self, point: int) -> int:
-        return _WORD_BITS * (self.layout.words - 1 - self._word(point)) + _shift(point)
+    @cached_property
+    def _places(self) -> list[int]:
+        """By point, the lowest bit of its field in the key."""
+        lasts = (self.layout.words - 1 - self._word(point) for point in range(self.points))
+        return [_WORD_BITS * last + _shift(point) for point, last in enumerate(lasts)]
 
 
 def _shift(point: int) -> int:

@@ -18,8 +18,8 @@ Permutation = tuple[int, ...]
 Line = tuple[int, int, int, int]
 Place = tuple[float, float]
 
-#: Points less far apart than this lie in one row; those of different rows are a hundred times as far apart.
-_SAME_HEIGHT = 1e-6
+#: Places are given to so many digits; heights that differ at all differ by 0.04 and more.
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,15 @@ def star(tips: int) -> Star:
 
 def _around(tips: int, index: float, radius: float) -> Place:
     angle = 2 * math.pi * index / tips
-    return radius * math.sin(angle), radius * math.cos(angle)
+    # Rounded, so that points of one height have the same number for it.
+    return round(radius * math.sin(angle), _DIGITS), round(radius * math.cos(angle), _DIGITS)
 
 
 def _rows(ring: list[Place]) -> list[list[int]]:
     """The places by height, from the top, each row from left to right."""
     rows: list[list[int]] = []
     for place in sorted(range(len(ring)), key=lambda place: -ring[place][1]):
-        if rows and abs(ring[rows[-1][0]][1] - ring[place][1]) < _SAME_HEIGHT:
+        if rows and ring[rows[-1][0]][1] == ring[place][1]:
             rows[-1].append(place)
         else:
             rows.append([place])

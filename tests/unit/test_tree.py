@@ -69,7 +69,6 @@ def test_counts_and_solutions_do_not_depend_on_the_way(
 ) -> None:
     directory = new_run(tmp_path)
     MANNERS[manner].take(monkeypatch, "u64")
-    monkeypatch.setattr("coordinator.tree._COMMIT_SECONDS", 1.0)
     assert driven(directory, MANNERS[manner].ways).status == "complete"
     assert answer(directory) == right
     assert verified(directory, full=True).faults == []
@@ -168,6 +167,7 @@ def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             told.append(left)
 
     stop_before_chunk(monkeypatch, control, 200)
+    monkeypatch.setattr("coordinator.tree._COMMIT_SECONDS", -1.0)
     state = drive(directory, Ways(workers=1, chunk=1), control, Watcher())
     assert (state.chunks_done, state.chunks) == (200, 320)
     assert told[0] is None
