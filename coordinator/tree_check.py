@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
-#: Numbers placed by the plain rules, some ten thousand a second: of a sample, and in full.
-_PLAIN_NODES, _PLAIN_NODES_IN_FULL = 10_000, 300_000
+#: Numbers placed by the plain rules, some ten thousand a second: in one subtree, of a sample, and in full.
+_PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
 _SEED = 20_261_121
 
 
@@ -122,11 +122,10 @@ class TreeCheck:
             self._observer.phase("chunks counted again", done, len(chosen))
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
-        """Subtrees from the first chunks on, kernel against plain rules, until enough numbers are placed."""
+        """Small subtrees below the first prefix of each chunk, kernel against plain rules, as many as there is time."""
         left = _PLAIN_NODES_IN_FULL if self._full else _PLAIN_NODES
-        for keys in (chunk[index : index + 1] for chunk in roots for index in range(len(chunk))):
-            self._control.check()
-            harvest = self._puzzle.harvest(keys)
+        for chunk in roots:
+            keys, harvest = self._small_subtree(chunk[:1])
             if harvest.nodes > left:
                 return
             left -= harvest.nodes + 1
@@ -134,6 +133,14 @@ class TreeCheck:
             plain = _result(self._puzzle.reference_harvest(ints(keys)[0]))
             if plain != _result(harvest):
                 self._report.fault(f"below {ints(keys)[0]:#x} the plain rules find {_words(plain)}, the kernel differs")
+
+    def _small_subtree(self, keys: Keys) -> tuple[Keys, Harvest]:
+        """`keys`, a single one, or one further down, whose subtree is small enough."""
+        while (harvest := self._puzzle.harvest(keys)).nodes > _PLAIN_NODES_AT_ONCE:
+            self._control.check()
+            successors = self._puzzle.expand(keys).successors
+            keys = successors[len(successors) // 2 :][:1]
+        return keys, harvest
 
     def _check_solutions(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> None:
         if self._store.state.status == "complete":

@@ -34,12 +34,12 @@ def typed(text: Path) -> list[list[str]]:
     return [words for words in commands(text) if words[0] not in _SERVICE and "--watch" not in words]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/solitaires.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/solitaires.md", "docs/magic-stars.md"])
 def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: Path) -> None:
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6
     for words in words_of_all:
-        there = [str(tmp_path / word) if word.endswith((".png", ".graphml")) else word for word in words]
+        there = [str(tmp_path / word) if word.endswith((".png", ".graphml", ".csv", ".npz", ".svg")) else word for word in words]
         finished = hakoiri(*(word for word in there if word not in ("--chunk", "1")))
         assert finished.stdout, finished
 
