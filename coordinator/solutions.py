@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordinator.errors import UnanswerableError
+from coordinator.runs import list_runs
 from puzzles.keys import Keys
 from puzzles.registry import PuzzleSpec
-from storage.errors import StorageError
 from storage.harvest import read_chunk, read_cutting, require_found
-from storage.layout import FOUND, created_at, run_directories
-from storage.ledger import Ledger
+from storage.layout import FOUND
 from storage.manifest import Manifest
 from storage.store import RunStore
 
@@ -59,16 +58,11 @@ class Strategy:
 def compared_strategies(data: Path, manifest: Manifest) -> list[Strategy]:
     """The latest complete run of each strategy for the same figure in `data`, the one with most nodes first."""
     latest: dict[str, Strategy] = {}
-    for directory in sorted(run_directories(data), key=created_at):
-        try:
-            with Ledger(directory) as ledger:
-                state, options = ledger.state, PuzzleSpec.from_dict(ledger.manifest.puzzle).options
-                if _figure(ledger.manifest) == _figure(manifest) and state.status == "complete":
-                    latest[options[STRATEGY]] = Strategy(
-                        options[STRATEGY], directory.name, state.nodes or 0, state.processor, state.seconds
-                    )
-        except (StorageError, LookupError):
-            continue  # Damaged, of another format, or held open by this process: not to be compared.
+    for found in list_runs(data, PuzzleSpec.from_dict(manifest.puzzle).name):
+        state = found.state
+        if found.manifest and _figure(found.manifest) == _figure(manifest) and state.status == "complete":
+            name = PuzzleSpec.from_dict(found.manifest.puzzle).options[STRATEGY]
+            latest[name] = Strategy(name, found.run, state.nodes or 0, state.processor, state.seconds)
     return sorted(latest.values(), key=lambda each: -each.nodes)
 
 

@@ -36,8 +36,10 @@ from storage.layout import FOUND
 from storage.store import RunStore
 from worker.tasks import Array, Arrays, do_task
 
-#: Prefixes are enough when there are so many of them, or when half of the levels are made.
+#: Prefixes are enough when there are so many of them, or when half of the levels are made,
 ENOUGH_PREFIXES = 4_096
+#: and if no more than so many numbers are placed below each (a second), by some of them; but not more than these.
+_MOST_BELOW, _MOST_PREFIXES = 30_000_000, 400_000
 #: Finished chunks wait so long at most for a commit.
 _COMMIT_SECONDS = 1.0
 #: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
@@ -113,7 +115,7 @@ class TreeSearch:
         # They are committed together with the cutting, or not at all.
         keys = self._puzzle.keys([self._puzzle.start])
         self._add(keys)
-        while len(keys) < ENOUGH_PREFIXES and 2 * self._state.depth < self._puzzle.levels:
+        while self._more_prefixes(keys):
             self._session.control.check()
             following = sort_keys(inspected_expansion(self._puzzle, keys, self._state.depth + 1).successors)
             if not len(following):
@@ -123,6 +125,11 @@ class TreeSearch:
             self._add(following)
             keys = following
         return keys
+
+    def _more_prefixes(self, keys: Keys) -> bool:
+        if len(keys) < ENOUGH_PREFIXES:
+            return 2 * self._state.depth < self._puzzle.levels
+        return len(keys) < _MOST_PREFIXES and self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS]], _MOST_BELOW)
 
     def _add(self, keys: Keys) -> None:
         record = self._store.put_layer(self._state.depth + 1, keys, 0)

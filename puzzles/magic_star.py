@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from puzzles.contract import Expansion
-from puzzles.errors import ConfigurationError
+from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys import Key, Keys, Mask
 from puzzles.magic_star_kernels import least_images, walk_paper, walk_ring
 from puzzles.magic_star_orders import NONE, Step, paper_order, ring_orders, table
@@ -18,6 +18,10 @@ from puzzles.tree import Harvest, Tree
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."
+#: More numbers than any search will place.
+_ALL = 2**62
+#: With more points the first program would place 10^16 numbers and more.
+_MOST_GENERATED = 8
 
 
 class MagicStar(Tree):
@@ -41,6 +45,11 @@ class MagicStar(Tree):
     def prepare(self, start: str | None) -> None:
         self.star = star(int(self.parameters["points"]))
         self.strategy = self.parameters["strategy"]
+        if self.strategy == GENERATE and self.star.tips > _MOST_GENERATED:
+            raise PuzzleError(
+                f"{self.name} with strategy={GENERATE} would take years for {self.star.tips} points: it is for "
+                f"{_MOST_GENERATED} at most; take {PRUNE} or {FASTEST}"
+            )
         self.keeps = self.parameters["solutions"] == "keep"
         self._numbering = Numbering(self.star.points)
         self.layout = self._numbering.layout
@@ -80,13 +89,21 @@ class MagicStar(Tree):
         solutions = self.symmetries * orbits if self._breaks_symmetry else len(found)
         return Harvest(solutions, orbits, classes, int(nodes), self._numbering.pack(least[is_least]))
 
+    def exceeds(self, keys: Keys, nodes: int) -> bool:
+        placings = self._numbering.unpack(keys)
+        found = (
+            self._walk(placings[row : row + 1], self._level_of(placings), self.levels, True, nodes)
+            for row in range(len(placings))
+        )
+        return any(placed > nodes for _, _, placed in found)
+
     def _walk(
-        self, placings: Placings, level: int, end: int, goals_alone: bool = False
+        self, placings: Placings, level: int, end: int, goals_alone: bool = False, most: int = _ALL
     ) -> tuple[Placings, np.ndarray, int]:
         if self._breaks_symmetry:
-            return walk_ring(placings, level, end, self._table)
+            return walk_ring(placings, level, end, self._table, most)
         lines = self._lines if goals_alone and self.strategy == GENERATE else self._lines[:0]
-        return walk_paper(placings, level, end, self._completed, self.strategy == PRUNE, lines)
+        return walk_paper(placings, level, end, self._completed, self.strategy == PRUNE, lines, most)
 
     def _level_of(self, placings: Placings) -> int:
         """The level of some placings, which all have the same."""

@@ -22,20 +22,27 @@ def _grown(found: Placings) -> Placings:
 
 @jit
 def walk_paper(
-    roots: Placings, level: int, end: int, completed: NDArray[np.int64], prune: bool, lines: NDArray[np.int64]
+    roots: Placings,
+    level: int,
+    end: int,
+    completed: NDArray[np.int64],
+    prune: bool,
+    lines: NDArray[np.int64],
+    most: int,
 ) -> tuple[Placings, NDArray[np.int64], int]:
     """(the placings of level `end` below `roots` of `level`, how many each root has, how many numbers were placed).
 
     Point p gets its number on level p + 1. With `prune` every line is looked at as soon as it is complete (`completed`
     as of `paper_order`). `lines` are those that are looked at when the last number is placed, as the paper's first
-    program does; the number that makes one of them wrong counts as placed, but the placing is left out.
+    program does; the number that makes one of them wrong counts as placed, but the placing is left out. A root is left
+    as soon as more than `most` numbers are placed below it.
     """
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
     counts = np.zeros(len(roots), dtype=np.int64)
     count = nodes = 0
     for root in range(len(roots)):
         before = count
-        found, count, placed = _below_paper(roots[root], level, end, completed, prune, lines, found, count)
+        found, count, placed = _below_paper(roots[root], level, end, completed, prune, lines, most, found, count)
         counts[root] = count - before
         nodes += placed
     return found[:count], counts, nodes
@@ -44,7 +51,7 @@ def walk_paper(
 @jit
 def _below_paper(
     root: NDArray[np.uint8], level: int, end: int, completed: NDArray[np.int64], prune: bool,
-    lines: NDArray[np.int64], found: Placings, count: int,
+    lines: NDArray[np.int64], most: int, found: Placings, count: int,
 ) -> tuple[Placings, int, int]:  # fmt: skip
     """`found` with what grows on one root added to its first `count` rows, their number then, the numbers placed."""
     points = len(root)
@@ -52,7 +59,7 @@ def _below_paper(
     numbers = root.astype(np.int64)
     used = np.zeros(points + 1, dtype=np.bool_)
     used[numbers] = True
-    while point >= level:
+    while point >= level and nodes <= most:
         # Take the number away that was here, and try the next.
         used[numbers[point]] = False
         number = numbers[point] + 1
@@ -139,7 +146,7 @@ def _choices(
 
 @jit
 def walk_ring(
-    roots: Placings, level: int, end: int, orders: NDArray[np.int64]
+    roots: Placings, level: int, end: int, orders: NDArray[np.int64], most: int
 ) -> tuple[Placings, NDArray[np.int64], int]:
     """The same as `walk_paper`, by the steps of `orders` (`puzzles.magic_star_orders.table`), one for each level."""
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
@@ -150,7 +157,7 @@ def walk_ring(
             # The first step says which order a placing belongs to.
             if level == 0 or roots[root, orders[order, 0, 0]] == orders[order, 0, 8]:
                 before = count
-                found, count, placed = _below_ring(roots[root], level, end, orders[order], found, count)
+                found, count, placed = _below_ring(roots[root], level, end, orders[order], most, found, count)
                 counts[root] += count - before
                 nodes += placed
     return found[:count], counts, nodes
@@ -158,7 +165,7 @@ def walk_ring(
 
 @jit
 def _below_ring(
-    root: NDArray[np.uint8], level: int, end: int, steps: NDArray[np.int64], found: Placings, count: int
+    root: NDArray[np.uint8], level: int, end: int, steps: NDArray[np.int64], most: int, found: Placings, count: int
 ) -> tuple[Placings, int, int]:
     """The same as `_below_paper`."""
     total, nodes, here = 2 * len(root) + 2, 0, level
@@ -169,7 +176,7 @@ def _below_ring(
     reverse = np.zeros(end + 1, dtype=np.uint64)
     unused[here], reverse[here] = _unused(numbers)
     choices[here] = _choices(steps, here, numbers, total, unused[here], reverse[here])
-    while here >= level:
+    while here >= level and nodes <= most:
         if choices[here] == 0:
             here -= 1
             continue

@@ -50,6 +50,10 @@ class Tree(Puzzle):
         """What grows on the subtrees below `keys`, all of one level. Releases the GIL while it counts."""
 
     @abstractmethod
+    def exceeds(self, keys: Keys, nodes: int) -> bool:
+        """Whether more than so many numbers are placed below some of `keys`; takes no longer than to see that."""
+
+    @abstractmethod
     def reference_harvest(self, key: Key) -> Harvest:
         """The same for one subtree in plain Python, from `successors`."""
 

@@ -39,7 +39,10 @@ def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: 
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6
     for words in words_of_all:
-        there = [str(tmp_path / word) if word.endswith((".png", ".graphml", ".csv", ".npz", ".svg")) else word for word in words]
+        there = [
+            str(tmp_path / word) if word.endswith((".png", ".graphml", ".csv", ".npz", ".svg")) else word
+            for word in words
+        ]
         finished = hakoiri(*(word for word in there if word not in ("--chunk", "1")))
         assert finished.stdout, finished
 

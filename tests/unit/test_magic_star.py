@@ -69,8 +69,15 @@ def test_solutions_are_those_of_a_plain_search(points: int) -> None:
     assert set(found) == plain
 
 
-@pytest.mark.parametrize("points", [5, 6, 8, 13, 15])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("points", "strategy"),
+    [
+        (points, strategy)
+        for points in (5, 6, 8, 13, 15)
+        for strategy in STRATEGIES
+        if points < 9 or strategy != GENERATE
+    ],
+)
 def test_the_kernel_expands_by_the_plain_rules(points: int, strategy: str) -> None:
     puzzle, chance = made(points, strategy), random.Random(points)
     keys = [puzzle.start]
@@ -174,6 +181,22 @@ def test_what_is_no_placing_is_refused_in_words(text: str, said: str) -> None:
 def test_bad_options_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(PuzzleError, match="allowed are"):
         MagicStar(options)
+
+
+def test_what_would_take_years_is_refused() -> None:
+    made(8, GENERATE)
+    with pytest.raises(PuzzleError, match="would take years for 9 points: it is for 8 at most; take prune or"):
+        made(9, GENERATE)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_tree_too_large_to_count_is_seen_at_once(strategy: str) -> None:
+    puzzle = made(8, strategy)
+    start = puzzle.keys([puzzle.start])
+    assert puzzle.exceeds(start, 1_000)
+    assert made(8).exceeds(start, 68_347)
+    assert not made(8).exceeds(start, 68_348)
+    assert not puzzle.exceeds(start[:0], 0)
 
 
 def test_a_placing_that_is_no_node_leads_nowhere() -> None:

@@ -97,6 +97,18 @@ def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Pat
     assert compared[0].processor > compared[1].processor > 0
 
 
+def test_large_subtrees_are_cut_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coordinator.tree.ENOUGH_PREFIXES", 100)
+    monkeypatch.setattr("coordinator.tree._MOST_BELOW", 3)
+    directory = new_run(tmp_path)
+    assert driven(directory).configurations == 960
+    with RunStore(directory) as store:
+        cutting = read_cutting(store)
+    assert cutting is not None
+    assert cutting.depth > 4
+    assert verified(directory, full=True).faults == []
+
+
 def test_no_solution_at_all(tmp_path: Path) -> None:
     directory = new_run(tmp_path, {"points": "5", "solutions": "keep"})
     state = driven(directory)
