@@ -38,8 +38,9 @@ from worker.tasks import Array, Arrays, do_task
 
 #: Prefixes are enough when there are so many of them, or when half of the levels are made,
 ENOUGH_PREFIXES = 4_096
-#: and if no more than so many numbers are placed below each (a second), by some of them; but not more than these.
-_MOST_BELOW, _MOST_PREFIXES = 30_000_000, 400_000
+#: and if no more than so many numbers are placed below each (some tenths of a second), judged by a few of them; but
+#: there are not to be more than these.
+_MOST_BELOW, _LOOKS_BELOW, _MOST_PREFIXES = 10_000_000, 4, 400_000
 #: Finished chunks wait so long at most for a commit.
 _COMMIT_SECONDS = 1.0
 #: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
@@ -129,7 +130,10 @@ class TreeSearch:
     def _more_prefixes(self, keys: Keys) -> bool:
         if len(keys) < ENOUGH_PREFIXES:
             return 2 * self._state.depth < self._puzzle.levels
-        return len(keys) < _MOST_PREFIXES and self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS]], _MOST_BELOW)
+        return len(keys) < _MOST_PREFIXES and self._exceeds(keys)
+
+    def _exceeds(self, keys: Keys) -> bool:
+        return self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS_BELOW]], _MOST_BELOW)
 
     def _add(self, keys: Keys) -> None:
         record = self._store.put_layer(self._state.depth + 1, keys, 0)
