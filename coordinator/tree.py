@@ -4,7 +4,7 @@
           -> record of each chunk, with its solutions where the run keeps them -> sums, digest, layer d + 1
 
 Neither the counts nor the digest depend on how the tree is cut, or on who works off the chunks. A commit is made every
-second, so a kill costs the chunks in work.
+half a second, so a kill costs the chunks in work.
 """
 
 import time
@@ -42,7 +42,7 @@ ENOUGH_PREFIXES = 4_096
 #: there are not to be more than these.
 _MOST_BELOW, _LOOKS_BELOW, _MOST_PREFIXES = 10_000_000, 4, 400_000
 #: Finished chunks wait so long at most for a commit.
-_COMMIT_SECONDS = 1.0
+_COMMIT_SECONDS = 0.5
 #: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
 _CHUNKS, _LEAST_SECONDS, _MOST_SECONDS = 1_000, 0.02, 4.0
 #: The pace is measured on single prefixes, for so long or so many of them.

