@@ -36,7 +36,16 @@ def typed(text: Path) -> list[list[str]]:
     return [words for words in commands(text) if words[0] not in _SERVICE and "--watch" not in words]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/solitaires.md", "docs/magic-stars.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        "docs/tutorial.md",
+        "docs/solitaires.md",
+        # The same commands are typed by tests/system/test_magic_stars.py, without a process for each.
+        pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
+    ],
+)
 def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: Path) -> None:
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6

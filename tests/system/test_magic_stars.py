@@ -18,7 +18,7 @@ from tests.system.servers import Workers
 #: Orbits by the 2n symmetries of the figure. Up to 8 points published; all by two independent programs.
 ORBITS = {5: 0, 6: 80, 7: 72, 8: 112, 9: 3_014, 10: 10_882, 11: 53_528, 12: 396_930}
 #: Small enough chunks that a run takes some seconds, however fast the machine.
-SLOW = ("run", "magic-star", "-o", "points=9", "-o", "solutions=keep", "--workers", "1", "--chunk", "2")
+SLOW = ("run", "magic-star", "-o", "points=9", "-o", "solutions=keep", "--workers", "1", "--chunk")
 FIGURE_6 = "1/2 4 12 8/10 6/11 5 3 7/9"
 
 
@@ -93,15 +93,15 @@ def comes_to(hakoiri: Hakoiri, chunks: int, running: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "kills"),
+    ("number", "kills", "chunk"),
     [
-        (signal.SIGKILL, 1),
-        pytest.param(signal.SIGTERM, 2, marks=pytest.mark.slow),
-        pytest.param(signal.SIGKILL, 6, marks=pytest.mark.slow),
+        (signal.SIGKILL, 1, "2"),
+        pytest.param(signal.SIGTERM, 2, "1", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, 6, "1", marks=pytest.mark.slow),
     ],
 )
-def test_killed_and_resumed(number: int, kills: int, hakoiri: Hakoiri) -> None:
-    command, done = list(SLOW), 0
+def test_killed_and_resumed(number: int, kills: int, chunk: str, hakoiri: Hakoiri) -> None:
+    command, done = [*SLOW, chunk], 0
     for _ in range(kills):
         running = hakoiri.start(*command)
         comes_to(hakoiri, done + 1, running)
@@ -110,6 +110,8 @@ def test_killed_and_resumed(number: int, kills: int, hakoiri: Hakoiri) -> None:
         state = state_of(hakoiri)
         assert state.chunks_done >= done
         done = state.chunks_done
+        if state.status == "complete":
+            break  # It was faster than the signal.
         row = hakoiri.ask("status", "last")
         assert (row["chunks_done"], row["solutions"]) == (done, state.configurations)
         command = ["resume", "last", "--workers", "1"]
@@ -117,7 +119,8 @@ def test_killed_and_resumed(number: int, kills: int, hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("verify", "last")["ok"]
     found = hakoiri.ask("resume", "last")
     assert_counts(found, 9)
-    assert (found["sessions"], found["layers"][-1]) == (kills + 1, 3_014)
+    assert found["layers"][-1] == 3_014
+    assert 1 <= found["sessions"] <= kills + 1
     undisturbed = stars(hakoiri, 9)
     assert (found["digest"], found["nodes"]) == (undisturbed["digest"], undisturbed["nodes"])
 
