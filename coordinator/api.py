@@ -12,7 +12,7 @@ Every answer comes from the run's store alone: no Redis, no worker, no other pro
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,14 @@ from coordinator.errors import RunError, UnanswerableError
 from coordinator.graphing import build_graph
 from coordinator.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
 from coordinator.runs import data_directory, find_run
+from coordinator.solutions import found_solutions
 from coordinator.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.summary import summarise
 from puzzles.keys import Key, Keys, key_at
 from puzzles.order import order_of
 from puzzles.registry import PuzzleSpec
 from puzzles.symmetry import MergedMirrors
+from puzzles.tree import Tree
 from storage.census import read_component, read_labels, read_pairs
 from storage.errors import StorageError
 from storage.lock import RunLock
@@ -105,6 +107,21 @@ class Run:
         """Whether this is a census of the whole space, not a search from a start."""
         return self.store.manifest.mode == "whole"
 
+    @property
+    def tree(self) -> Tree:
+        """The puzzle of a run of a tree; `UnanswerableError` for any other."""
+        if isinstance(self.puzzle, Tree):
+            return self.puzzle
+        raise UnanswerableError(f"run {self.name} is no tree: it has no solutions to list")
+
+    def solutions(self) -> Iterator[Keys]:
+        """Of a tree: the least image of one solution of each orbit, batch by batch.
+
+        In increasing order when the run is complete, else what was found up to now. `UnanswerableError` if the run
+        keeps none.
+        """
+        return found_solutions(self.store)
+
     def summary(self) -> dict[str, Any]:
         """What ``hakoiri run --json`` prints."""
         return summarise(self.store)
@@ -126,6 +143,7 @@ class Run:
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
         """All keys of the run in increasing order, and for each its depth or, of a whole space, its component."""
+        self._require_graph()
         if self.store.state.depth < 0:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
         if self.whole:
@@ -210,6 +228,7 @@ class Run:
 
         Raises `UnanswerableError` if there is none, `ConfigurationError` for a text that is no configuration.
         """
+        self._require_graph()
         origin = self.puzzle.start if source is None else self.puzzle.parse(source)
         path = self._path_of_keys(origin, target)
         return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
@@ -315,7 +334,15 @@ class Run:
         finally:
             self.store = RunStore(directory)
 
+    def _require_graph(self) -> None:
+        if isinstance(self.puzzle, Tree):
+            raise UnanswerableError(
+                f"run {self.name} is a tree of placings and no graph of moves: it has no paths, distances or "
+                f"components; ask 'hakoiri solutions {self.name}'"
+            )
+
     def _require_complete(self) -> None:
+        self._require_graph()
         if not self.store.state.exhausted:
             why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
             raise UnanswerableError(f"run {self.name} {why}, so its components are not known; {self._how_to_go_on()}")

@@ -26,6 +26,9 @@ class Observer(Protocol):
     def interval(self, lower: int, upper: int) -> None:
         """The diameter in question lies between these, both included."""
 
+    def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
+        """`done` of `total` chunks of a tree, with so many solutions; between so many seconds are left, if known."""
+
     def note(self, text: str) -> None:
         """Something that a user should know but need not act on."""
 
@@ -43,6 +46,9 @@ class SilentObserver:
         """Nothing."""
 
     def interval(self, lower: int, upper: int) -> None:
+        """Nothing."""
+
+    def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

@@ -19,12 +19,14 @@ from coordinator.repair import repair_run
 from coordinator.runs import new_run_name
 from coordinator.session import Session, Workshop
 from coordinator.threads import ThreadExecutor
+from coordinator.tree import TreeSearch
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.guard import try_out
 from puzzles.own import configured_files, find_again, known
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 from puzzles.symmetry import MergedMirrors
+from puzzles.tree import Tree
 from storage.environment import refuse_network_file_system
 from storage.errors import StorageError
 from storage.layout import FORMAT_VERSION, QUEUED_FILE
@@ -40,6 +42,13 @@ from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
 PREPARING = "preparing the kernels (some ten seconds where they must be compiled)"
 #: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
 _OWN_FILE = "puzzle_file"
+
+
+_SEARCHES: Mapping[Mode, type[Exploration] | type[Census] | type[TreeSearch]] = {
+    "explore": Exploration,
+    "whole": Census,
+    "tree": TreeSearch,
+}
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,9 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
     Runs the file of a puzzle of one's own, which the user has named.
     """
     spec = with_own_file(spec)
+    if issubclass(puzzle_class(spec.name, spec.digest), Tree):
+        _check_tree(spec, mode, until_goal)
+        mode = "tree"
     if mode == "whole":
         _check_whole(spec, until_goal)
     puzzle = spec.build()
@@ -112,6 +124,13 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
     )  # fmt: skip
     refuse_network_file_system(data)
     return create_run(data, manifest, queued)
+
+
+def _check_tree(spec: PuzzleSpec, mode: Mode, until_goal: bool) -> None:
+    """`PuzzleError` for ways to ask for a tree that make no sense."""
+    asked = {"--whole": mode == "whole", "--until-goal": until_goal, "--from": spec.start is not None}
+    for option in (name for name, given in asked.items() if given):
+        raise PuzzleError(f"{spec.name} counts every solution, from the empty figure: leave out {option}")
 
 
 def _check_whole(spec: PuzzleSpec, until_goal: bool) -> None:
@@ -233,7 +252,7 @@ def _session(
             session = Session(store, workshop, control, observer)
             if repair:
                 repair_run(session)
-            (Census if store.manifest.mode == "whole" else Exploration)(session).run()
+            _SEARCHES[store.manifest.mode](session).run()
     except StopRun as stop:
         store.commit(replace(store.state, status=stop.status, reason=stop.reason))
     except (ContradictionError, PuzzleError, TaskError) as error:

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import XMLGenerator
@@ -15,18 +16,24 @@ from coordinator.errors import UnanswerableError
 from puzzles.keys import ints
 
 
-def export_run(run: Run, target: Path) -> int:
-    """Write `run` to `target`, replacing it in one step; returns the number of configurations.
+def export_run(run: Run, target: Path, images: bool = False) -> int:
+    """Write `run` to `target`, replacing it in one step; returns the number of configurations or solutions.
 
     ``.csv``: key, configuration, depth (or component), goal, one line per configuration in key order. ``.npz``: arrays
     `keys`, `depths` (or `components`), and the moves as `edges`, shape (edges, 2), indices into `keys`, each
     unordered pair once. ``.graphml``: the same graph with the texts, for Gephi, igraph, networkx.
+
+    Of a tree the solutions that it kept: ``.csv`` orbit, key, solution; ``.npz`` arrays `orbits`, `keys`, and `numbers`
+    by point, shape (solutions, points). One solution of each orbit, the least, or with `images` all of them.
     """
-    if target.suffix not in FORMATS:
-        raise UnanswerableError(f"cannot export to {target.name!r}: the name must end in {', '.join(FORMATS)}")
+    formats = _tree_formats(images) if run.store.manifest.mode == "tree" else FORMATS
+    if images and formats is FORMATS:
+        raise UnanswerableError(f"run {run.name} is no tree, its configurations have no images: leave out --images")
+    if target.suffix not in formats:
+        raise UnanswerableError(f"cannot export to {target.name!r}: the name must end in {', '.join(formats)}")
     part = target.with_name(f".{target.name}.part")
     try:
-        count = FORMATS[target.suffix](run, part)
+        count = formats[target.suffix](run, part)
         part.replace(target)
     except OSError as error:
         raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
@@ -94,6 +101,37 @@ def _write_graphml(run: Run, target: Path) -> int:
                     ):
                         pass
     return len(keys)
+
+
+def _tree_formats(images: bool) -> "dict[str, Callable[[Run, Path], int]]":
+    return {".csv": partial(_write_tree_csv, images=images), ".npz": partial(_write_tree_npz, images=images)}
+
+
+def _solutions(run: Run, images: bool) -> Iterator[tuple[int, int]]:
+    """The number of the orbit and the key of each solution."""
+    found = (key for batch in run.solutions() for key in ints(batch))
+    for orbit, key in enumerate(found):
+        yield from ((orbit, image) for image in (run.tree.images(key) if images else [key]))
+
+
+def _write_tree_csv(run: Run, target: Path, images: bool) -> int:
+    width, count = run.puzzle.layout.digits, 0
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["orbit", "key", "solution"])
+        for orbit, key in _solutions(run, images):
+            writer.writerow([orbit, f"{key:#0{width}x}", run.puzzle.render(key)])
+            count += 1
+    return count
+
+
+def _write_tree_npz(run: Run, target: Path, images: bool) -> int:
+    found = list(_solutions(run, images))
+    keys = run.puzzle.keys([key for _, key in found])
+    orbits = np.array([orbit for orbit, _ in found], dtype=np.uint32)
+    with target.open("wb") as file:
+        np.savez_compressed(file, orbits=orbits, keys=keys, numbers=run.tree.placings(keys))
+    return len(found)
 
 
 @contextmanager

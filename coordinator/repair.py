@@ -6,9 +6,11 @@ import numpy as np
 
 from coordinator.explore import small_step
 from coordinator.session import Session
+from coordinator.tree_repair import forget_damaged_subtrees
 from coordinator.window import HeldLayer, StoredLayer
 from puzzles.contract import Puzzle
 from puzzles.keys import Keys
+from puzzles.tree import Tree
 from storage.check import check_layer
 from storage.errors import DamagedError
 from storage.layout import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SEEN, SEEN_KEY, number_key
@@ -18,13 +20,16 @@ from storage.store import RunStore
 
 
 def repair_run(session: Session) -> None:
-    """Mend every damaged layer of an exploration; of a whole space, throw away what follows from the damage.
+    """Mend every damaged layer of an exploration; of a whole space or a tree, throw away what follows from it.
 
     `DamagedError` if a layer comes out unlike the digest in its record: then something else is wrong.
     """
     store, observer = session.store, session.observer
     if store.manifest.mode == "whole":
         _forget_census(session)
+        return
+    if isinstance(session.puzzle, Tree):
+        forget_damaged_subtrees(session, session.puzzle)
         return
     _forget_partial(session)
     _forget_runs(store)

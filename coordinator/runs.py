@@ -49,8 +49,9 @@ class RunStatus:
 
     @property
     def rate(self) -> float:
-        """Configurations per second of computing, over all sessions."""
-        return self.state.configurations / self.state.seconds if self.state.seconds else 0.0
+        """Configurations, of a tree numbers placed, per second of computing, over all sessions."""
+        done = self.state.nodes if self.manifest and self.manifest.mode == "tree" else self.state.configurations
+        return (done or 0) / self.state.seconds if self.state.seconds else 0.0
 
 
 def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
@@ -81,9 +82,10 @@ def find_run(data: Path, name: str) -> Path:
     return found[0]
 
 
-def list_runs(data: Path) -> list[RunStatus]:
-    """Every run in a data directory, the oldest first; a damaged one is listed as such."""
-    directories = sorted(run_directories(data), key=created_at)
+def list_runs(data: Path, puzzle: str = "") -> list[RunStatus]:
+    """Every run in a data directory, or those of one puzzle, the oldest first; a damaged one is listed as such."""
+    named = (run for run in run_directories(data) if run.name.endswith(puzzle))
+    directories = sorted(named, key=created_at)
     faults = find_faults(directories) if directories else []
     return [_status_of(directory, fault) for directory, fault in zip(directories, faults, strict=True)]
 

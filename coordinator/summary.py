@@ -11,26 +11,31 @@ def summarise(store: Ledger) -> dict[str, Any]:
     """Everything that a user asks first. What a mode does not have is ``None``."""
     manifest, state = store.manifest, store.state
     records = store.layer_records()
-    whole = manifest.mode == "whole"
-    size, depth = (None, None) if whole else largest_window([record.size for record in records])
-    return identity(manifest) | {
-        "status": state.status,
-        "reason": state.reason,
-        "exhausted": state.exhausted,
-        "configurations": state.configurations,
-        "depth": depth_of(state, manifest.mode),
-        "goal_depth": state.goal_depth,
-        "goals": sum(record.goals for record in records),
-        "layers": [record.size for record in records],
-        "largest_window": size,
-        "largest_window_at": depth,
-        "edges": state.edges,
-        "components": state.components,
-        "digest": state.digest,
-        "sessions": state.session,
-        "stored_bytes": sum(record.stored_bytes for record in records),
-        "seconds": round(state.seconds, 3),
-    }
+    layered = manifest.mode == "explore"
+    size, depth = (None, None) if not layered else largest_window([record.size for record in records])
+    tree = tree_figures(state) if manifest.mode == "tree" else {}
+    return (
+        identity(manifest)
+        | tree
+        | {
+            "status": state.status,
+            "reason": state.reason,
+            "exhausted": state.exhausted,
+            "configurations": state.configurations,
+            "depth": depth_of(state, manifest.mode),
+            "goal_depth": state.goal_depth,
+            "goals": sum(record.goals for record in records),
+            "layers": [record.size for record in records],
+            "largest_window": size,
+            "largest_window_at": depth,
+            "edges": state.edges,
+            "components": state.components,
+            "digest": state.digest,
+            "sessions": state.session,
+            "stored_bytes": sum(record.stored_bytes for record in records),
+            "seconds": round(state.seconds, 3),
+        }
+    )
 
 
 def identity(manifest: Manifest) -> dict[str, Any]:
@@ -41,16 +46,30 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "puzzle": spec.name,
         "parameters": dict(spec.options),
         "mode": manifest.mode,
-        "start": None if manifest.mode == "whole" else spec.start,
+        "start": spec.start if manifest.mode == "explore" else None,
         "merge_mirrors": spec.merge_mirrors,
         "until_goal": manifest.until_goal,
         "created": manifest.created,
     }
 
 
+def tree_figures(state: State) -> dict[str, Any]:
+    """What a tree has besides: how many solutions, how far it is, and how long it will take yet."""
+    return {
+        "solutions": state.configurations,
+        "orbits": state.orbits,
+        "classes": state.classes,
+        "nodes": state.nodes,
+        "chunks": state.chunks,
+        "chunks_done": state.chunks_done,
+        "processor_seconds": round(state.processor, 4),
+        "seconds_left": None if state.left is None else [round(bound, 1) for bound in state.left],
+    }
+
+
 def standing(state: State, mode: str) -> dict[str, Any]:
     """How far a run is, for lists; `depth` is ``None`` before the first layer, and of a whole space."""
-    return {
+    return (tree_figures(state) if mode == "tree" else {}) | {
         "configurations": state.configurations,
         "depth": depth_of(state, mode),
         "goal_depth": state.goal_depth,

@@ -5,7 +5,8 @@ in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and each configuration 
 directed puzzle it lies in one of the layers up to U(N+1), and something in U(N-1) leads to each of U(N). Together with
 a start that is alone in U(0) this makes every layer exactly what it claims to be. Successors come from the puzzle's
 plain Python rules, not from the kernel that made the layers. A census is checked against the puzzle's own list of
-configurations, its components for being closed and connected, its distances by searches of their own.
+configurations, its components for being closed and connected, its distances by searches of their own. A tree has its
+own ways (`coordinator.tree_check`).
 """
 
 from collections.abc import Iterator
@@ -19,9 +20,11 @@ from coordinator.control import Control, Observer
 from coordinator.drive import pinned_puzzle
 from coordinator.eccentricity import sorted_pairs
 from coordinator.reference import reference_distances
+from coordinator.tree_check import TreeCheck
 from puzzles.contract import Puzzle
 from puzzles.keys import Key, Keys, ints, key_at, layout_of
 from puzzles.order import lower_bounds, members
+from puzzles.tree import Tree
 from storage.census import read_labels, read_pairs, recorded_components
 from storage.check import check_disjoint, check_layer
 from storage.digest import chain
@@ -92,9 +95,12 @@ def verify_run(store: RunStore, full: bool, control: Control, observer: Observer
         return report
     for fault in check_disjoint(store, list(depths)):
         report.fault(fault)
-    kind = _Whole if store.manifest.mode == "whole" else _Layers
     try:
-        kind(store, puzzle, full, report, control, observer).check()
+        if isinstance(puzzle, Tree):
+            TreeCheck(store, puzzle, full, report, control, observer).check()
+        else:
+            kind = _Whole if store.manifest.mode == "whole" else _Layers
+            kind(store, puzzle, full, report, control, observer).check()
     except DamagedError as error:
         report.fault(str(error))
     return report

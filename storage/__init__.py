@@ -8,6 +8,7 @@ __all__ = [
     "digest",
     "environment",
     "errors",
+    "harvest",
     "layout",
     "ledger",
     "lock",

@@ -10,7 +10,7 @@ A run being created or deleted has another name, so that a directory with a run'
 import struct
 from pathlib import Path
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 DATA_FILE = "data.mdb"
 CREATED_FILE = "created"
@@ -23,10 +23,14 @@ _DELETING_PREFIX = ".deleting-"
 #: LMDB's databases inside `DATA_FILE`.
 META, LAYERS, BLOCKS, SEEN = b"meta", b"layers", b"blocks", b"seen"
 COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
-DATABASES = (META, LAYERS, BLOCKS, SEEN, COMPONENTS, PAIRS, LABELS)
+#: Of a tree: what is known of each chunk of subtrees, and the solutions found there.
+CHUNKS, FOUND = b"chunks", b"found"
+DATABASES = (META, LAYERS, BLOCKS, SEEN, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND)
 MANIFEST_KEY, STATE_KEY, CANCEL_KEY, DIAMETER_KEY = b"manifest", b"state", b"cancel", b"diameter"
 #: How far the layer after the last is, and which runs of older keys a directed search has.
 PARTIAL_KEY, SEEN_KEY = b"partial", b"seen"
+#: How the subtrees of a tree are cut into chunks.
+CUTTING_KEY = b"cutting"
 
 #: A sparse address range, reserved once and never resized: resizing across processes corrupts.
 MAP_BYTES = 1 << 40
@@ -64,7 +68,7 @@ def created_at(directory: Path) -> int:
 
 
 def number_key(number: int) -> bytes:
-    """The key of a layer (its depth), a run of older keys, a component or a slab of labels: 4 bytes, big-endian."""
+    """The key of a layer (its depth), a run of older keys, a component, a slab of labels or a chunk: 4 bytes."""
     return struct.pack(">I", number)
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 Depth = int
-Mode = Literal["explore", "whole"]
+Mode = Literal["explore", "whole", "tree"]
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
 _MSGPACK_BITS = 64
 #: A run with one of these states is not driven any further by itself.
@@ -43,6 +43,10 @@ class State:
     `exhausted` says that nothing is left to find.
     `stored_bytes` is what all committed layers take on disk.
     `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
+    Of a tree `configurations` counts the solutions, `orbits` and `classes` them up to symmetry, `nodes` the numbers
+    placed (`puzzles.tree.Tree`); `depth` is that of the last layer of prefixes, or of the solutions kept; `chunks` are
+    those of the subtrees, `processor` the seconds of a processor that these took, and `left` how many seconds of the
+    clock they will take yet, between two bounds (`coordinator.estimate`).
     """
 
     status: Status = "queued"
@@ -55,6 +59,13 @@ class State:
     edges: int | None = None
     components: int | None = None
     components_done: int = 0
+    orbits: int | None = None
+    classes: int | None = None
+    nodes: int | None = None
+    chunks: int | None = None
+    chunks_done: int = 0
+    processor: float = 0.0
+    left: tuple[float, float] | None = None
     digest: str = ""
     stored_bytes: int = 0
     seconds: float = 0.0

@@ -4,6 +4,7 @@ A task is a pure function of the puzzle, the arrays of one chunk, and arrays sha
 may be done twice, late, or by anybody, with the same result.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from puzzles.gap import Gap
 from puzzles.keys import Keys
 from puzzles.order import sort_keys
 from puzzles.solitaire import Solitaire
+from puzzles.tree import Tree
 from storage.blocks import Packed, pack_blocks, unpack_blocks
 from storage.digest import lanes_of
 from worker import hunting
@@ -115,6 +117,23 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return hunting.answer(hunting.walk(puzzle, hunting.asked(chunk)))
 
 
+def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the four arrays of `Packed`: what was found].
+
+    As in `puzzles.tree.Harvest`; the lanes are those of the digest of what was found, which itself is left out where
+    the puzzle only counts. The microseconds of the processor are the one part that another worker may have otherwise.
+    """
+    if not isinstance(puzzle, Tree):
+        raise TaskError(f"{puzzle.name} has no subtrees")
+    (roots,) = chunk
+    began = time.thread_time()
+    harvest = puzzle.harvest(roots)
+    found = sort_keys(harvest.found)
+    tally = [harvest.solutions, harvest.orbits, harvest.classes, harvest.nodes, (time.thread_time() - began) * 1e6]
+    lanes = np.array(lanes_of(found), dtype=np.uint64)
+    return [np.array(tally, dtype=np.int64), lanes, *pack_blocks(found if puzzle.keeps else found[:0])]
+
+
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
@@ -125,6 +144,7 @@ TASKS: dict[str, Task] = {
     "pairs": pairs,
     "scatter": scatter_expand,
     "solve": solve_deal,
+    "subtrees": subtrees,
 }
 
 

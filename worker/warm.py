@@ -17,6 +17,7 @@ from puzzles.keys import Keys
 from puzzles.order import is_increasing, lower_bounds
 from puzzles.solitaire import Solitaire
 from puzzles.symmetry import MergedMirrors
+from puzzles.tree import Tree
 from storage.blocks import pack_blocks, unpack_blocks
 from storage.digest import lanes_of
 from worker.components import label_components, one_way_edge, order_by_component
@@ -66,6 +67,9 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     lower_bounds(layer, keys)
     unpack_blocks(pack_blocks(layer))
     lanes_of(layer)
+    if isinstance(puzzle, Tree):
+        # No roots: a whole tree would take too long.
+        puzzle.harvest(keys[:0])
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:

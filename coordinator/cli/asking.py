@@ -169,7 +169,10 @@ def show(
     if json:
         print_json(row)
         return
-    stdout().print(Text(framed(row["configuration"])))
+    from puzzles.tree import Tree
+
+    drawn = rules.drawing(rules.parse(text)) if isinstance(rules, Tree) else framed(row["configuration"])
+    stdout().print(Text(drawn))
     moves = row.pop("moves")
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
 
@@ -220,18 +223,22 @@ def verify(
 def export(
     name: RunArgument,
     target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Ends in .csv, .npz or .graphml.")],
+    images: Annotated[
+        bool, typer.Option("--images", help="Of a tree: every solution, not one for each orbit.")
+    ] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write the configurations and moves of a run to a file for other programs."""
+    """Write the configurations and moves of a run, or the solutions of a tree, to a file for other programs."""
     from coordinator.export import export_run
 
     with opened(name, data) as run:
-        count = export_run(run, target)
+        count = export_run(run, target, images)
+        what = "solutions" if run.store.manifest.mode == "tree" else "configurations"
     if json:
-        print_json({"run": run.name, "file": str(target), "configurations": count})
+        print_json({"run": run.name, "file": str(target), what: count})
     else:
-        stdout().print(f"{count:,} configurations written to {target}")
+        stdout().print(f"{count:,} {what} written to {target}")
 
 
 def _target(text: str) -> str:

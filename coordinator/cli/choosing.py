@@ -78,10 +78,13 @@ def _row(name: str, kind: "type[Puzzle]") -> dict[str, Any]:
 def _notes(kind: "type[Puzzle]") -> list[str]:
     """What a user must know before he runs it."""
     from puzzles.contract import Puzzle
+    from puzzles.tree import Tree
 
+    tree = issubclass(kind, Tree)
     noted = {
         # Only some options of a puzzle may decide these; then its class says nothing.
-        "moves cannot be taken back": not getattr(kind, "undirected", True),
+        "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
+        "a tree: its solutions are counted": tree,
         "needs --from BOARD": kind.start_is_board,
         "--whole": kind.configurations is not Puzzle.configurations,
         "--merge-mirrors": kind.canonical is not Puzzle.canonical,

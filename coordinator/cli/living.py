@@ -8,6 +8,7 @@ import typer
 
 from coordinator.cli.options import DataOption, JsonOption, RunArgument
 from coordinator.cli.output import facts, print_json, stderr, stdout, table
+from coordinator.cli.progress import time_left, tree_progress
 
 if TYPE_CHECKING:
     from coordinator.runs import RunStatus
@@ -55,6 +56,8 @@ def status(
     if json:
         print_json(row)
     else:
+        if row.get("seconds_left"):
+            row |= {"seconds_left": time_left(row["seconds_left"])}
         stdout().print(
             facts({name.replace("_", " "): value for name, value in row.items() if value != "" and value is not False})
         )
@@ -120,6 +123,8 @@ def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
 
     def line(now: "RunStatus") -> str:
         state = now.state
+        if state.chunks:
+            return f"{now.run}: {now.status}, {tree_progress(state)}"
         return f"{now.run}: {now.status}, layer {state.depth}, {state.configurations:,} configurations"
 
     with Live(line(found), console=stderr(), transient=True) as live:

@@ -1,14 +1,15 @@
 """A run as it goes, on stderr: one live line on a terminal, a line now and then elsewhere."""
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from storage.manifest import Depth
+from storage.manifest import Depth, State
 
 #: Without a terminal, how often a long run says where it is.
 _LINE_SECONDS = 10.0
@@ -33,7 +34,7 @@ class ProgressLine:
         elapsed = max(time.monotonic() - self._started, 1e-3)
         rate = (configurations - self._first) / elapsed
         self._text = (
-            f"layer {depth}: {size:,} configurations, {configurations:,} in all, {rate:,.0f}/s, {_clock(elapsed)}"
+            f"layer {depth}: {size:,} configurations, {configurations:,} in all, {rate:,.0f}/s, {clock(elapsed)}"
         )
         self._perhaps_a_line()
 
@@ -45,7 +46,7 @@ class ProgressLine:
         growth = (disk - self._first_disk) / elapsed
         self._text = (
             f"layer {depth}: {what} {done:,} of {total:,}; {disk / 1e6:,.0f} MB on disk, "
-            f"{growth / 1e6:+,.1f} MB/s, {_clock(elapsed)}"
+            f"{growth / 1e6:+,.1f} MB/s, {clock(elapsed)}"
         )
         self._perhaps_a_line()
 
@@ -53,13 +54,20 @@ class ProgressLine:
         """A step of a phase is done."""
         elapsed = time.monotonic() - self._started
         of_total = f" of {total:,}" if total else ""
-        self._text = f"{name}: {done:,}{of_total}, {done / max(elapsed, 1e-3):,.0f}/s, {_clock(elapsed)}"
+        self._text = f"{name}: {done:,}{of_total}, {done / max(elapsed, 1e-3):,.0f}/s, {clock(elapsed)}"
         self._perhaps_a_line()
 
     def interval(self, lower: int, upper: int) -> None:
         """The bounds of a diameter came closer."""
         elapsed = time.monotonic() - self._started
-        self._text = f"the diameter is in [{lower:,}, {upper:,}], {_clock(elapsed)}"
+        self._text = f"the diameter is in [{lower:,}, {upper:,}], {clock(elapsed)}"
+        self._perhaps_a_line()
+
+    def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
+        """A chunk of a tree is done."""
+        elapsed = time.monotonic() - self._started
+        ahead = f", {time_left(left)}" if left else ""
+        self._text = f"{done:,} of {total:,} chunks, {solutions:,} solutions{ahead}, {clock(elapsed)}"
         self._perhaps_a_line()
 
     def note(self, text: str) -> None:
@@ -75,6 +83,17 @@ class ProgressLine:
             self._console.print(Text(self._text))
 
 
+def tree_progress(state: State) -> str:
+    """How far a tree is."""
+    ahead = f", {time_left(state.left)}" if state.left else ""
+    return f"{state.chunks_done:,} of {state.chunks or 0:,} chunks, {state.configurations:,} solutions{ahead}"
+
+
+def time_left(left: Sequence[float]) -> str:
+    """How long a tree will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``."""
+    return f"{clock(left[0])} to {clock(math.ceil(left[1]))} left (95 %)"
+
+
 @contextmanager
 def shown_progress(console: Console) -> Iterator[ProgressLine]:
     """An observer whose line is drawn while the block runs, and gone after it."""
@@ -86,7 +105,8 @@ def shown_progress(console: Console) -> Iterator[ProgressLine]:
         yield line
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds, e.g. ``0:02:07``."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

@@ -1,6 +1,6 @@
 """``run``, ``enqueue`` and ``resume``: make a run and drive it."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +23,7 @@ from coordinator.cli.options import (
     redis_url,
 )
 from coordinator.cli.output import facts, print_json, stderr, stdout
+from coordinator.cli.trees import print_strategies, print_tree
 from puzzles.errors import HakoiriError, PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
@@ -179,6 +180,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
     from coordinator.control import Control
     from coordinator.drive import drive
     from coordinator.errors import ContradictionError
+    from coordinator.solutions import compared_strategies
     from coordinator.summary import summarise
     from storage.errors import DamagedError
     from storage.store import RunStore
@@ -198,10 +200,17 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
                 raise type(error)(f"{error}; then '{again}'") from error
         with RunStore(directory) as store:
             summary = summarise(store)
-            if json:
-                print_json(summary)
-            else:
+            tree = store.manifest.mode == "tree"
+            if tree and not json:
+                print_tree(store, summary)
+            elif not json:
                 _print_summary(store, summary)
+        # When the run is closed: its file is looked at among the others.
+        compared = compared_strategies(directory.parent, store.manifest) if tree else []
+        if json:
+            print_json(summary | ({"strategies": [asdict(each) for each in compared]} if tree else {}))
+        elif len(compared) > 1:
+            print_strategies(compared)
     if summary["status"] != "complete":
         console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}")
         raise typer.Exit(received.exit_code)

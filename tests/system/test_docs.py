@@ -16,6 +16,8 @@ from tests.system.helpers import ROOT, Hakoiri, clean_environment
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.
 _FILES = "own-puzzle.md"
 _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: Files that commands of the text write.
+_WRITTEN = (".png", ".svg", ".graphml", ".csv", ".npz")
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
 
@@ -34,12 +36,21 @@ def typed(text: Path) -> list[list[str]]:
     return [words for words in commands(text) if words[0] not in _SERVICE and "--watch" not in words]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/solitaires.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        "docs/tutorial.md",
+        "docs/solitaires.md",
+        # The same commands are typed by tests/system/test_magic_stars.py, without a process for each.
+        pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
+    ],
+)
 def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: Path) -> None:
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6
     for words in words_of_all:
-        there = [str(tmp_path / word) if word.endswith((".png", ".graphml")) else word for word in words]
+        there = [str(tmp_path / word) if word.endswith(_WRITTEN) else word for word in words]
         finished = hakoiri(*(word for word in there if word not in ("--chunk", "1")))
         assert finished.stdout, finished
 

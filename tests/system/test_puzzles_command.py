@@ -13,7 +13,8 @@ from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri
 DAD = "AABB/AACC/DE../FGHH/FGII"
 #: Which puzzles a user can ask what of, as their own pages say.
 DIRECTED, BOARDS = {"gap", "peg-solitaire", "superpuzz"}, {"sliding"}
-NOT_WHOLE = DIRECTED
+TREES = {"magic-star"}
+NOT_WHOLE = DIRECTED | TREES
 
 
 def test_every_puzzle_is_listed_with_all_its_options(hakoiri: Hakoiri) -> None:
@@ -30,6 +31,7 @@ def test_every_puzzle_is_listed_with_all_its_options(hakoiri: Hakoiri) -> None:
             assert option["allowed"] == kind.options[option["name"]].describe()
         notes = row["notes"]
         assert ("moves cannot be taken back" in notes) == (name in DIRECTED)
+        assert ("a tree: its solutions are counted" in notes) == (name in TREES)
         assert ("needs --from BOARD" in notes) == ("--goal" in notes) == (name in BOARDS)
         assert ("--whole" in notes) == (name not in NOT_WHOLE)
 

@@ -1,0 +1,128 @@
+"""The star {n/2}: its points and lines, how it looks, and which rearrangements of its points change nothing.
+
+n tips lie on a circle, and a line joins each tip to the next but one. Neighbouring lines cross, n times, so a line has
+four points: with tips o and crossings q numbered clockwise from the top, line i is o[i], q[i], q[i+1], o[i+2] (all
+modulo n), where q[i] lies between the tips i and i+1. Every point is on exactly two lines.
+
+Points are numbered as one reads: row by row from the top, each from left to right. For six tips these are the numbers
+of figure 7 in Hiroi's "Magic stars" (Puzzle DE Programming).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+#: Where the number of each point is taken from: ``image[p] = numbers[permutation[p]]``.
+Permutation = tuple[int, ...]
+Line = tuple[int, int, int, int]
+Place = tuple[float, float]
+
+#: Places are given to so many digits; heights that differ at all differ by 0.04 and more.
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Star:
+    """A star of `tips` tips, its 2 `tips` points by number.
+
+    `tip[i]` and `crossing[i]` are the points o[i] and q[i]; `lines[i]` the points of line i from end to end; `places`
+    the points' x to the right and y upwards, tips at distance 1 from the centre; `rows` the points of each height.
+    """
+
+    tips: int
+    tip: tuple[int, ...]
+    crossing: tuple[int, ...]
+    lines: tuple[Line, ...]
+    places: tuple[Place, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+        return 2 * self.tips
+
+    @property
+    def total(self) -> int:
+        """What the numbers of each line add up to: 1 to 2n on every point make n (2n + 1), and lines count it twice."""
+        return 4 * self.tips + 2
+
+    def symmetries(self) -> list[Permutation]:
+        """The 2n rotations and reflections of the figure, the identity first."""
+        return list(_figure_symmetries(self))
+
+    def automorphisms(self) -> list[Permutation]:
+        """All rearrangements of the points that take lines to lines, those of the figure first.
+
+        As line i meets the lines i - 2, i - 1, i + 1 and i + 2, they are the automorphisms of the circulant graph
+        C_n(1, 2): more than the figure has for n = 5, where all lines meet (120), and n = 6, the octahedron (48).
+        """
+        figure = self.symmetries()
+        known = set(figure)
+        return figure + sorted(found for found in _automorphisms(self) if found not in known)
+
+
+@cache
+def star(tips: int) -> Star:
+    """The star of so many tips, at least five."""
+    ring = [_around(tips, index, 1.0) for index in range(tips)]
+    # A crossing lies where the chord of two tips two apart meets the ray half way between two tips.
+    radius = math.cos(2 * math.pi / tips) / math.cos(math.pi / tips)
+    ring += [_around(tips, index + 0.5, radius) for index in range(tips)]
+    rows = _rows(ring)
+    number = {place: point for point, place in enumerate(place for row in rows for place in row)}
+    tip = tuple(number[index] for index in range(tips))
+    crossing = tuple(number[tips + index] for index in range(tips))
+    lines = tuple((tip[i], crossing[i], crossing[(i + 1) % tips], tip[(i + 2) % tips]) for i in range(tips))
+    places = tuple(ring[place] for row in rows for place in row)
+    return Star(tips, tip, crossing, lines, places, tuple(tuple(number[place] for place in row) for row in rows))
+
+
+def _around(tips: int, index: float, radius: float) -> Place:
+    angle = 2 * math.pi * index / tips
+    # Rounded, so that points of one height have the same number for it.
+    return round(radius * math.sin(angle), _DIGITS), round(radius * math.cos(angle), _DIGITS)
+
+
+def _rows(ring: list[Place]) -> list[list[int]]:
+    """The places by height, from the top, each row from left to right."""
+    rows: list[list[int]] = []
+    for place in sorted(range(len(ring)), key=lambda place: -ring[place][1]):
+        if rows and ring[rows[-1][0]][1] == ring[place][1]:
+            rows[-1].append(place)
+        else:
+            rows.append([place])
+    return [sorted(row, key=lambda place: ring[place][0]) for row in rows]
+
+
+def _figure_symmetries(figure: Star) -> Iterator[Permutation]:
+    tips = figure.tips
+    for mirrored in (False, True):
+        for turn in range(tips):
+            image = [0] * figure.points
+            for i in range(tips):
+                image[figure.tip[i]] = figure.tip[(turn - i if mirrored else turn + i) % tips]
+                # A reflection takes the place between tips i and i + 1 to that between their images.
+                image[figure.crossing[i]] = figure.crossing[(turn - 1 - i if mirrored else turn + i) % tips]
+            yield tuple(image)
+
+
+def _automorphisms(figure: Star) -> Iterator[Permutation]:
+    """Line by line: an image for each that meets the images of the lines before where it meets them."""
+    lines = [frozenset(line) for line in figure.lines]
+    meet = [[len(one & other) for other in lines] for one in lines]
+    owners = [tuple(index for index, line in enumerate(lines) if point in line) for point in range(figure.points)]
+    point_of = {owner: point for point, owner in enumerate(owners)}
+
+    def grow(images: list[int]) -> Iterator[list[int]]:
+        if len(images) == figure.tips:
+            yield images
+            return
+        following = len(images)
+        for image in set(range(figure.tips)) - set(images):
+            if all(meet[image][other] == meet[following][index] for index, other in enumerate(images)):
+                yield from grow([*images, image])
+
+    for images in grow([]):
+        ends = (sorted((images[one], images[other])) for one, other in owners)
+        yield tuple(point_of[one, other] for one, other in ends)
