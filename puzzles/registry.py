@@ -19,6 +19,7 @@ PUZZLES: dict[str, tuple[str, str]] = {
     "gap": ("puzzles.gap", "Gap"),
     "hanoi": ("puzzles.hanoi", "Hanoi"),
     "klotski": ("puzzles.klotski", "Klotski"),
+    "nakuron": ("puzzles.nakuron", "Nakuron"),
     "pancakes": ("puzzles.pancakes", "Pancakes"),
     "peg-solitaire": ("puzzles.peg_solitaire", "PegSolitaire"),
     "pyraminx": ("puzzles.pyraminx", "Pyraminx"),
