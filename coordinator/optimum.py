@@ -1,9 +1,10 @@
 """The best play of a board of Nakuron: the highest score, then the fewest moves, proved on the graph of its boards.
 
-A tilt that drops d balls, s of them through holes of their colour, costs M (d - s) + 1, where M is more than any shortest
-play has moves. So no cost is negative, and of all ways to a board, whose lost balls are known by what is left on it, the
-cheapest is the one with the highest score, and of these the one with the fewest moves: one search by Dijkstra settles
-all boards, cycles and all. The best board is the one with the highest score, then the fewest moves, then the least key.
+A tilt that drops d balls, s of them through holes of their colour, costs M (d - s) + 1, where M is more than any
+shortest play has moves. So no cost is negative, and of all ways to a board, each of which has dropped the same number
+of balls, the cheapest is the one with the highest score, and of these the one with the fewest moves: one search by
+Dijkstra settles all boards, cycles and all. The best board is the one with the highest score, then the fewest moves,
+then the least key.
 """
 
 from itertools import pairwise

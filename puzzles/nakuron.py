@@ -28,7 +28,7 @@ Words = NDArray[np.uint64]
 
 
 class Scored(NamedTuple):
-    """The moves of a batch of keys, as in `Expansion`: for each the side, and the balls that dropped into their colour."""
+    """The moves of a batch of keys, as in `Expansion`: for each the side, and how many balls met their colour."""
 
     successors: Keys
     counts: Counts
@@ -59,7 +59,7 @@ class Nakuron(Puzzle):
         words = -(-len(self._free) // _DIGITS)
         if words > U256.words:
             raise PuzzleError(
-                f"this board has {len(self._free):,} cells that are no wall, a run holds {U256.words * _DIGITS} at most; "
+                f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most; "
                 "look for a good play of a large board with: hakoiri optimise nakuron --from FILE"
             )
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64

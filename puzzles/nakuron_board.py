@@ -113,7 +113,9 @@ def random_board(size: int, setting: int, seed: int) -> Board:
     word of the frame means hole or wall 1 + w % 5.
     """
     if setting not in SETTINGS or not 1 <= size <= MOST_SIZE:
-        raise PuzzleError(f"there is no setting {setting} of size {size}: settings are 1, 2 and 3, sizes 1..{MOST_SIZE}")
+        raise PuzzleError(
+            f"there is no setting {setting} of size {size}: settings are 1, 2 and 3, sizes 1..{MOST_SIZE}"
+        )
     words = random_words(((seed << 32) + setting) % _WORD)
     ball, wall = SETTINGS[setting]
     rows = tuple("".join(_random_cell(next(words), ball, wall) for _ in range(size)) for _ in range(size))
@@ -160,11 +162,11 @@ def replay(board: Board, sequence: Sequence[int]) -> Iterator[Tilted]:
 
 
 def parse_sequence(text: str) -> list[int]:
-    """The sides of a sequence of digits 0 to 3, blanks between them or not; `PuzzleError` names the one that is wrong."""
+    """The sides of a sequence of digits 0 to 3, with blanks or not; `PuzzleError` names the one that is wrong."""
     digits = "".join(text.split())
     for place, digit in enumerate(digits, 1):
         if digit not in "0123":
-            raise PuzzleError(f"move {place} is {digit!r}: a sequence has a digit per move, 0 up, 1 right, 2 down, 3 left")
+            raise PuzzleError(f"move {place} is {digit!r}: a digit a move: 0 up, 1 right, 2 down, 3 left")
     if len(digits) > MOST_MOVES:
         raise PuzzleError(f"the sequence has {len(digits):,} moves, a game has {MOST_MOVES:,} at most")
     return [int(digit) for digit in digits]

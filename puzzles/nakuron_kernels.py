@@ -1,14 +1,14 @@
 """Boards of Nakuron in bit planes, and what tilting does to them: kernels whose work is the same for every board.
 
-A *field* is an array (3, n, 4) of uint64: bit ``column % 64`` of word ``column // 64`` of a row holds, in plane p, bit p
-of what lies there, a colour from 1 to 4 or 0 for nothing. Walls are no part of a field: they are in a `Ground`, once for
-all fields of a board. 250 x 250 cells take 24 kB, and a tilt moves 256 cells with an instruction or two.
+A *field* is an array (3, n, 4) of uint64: bit ``column % 64`` of word ``column // 64`` of a row holds, in plane p,
+bit p of what lies there, a colour from 1 to 4 or 0 for nothing. Walls are no part of a field: they are in a `Ground`,
+once for all fields of a board. 250 x 250 cells take 24 kB, and a tilt moves 256 cells with an instruction or two.
 
-All four sides are one case: a field is turned so that the balls roll up (`_turn_in`), and turned back. There every ball
-rolls by the number of empty cells between it and the wall above, which is counted for all columns at once, bit plane by
-bit plane; then those whose number has bit i move up by 2^i, for each i in turn. No two balls meet on the way, for of two
-in a column between two walls the lower one has at least as far to go, and as many empty cells in between as it gains
-(Warren, "Hacker's Delight", on compressing bits, does the same along a word).
+All four sides are one case: a field is turned so that the balls roll up (`turn_in`), and turned back. There every
+ball rolls by the number of empty cells between it and the wall above, which is counted for all columns at once, bit
+plane by bit plane; then those whose number has bit i move up by 2^i, for each i in turn. No two balls meet on the
+way, for of two in a column between two walls the lower one has at least as far to go, and as many empty cells in
+between as it gains (Warren, "Hacker's Delight", on compressing bits, does the same along a word).
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ STEP_BITS = 8
 
 @jit
 def _transpose(planes: Words, blocks: int) -> None:
-    """Exchange rows and columns of each plane (256, 4), of which the first `blocks` x `blocks` words of 64 rows count."""
+    """Exchange rows and columns of each plane (256, 4), of which `blocks` words and 64 * `blocks` rows count."""
     for plane in range(len(planes)):
         rows = planes[plane]
         for block in range(blocks):
@@ -61,12 +61,11 @@ def _transpose(planes: Words, blocks: int) -> None:
 def turn_in(planes: Words, side: int, turned: Words) -> None:
     """Write planes (k, n, 4) into `turned` (k, 256, 4) so that `side` is up."""
     size = planes.shape[1]
-    across = side == RIGHT or side == LEFT
     for plane in range(len(planes)):
         _copy(planes[plane].reshape(-1), turned[plane].reshape(-1), size * WORDS, 64 * _blocks(size) * WORDS)
-    if across:
+    if side in (RIGHT, LEFT):
         _transpose(turned, _blocks(size))
-    if side == RIGHT or side == DOWN:
+    if side in (RIGHT, DOWN):
         _reverse(turned, size)
 
 
@@ -74,9 +73,9 @@ def turn_in(planes: Words, side: int, turned: Words) -> None:
 def turn_out(turned: Words, side: int, planes: Words) -> None:
     """The inverse of `turn_in`; `turned` is used up, and must be empty below its last row."""
     size = planes.shape[1]
-    if side == RIGHT or side == DOWN:
+    if side in (RIGHT, DOWN):
         _reverse(turned, size)
-    if side == RIGHT or side == LEFT:
+    if side in (RIGHT, LEFT):
         _transpose(turned, _blocks(size))
     for plane in range(len(planes)):
         _copy(turned[plane].reshape(-1), planes[plane].reshape(-1), size * WORDS, size * WORDS)
@@ -127,7 +126,7 @@ def _count_steps(turned: Words, walls: Words, size: int, bits: int, steps: Words
 
 @jit
 def _move_up(plane: Words, moving: Words, words: int, far: int, out: Words) -> None:
-    """Within a flat plane, move what `moving` has by `far` words."""
+    """Write into `out` a flat plane in which what `moving` has is moved by `far` words. In place it takes longer."""
     # IMPORTANT: slices, not plane[place + far]: that index might be negative to numba, and the loop not vectorised.
     below, coming = plane[far:words], moving[far:words]
     for place in range(words - far):
@@ -178,7 +177,7 @@ def tilt(
 
 
 @jit
-def drops(field: Words, holes: Words) -> tuple[int, int]:
+def drops(field: Words, holes: Words) -> tuple[np.int64, np.int64]:
     """How many balls a tilt lets out through holes of their own colour, and how many in all.
 
     `holes` (3, n, 4), unturned, has for every cell from which a ball would drop the colour of its hole.

@@ -18,7 +18,7 @@ from puzzles.order import sort_keys
 from puzzles.solitaire import Solitaire
 from storage.blocks import Packed, pack_blocks, unpack_blocks
 from storage.digest import lanes_of
-from worker import hunting
+from worker import hunting, tilting
 from worker.errors import PayloadError, TaskError
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.kernels import merge, simple_edges
@@ -115,6 +115,16 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return hunting.answer(hunting.walk(puzzle, hunting.asked(chunk)))
 
 
+def tilt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[fields of Nakuron, parents, sides] -> the fields after these tilts (`worker.tilting.tilt_chunk`)."""
+    return tilting.tilt_chunk(chunk, shared)
+
+
+def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[which games of Nakuron] -> the best of them (`worker.tilting.play_chunk`)."""
+    return tilting.play_chunk(chunk, shared)
+
+
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
@@ -123,8 +133,10 @@ TASKS: dict[str, Task] = {
     "merge": merge_range,
     "neighbours": neighbours,
     "pairs": pairs,
+    "play": play,
     "scatter": scatter_expand,
     "solve": solve_deal,
+    "tilt": tilt,
 }
 
 
