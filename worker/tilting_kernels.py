@@ -76,6 +76,16 @@ def _best_side(scores: NDArray[np.int64], last: int, ties_at_random: bool, state
 
 
 @jit
+def _most_right(field: Words, last: int, holes: Words) -> int:
+    """The most that a tilt to another side than `last` scores."""
+    most = 0
+    for side in range(SIDES):
+        if side != last:
+            most = max(most, int(drops(field, holes[side])[0]))
+    return most
+
+
+@jit
 def play(
     start: Words, strategy: int, ties_at_random: bool, state: Words, most: int, idle: int, walls: Words, exits: Words,
     holes: Words, bits: int, sequence: Bytes,
@@ -101,18 +111,14 @@ def play(
                 if strategy == TWO_STEP and other != last:
                     tilt(field, other, walls[other], exits[other], bits, turned, steps, after)
                     tilts += 1
-                    most_then = 0
-                    for then in range(SIDES):
-                        if then != other:
-                            most_then = max(most_then, drops(after, holes[then])[0])
-                    scores[other] += most_then
+                    scores[other] += _most_right(after, other, holes)
             side = _best_side(scores, last, ties_at_random, state)
         right, total = drops(field, holes[side])
         tilt(field, side, walls[side], exits[side], bits, turned, steps, after)
         field, after = after, field
         tilts += 1
         sequence[move] = side
-        score += right
+        score += int(right)
         last, waited = side, 0 if total else waited + 1
         if right:
             length = move + 1

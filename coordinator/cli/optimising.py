@@ -168,6 +168,34 @@ def replay(
     stdout().print(facts(result))
 
 
+def show_board(text: str, plot: Path | None, json: bool) -> None:
+    """Draw a whole board, and tell how many balls it has and what each tilt would drop."""
+    from coordinator.cli.drawing import print_nakuron
+    from puzzles.nakuron_board import COLOURS, SIDES, WALL, parse_board, tilt
+
+    board = parse_board(text)
+    tilts = [tilt(board.rows, board.frame, side) for side in range(len(SIDES))]
+    row: dict[str, Any] = {
+        "puzzle": "nakuron",
+        "size": board.size,
+        "balls": {colour: "".join(board.rows).count(colour) for colour in COLOURS},
+        "walls": "".join(board.rows).count(WALL),
+        "drops": {name: [tilted.score, len(tilted.dropped)] for name, tilted in zip(SIDES, tilts, strict=True)},
+    }
+    if plot is not None:
+        from coordinator.plots import plot_nakuron
+
+        plot_nakuron(board, plot)
+        stderr().print(f"drawn into {plot}")
+    if json:
+        print_json(row | {"board": board.text()})
+        return
+    if plot is None:
+        print_nakuron(stdout(), board)
+    row["drops"] = ", ".join(f"{name} {score:,} of {total:,}" for name, (score, total) in row["drops"].items())
+    stdout().print(facts(row))
+
+
 def _require_nakuron(puzzle: str) -> None:
     from puzzles.errors import PuzzleError
 
