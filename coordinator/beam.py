@@ -1,10 +1,8 @@
-"""A beam search of Nakuron: layer by layer the best tilts of a frontier of boards, expanded in chunks by the
-workers.
+"""A beam search of Nakuron: layer by layer the best tilts of a frontier of boards, expanded in chunks by the workers.
 
-Boards are compared by their points less a price for every ball that was lost through a hole of another colour: what
-it might have scored had it stayed. The price rises from `PRICE_FIRST` to `PRICE_LAST` while the box empties;
-docs/nakuron.md has the experiment that chose it. A board that is met again is followed again only if it has more
-points than before.
+Boards are compared by their points less a price for every ball that was lost through a hole of another colour: a part
+of what it might have scored, had it stayed. docs/nakuron.md has the experiment that chose it. A board that is met again
+is followed again only if it has more points than before.
 """
 
 from collections.abc import Iterator
@@ -22,10 +20,11 @@ from worker.tilting import Tilted, first_field
 
 Array = NDArray[Any]
 
-PRICE_FIRST, PRICE_LAST = 0.45, 0.45
+#: What a ball lost costs, in points.
+PRICE = 0.5
 #: A beam ends when so many layers in turn have brought no better play.
 _IDLE_LAYERS = 100
-#: Fewer tilts than these are not worth a second thread.
+#: Fewer tilts than these are not worth sending.
 _LEAST_TILTS = 16
 #: A layer in which most boards are known is filled up from the next best tilts, so many times.
 _REFILLS = 4
@@ -154,8 +153,7 @@ class Beam:
         front = self.frontier
         points = front.points[:, None] + front.right
         lost = front.lost[:, None] + front.total - front.right
-        emptied = (points + lost) / max(1, self._balls)
-        values = points - (PRICE_FIRST + (PRICE_LAST - PRICE_FIRST) * emptied) * lost
+        values = points - PRICE * lost
         # Less than any difference that counts, and the same however the work is cut up.
         mixed = (front.digests[:, :1] ^ np.uint64(self._seed)) * _MIXERS[0] + np.arange(SIDES, dtype=np.uint64)
         mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXERS[1]
@@ -189,9 +187,8 @@ class Beam:
             yield from executor.map("tilt", chunks, self._ground)
 
     def _pieces(self, tilts: int) -> int:
-        if self._workshop.farm_workers:
-            return 2 * self._workshop.executor.workers
-        return max(1, min(self._workshop.executor.workers, tilts // _LEAST_TILTS))
+        most = self._workshop.executor.workers * (2 if self._workshop.farm_workers else 1)
+        return max(1, min(most, tilts // _LEAST_TILTS))
 
     def _chunk(self, chosen: Array) -> Arrays:
         places = chosen // SIDES

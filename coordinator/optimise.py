@@ -32,7 +32,8 @@ from worker.warm import is_warm, warm
 _BEST, _ROUND = "best", "round"
 #: Better plays come by the hundred; the last one is made durable so often, and whenever a round or the call ends.
 _KEEP_SECONDS = 0.2
-#: Checkpoints are so far apart, and take at most this part of the time.
+#: Checkpoints: the first one, how far apart they are, and the part of the time that they may take.
+_FIRST_CHECKPOINT_SECONDS = 0.5
 _CHECKPOINT_SECONDS, _CHECKPOINT_PART = 3.0, 0.04
 #: A last beam is begun only when at least this part of the time of the one before is left.
 _WORTH_A_ROUND = 0.1
@@ -132,7 +133,7 @@ class _Search:
     def go_on(self, workshop: Workshop, limits: Limits, control: Control, observer: Observer, began: float) -> None:
         """Round after round."""
         self._workshop, self._limits, self._control, self._observer = workshop, limits, control, observer
-        self._began = self._checked_at = began
+        self._began, self._checked_at = began, began + _FIRST_CHECKPOINT_SECONDS
         self._ground, self._field = ground_of(self._plan.board), field_of(self._plan.board)
         self._proving = _seconds_of_a_move(self._plan.board)
         try:
@@ -273,6 +274,8 @@ class _Search:
         now = time.monotonic()
         if not at_once and now < self._checked_at:
             return
+        # IMPORTANT: the play before the beam, which goes on as if the play were known.
+        self._keep(at_once=True)
         own = {"round": [number], "dropped": dropped, "widest": [widest]}
         arrays: dict[str, Array] = {name: np.array(value, dtype=np.int64) for name, value in own.items()}
         write_checkpoint(self._path, beam.arrays() | arrays | {"seconds": np.array([self._seconds])})

@@ -8,7 +8,7 @@ which the boards with known optima (tests/unit/nakuron_boards.py) have these opt
 Source: the final task of Supercomputing Contest 2011, "Nakuron" (Osaka University and Tokyo Institute of Technology).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -147,9 +147,10 @@ def tilt(rows: Sequence[str], frame: Sequence[str], side: int) -> Tilted:
     return Tilted(tuple(_flipped(lines) if upright else lines), dropped)
 
 
-def _flipped(rows: Iterable[str]) -> list[str]:
+def _flipped(rows: Sequence[str]) -> list[str]:
     """Rows and columns exchanged."""
-    return ["".join(column) for column in zip(*rows, strict=True)]
+    cells, width = "".join(rows), len(rows)
+    return [cells[column::width] for column in range(width)]
 
 
 def replay(board: Board, sequence: Sequence[int]) -> Iterator[Tilted]:

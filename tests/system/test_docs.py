@@ -34,7 +34,7 @@ def typed(text: Path) -> list[list[str]]:
     return [words for words in commands(text) if words[0] not in _SERVICE and "--watch" not in words]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/solitaires.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md", "docs/solitaires.md", "docs/nakuron.md"])
 def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: Path) -> None:
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6
