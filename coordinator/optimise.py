@@ -38,8 +38,10 @@ _CHECKPOINT_SECONDS, _CHECKPOINT_PART = 3.0, 0.04
 #: A last beam is begun only when at least this part of the time of the one before is left.
 _WORTH_A_ROUND = 0.1
 #: Cells tilted in a chunk of games at least.
-_CELLS_PER_CHUNK = 40_000
+_CELLS_PER_CHUNK = 10_000
 _PROFILE = 100
+#: So many tilts say how fast a beam is; before that the one before it does.
+_LEAST_PACE = 400
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ class _Search:
         if not number or self._limits.rounds is not None:
             return min(self._most, FIRST_WIDTH << number)
         before = self._rounds[number - 1]
-        if tilts < _CELLS_PER_CHUNK // 100 or seconds < 0.1:
+        if tilts < _LEAST_PACE or seconds < 0.1:
             tilts, seconds = before.tilts, max(1e-3, self._pace_of(before))
         return fitted_width(before, beam.dropped, self._left(), tilts / seconds, self._most)
 

@@ -21,7 +21,7 @@ _DIGITS, _FEWEST_DIGITS = 27, 13
 _BASE = 5
 _WORD_BITS = 64
 #: The board that a search without ``--from`` sets out from (`puzzles.nakuron_board.random_board`).
-_USUAL = (6, 3, 1)
+_USUAL = (8, 3, 1)
 
 Table = NDArray[np.int64]
 Words = NDArray[np.uint64]

@@ -16,7 +16,7 @@ from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
 from tests.unit.nakuron_boards import KNOWN, Known
 
-LARGE = random_board(100, 3, 4)
+LARGE = random_board(80, 3, 4)
 
 
 def written(board: str, path: Path) -> str:
@@ -106,8 +106,8 @@ def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_pat
 
 def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
     path = written(LARGE.text(), tmp_path / "large.txt")
-    plan = Plan(LARGE, "beam", width=12)
-    line = ("optimise", "nakuron", "--from", path, "--width", "12")
+    plan = Plan(LARGE, "beam", width=8)
+    line = ("optimise", "nakuron", "--from", path, "--width", "8")
     running = hakoiri.start(*line, "--time", "1h")
     wait_until(lambda: hakoiri.data.exists() and plan.checkpoint(hakoiri.data).exists(), what="a checkpoint")
     running.kill()
@@ -165,7 +165,7 @@ def test_boards_on_the_terminal(hakoiri: Hakoiri, tmp_path: Path) -> None:
     assert small.splitlines()[0] == "▒▒4 2 1 1 3 1 1 ▒▒▒▒"
     assert small.splitlines()[6] == "▒▒▒▒4 2 4 ▒▒▒▒2 1 ▒▒"
     large = hakoiri.here("show", written(LARGE.text(), tmp_path / "large.txt"), "--puzzle", "nakuron").stdout
-    assert large.splitlines()[:51] == ["▀" * 102] * 51
+    assert large.splitlines()[:41] == ["▀" * 82] * 41
     assert hakoiri.ask("show", "0x0", "--puzzle", "nakuron")["moves"] == []
 
 
