@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-_UNITS = ("seconds", "cpu_seconds", "computing", "peak_mb", "disk_mb")
+_UNITS = ("seconds", "cpu_seconds", "computing", "peak_mb", "disk_mb", "microseconds")
 
 
 def main() -> None:

@@ -42,7 +42,12 @@ TARGETS = {
     "cube2": {"computing": 1.0},
     "tiles 5x2": {"computing": 0.4},
     "hakoiri status": {"seconds": 0.3},
+    "tilt of a 250x250 board, setting 1": {"microseconds": 60},
+    "tilt of a 250x250 board, setting 2": {"microseconds": 60},
+    "tilt of a 250x250 board, setting 3": {"microseconds": 60},
 }
+#: Tilts between two looks at the clock: the sides of a game, from the full board on.
+_TILTS = 200
 
 
 def main() -> None:
@@ -91,6 +96,10 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
     for name, times, arguments in jobs:
         if only in name:
             yield name, _median([_timed(*arguments) for _ in range(times)])
+    for setting in (1, 2, 3):
+        name = f"tilt of a 250x250 board, setting {setting}"
+        if only in name:
+            yield name, _tilts(setting, 10 * repeat)
     if shutil.which("redis-server") is None:
         print("no redis-server on this machine: its figures are left out", file=sys.stderr)
         return
@@ -141,6 +150,33 @@ def _timed(*arguments: str, servers: Callable[[], float] = lambda: 0.0) -> dict[
                 # The disk of a long benchmark would fill.
                 subprocess.run([HAKOIRI, "delete", summary["run"], "--yes"], stdout=subprocess.DEVNULL, check=True)
     return figures
+
+
+def _tilts(setting: int, repeat: int) -> dict[str, Any]:
+    """Microseconds of CPU time of a tilt on one core: the kernel alone, in this process, over the moves of a game."""
+    import numpy as np
+
+    from puzzles.cards import random_words
+    from puzzles.nakuron_board import random_board
+    from puzzles.nakuron_ground import field_of, ground_of
+    from puzzles.nakuron_kernels import MOST_SIDE, PLANES, STEP_BITS, WORDS, tilt
+
+    board = random_board(250, setting, 1)
+    (walls, exits, _, bits), start = ground_of(board), field_of(board)
+    turned = np.zeros((PLANES, MOST_SIDE, WORDS), dtype=np.uint64)
+    steps = np.zeros((STEP_BITS, MOST_SIDE, WORDS), dtype=np.uint64)
+    words, measured = random_words(setting), []
+    sides = [next(words) % 4 for _ in range(_TILTS)]
+    for _ in range(repeat + 1):
+        field, after = start.copy(), np.empty_like(start)
+        began = time.thread_time()
+        for side in sides:
+            tilt(field, side, walls[side], exits[side], int(bits[0]), turned, steps, after)
+            field, after = after, field
+        measured.append((time.thread_time() - began) / _TILTS)
+    # The first one compiles the kernel or loads it.
+    median = 1e6 * statistics.median(measured[1:])
+    return {"microseconds": round(median, 1), "all_seconds": [round(seconds, 8) for seconds in measured[1:]]}
 
 
 def _median(measured: list[dict[str, float]]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ PUZZLES: dict[str, tuple[str, str]] = {
     "hanoi": ("puzzles.hanoi", "Hanoi"),
     "klotski": ("puzzles.klotski", "Klotski"),
     "magic-star": ("puzzles.magic_star", "MagicStar"),
+    "nakuron": ("puzzles.nakuron", "Nakuron"),
     "pancakes": ("puzzles.pancakes", "Pancakes"),
     "peg-solitaire": ("puzzles.peg_solitaire", "PegSolitaire"),
     "pyraminx": ("puzzles.pyraminx", "Pyraminx"),

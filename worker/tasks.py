@@ -20,7 +20,7 @@ from puzzles.solitaire import Solitaire
 from puzzles.tree import Tree
 from storage.blocks import Packed, pack_blocks, unpack_blocks
 from storage.digest import lanes_of
-from worker import hunting
+from worker import hunting, tilting
 from worker.errors import PayloadError, TaskError
 from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.kernels import merge, simple_edges
@@ -134,6 +134,16 @@ def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [np.array(tally, dtype=np.int64), lanes, *pack_blocks(found if puzzle.keeps else found[:0])]
 
 
+def tilt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[fields of Nakuron, parents, sides] -> the fields after these tilts (`worker.tilting.tilt_chunk`)."""
+    return tilting.tilt_chunk(chunk, shared)
+
+
+def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[which games of Nakuron] -> the best of them (`worker.tilting.play_chunk`)."""
+    return tilting.play_chunk(chunk, shared)
+
+
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
@@ -142,9 +152,11 @@ TASKS: dict[str, Task] = {
     "merge": merge_range,
     "neighbours": neighbours,
     "pairs": pairs,
+    "play": play,
     "scatter": scatter_expand,
     "solve": solve_deal,
     "subtrees": subtrees,
+    "tilt": tilt,
 }
 
 

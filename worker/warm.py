@@ -14,6 +14,7 @@ from puzzles.contract import Expansion, Puzzle
 from puzzles.guard import check_expansion
 from puzzles.jit import cache_directory, source_digest
 from puzzles.keys import Keys
+from puzzles.nakuron import Nakuron
 from puzzles.order import is_increasing, lower_bounds
 from puzzles.solitaire import Solitaire
 from puzzles.symmetry import MergedMirrors
@@ -26,6 +27,7 @@ from worker.kernels import merge, simple_edges
 from worker.partition import partition_by, scatter
 from worker.solving import STRATEGIES, solve
 from worker.strong import Bounds, all_diameters, inner_graph, transposed
+from worker.tilting import load_tilting_kernels
 
 #: What kernels are wanted for: whatever a run or worker may need, or for solving deals in memory alone.
 Use = Literal["all", "deals"]
@@ -48,6 +50,8 @@ def warm(puzzle: Puzzle, use: Use = "all") -> None:
                 load_search_kernels(puzzle)
                 load_graph_kernels(puzzle)
             load_solving_kernels(puzzle)
+            if isinstance(puzzle, Nakuron):
+                load_tilting_kernels()
             _mark(puzzle, use).touch()
 
 

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from coordinator.cli import asking, choosing, components, hunting, living, running, serving, solving, studying, trees
+from coordinator.cli import (
+    asking,
+    choosing,
+    components,
+    hunting,
+    living,
+    optimising,
+    running,
+    serving,
+    solving,
+    studying,
+    trees,
+)
 from puzzles.errors import HakoiriError
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
@@ -20,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (choosing, running, living, components, asking, trees, solving, studying, hunting, serving):
+for module in (choosing, running, living, components, asking, trees, solving, studying, hunting, optimising, serving):
     module.register(app)
 
 

@@ -155,13 +155,26 @@ def show(
         str, typer.Option("--puzzle", help="Which it belongs to; FILE.py:NAME for one's own.")
     ] = "klotski",
     options: PuzzleOptions = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw a board of nakuron into a .png, .svg or .pdf.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw a configuration and tell its key, its moves, and the canonical one of it and its mirror image."""
+    """Draw a configuration and tell its key, its moves, and the canonical one of it and its mirror image.
+
+    Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
+    """
     from coordinator.cli.drawing import framed
+    from coordinator.cli.optimising import show_board
+    from puzzles.errors import PuzzleError
     from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
+    if spec.name == "nakuron" and "/" in text:
+        show_board(text, plot, json)
+        return
+    if plot is not None:
+        raise PuzzleError("--plot draws whole boards of nakuron: give one, with --puzzle nakuron")
     if puzzle_class(spec.name, spec.digest).start_is_board:
         spec = replace(spec, start=text)
     rules = spec.build()

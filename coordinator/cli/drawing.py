@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from puzzles.boards import EMPTY, LETTERS, WALL
+from puzzles.nakuron_board import Board
 
 #: Colours by how many cells a piece has, so that a shape is known at a glance.
 _STYLES = {1: "black on yellow", 2: "black on cyan", 4: "white on red"}
@@ -89,3 +90,43 @@ def _coloured(board: list[str], line: int) -> Text:
     for letter in board[line]:
         text.append(letter, style="dim" if letter in (EMPTY, WALL) else _STYLES.get(sizes[letter], _OTHER))
     return text
+
+
+#: Of a board of nakuron the colours of what lies in a cell, by its digit; the same on the terminal and in pictures.
+NAKURON_COLOURS = ("#f4f1ea", "#d43d3d", "#e8b923", "#3a9d4b", "#3b6fd4", "#4a4a4a")
+
+
+def print_nakuron(console: Console, board: Board) -> None:
+    """A board with its frame: digits in colour where there is room for two characters a cell, else half blocks."""
+    lines = framed_nakuron(board)
+    if 2 * len(lines) > max(console.width, 80):
+        for upper, lower in zip(lines[::2], [*lines[1::2], ""], strict=False):
+            text = Text(no_wrap=True)
+            for above, below in zip(upper, lower.ljust(len(upper), " "), strict=True):
+                ground = f" on {NAKURON_COLOURS[int(below)]}" if below != " " else ""
+                text.append("▀", NAKURON_COLOURS[int(above)] + ground)
+            console.print(text, soft_wrap=True)
+        return
+    for row, line in enumerate(lines):
+        text = Text()
+        for column, digit in enumerate(line):
+            edge = row in (0, len(lines) - 1) or column in (0, len(lines) - 1)
+            text.append(*_nakuron_cell(digit, edge))
+        console.print(text)
+
+
+def _nakuron_cell(digit: str, edge: bool) -> tuple[str, str]:
+    """Two characters and their style: holes filled, balls not."""
+    colour = NAKURON_COLOURS[int(digit)]
+    if digit == "5":
+        return _FILLED * 2, "dim"
+    if digit == "0":
+        return f"{EMPTY} ", "dim"
+    return f"{digit} ", f"black on {colour}" if edge else f"bold {colour}"
+
+
+def framed_nakuron(board: Board) -> list[str]:
+    """The rows of a board with its frame around them, walls in the corners."""
+    up, right, down, left = board.frame
+    rows = (f"{left[row]}{cells}{right[row]}" for row, cells in enumerate(board.rows))
+    return [f"5{up}5", *rows, f"5{down}5"]

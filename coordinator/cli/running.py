@@ -45,6 +45,8 @@ GoalOption = Annotated[
     str | None, typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal of one's own: -o goal=GOAL.")
 ]
 _LARGEST_SHOWN = 6
+#: Puzzles whose moves score, so that a run has a best play.
+_SCORED = {"nakuron"}
 
 
 def run(
@@ -199,7 +201,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
                     raise
                 raise type(error)(f"{error}; then '{again}'") from error
         with RunStore(directory) as store:
-            summary = summarise(store)
+            summary = summarise(store) | _best_play(store, ways)
             tree = store.manifest.mode == "tree"
             if tree and not json:
                 print_tree(store, summary)
@@ -214,6 +216,16 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
     if summary["status"] != "complete":
         console.print(f"{summary['status']}: {summary['reason']}; go on with: {again}")
         raise typer.Exit(received.exit_code)
+
+
+def _best_play(store: Any, ways: "Ways") -> dict[str, Any]:
+    """What a scored puzzle's finished run proves: its best play."""
+    if store.manifest.puzzle["name"] not in _SCORED or store.state.status != "complete":
+        return {}
+    from coordinator.drive import pinned_puzzle
+    from coordinator.optimum import best_play
+
+    return best_play(store, pinned_puzzle(store)[0], ways.over(store.manifest.settings).budget()).row()
 
 
 def _print_summary(store: Any, summary: dict[str, Any]) -> None:
@@ -234,6 +246,9 @@ def _print_summary(store: Any, summary: dict[str, Any]) -> None:
                 "depth": summary["depth"],
                 "nearest goal": None if whole else "none" if goal is None else f"{goal} moves",
                 "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
+                "best score": summary.get("score"),
+                "in moves": summary.get("moves"),
+                "sequence": summary.get("sequence"),
                 "digest": summary["digest"] or None,
                 "computing": f"{summary['seconds']:.3f} s",
             }

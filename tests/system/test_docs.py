@@ -42,6 +42,7 @@ def typed(text: Path) -> list[list[str]]:
         "README.md",
         "docs/tutorial.md",
         "docs/solitaires.md",
+        "docs/nakuron.md",
         # The same commands are typed by tests/system/test_magic_stars.py, without a process for each.
         pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
     ],

@@ -12,7 +12,7 @@ from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri
 #: Dad's puzzle: 1,398 configurations from the start, eccentricity 112, diameter 145.
 DAD = "AABB/AACC/DE../FGHH/FGII"
 #: Which puzzles a user can ask what of, as their own pages say.
-DIRECTED, BOARDS = {"gap", "peg-solitaire", "superpuzz"}, {"sliding"}
+DIRECTED, BOARDS = {"gap", "nakuron", "peg-solitaire", "superpuzz"}, {"sliding"}
 TREES = {"magic-star"}
 NOT_WHOLE = DIRECTED | TREES
 

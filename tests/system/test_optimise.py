@@ -1,0 +1,228 @@
+"""Nakuron on the command line: exact optima, good plays that survive kills, boards made, drawn and replayed."""
+
+import re
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.optimise import kept, played
+from coordinator.optimise_plan import Plan
+from puzzles.nakuron_board import parse_board, random_board
+from storage.checkpoint import read_checkpoint
+from tests.system.helpers import Hakoiri, wait_until
+from tests.system.servers import Workers
+from tests.unit.nakuron_boards import KNOWN, Known
+
+LARGE = random_board(80, 3, 4)
+
+
+def written(board: str, path: Path) -> str:
+    path.write_text(board.replace("/", "\n") + "\n", encoding="ascii")
+    return str(path)
+
+
+def best_by_hand(text: str) -> tuple[int, int, int]:
+    """Score, moves and number of boards by trying all tilts again and again, independent of the search."""
+    board = parse_board(text)
+    quarters = {"left": 0, "up": 1, "right": 2, "down": 3}
+
+    def quarter(rows: list[str]) -> list[str]:
+        return ["".join(row[column] for row in rows) for column in range(len(rows) - 1, -1, -1)]
+
+    def tilted(rows: tuple[str, ...], side: str, frame: str) -> tuple[tuple[str, ...], int]:
+        # Turned by quarters until the side is on the left, anticlockwise; down and left run backwards then.
+        lines = list(rows)
+        for _ in range(quarters[side]):
+            lines = quarter(lines)
+        holes = frame if side in ("left", "down") else frame[::-1]
+        after, score = [], 0
+        for line, hole in zip(lines, holes, strict=True):
+            first, *rest = re.split("(5)", line)
+            balls = first.replace("0", "")
+            if hole != "5":
+                score, balls = score + balls.count(hole), ""
+            rolled = [balls.ljust(len(first), "0"), *(part.replace("0", "").ljust(len(part), "0") for part in rest)]
+            after.append("".join(rolled))
+        for _ in range(-quarters[side] % 4):
+            after = quarter(after)
+        return tuple(after), score
+
+    best = {board.rows: (0, 0)}
+    waiting = [board.rows]
+    while waiting:
+        following = []
+        for rows in waiting:
+            for side, frame in zip(("up", "right", "down", "left"), board.frame, strict=True):
+                after, gained = tilted(rows, side, frame)
+                figures = best[rows][0] + gained, best[rows][1] - 1
+                if after not in best or figures > best[after]:
+                    best[after] = figures
+                    following.append(after)
+        waiting = following
+    score, moves = max(best.values())
+    return score, -moves, len(best)
+
+
+def exact(found: dict[str, Any]) -> tuple[int, int, int]:
+    return found["score"], found["moves"], found["configurations"]
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.boards))
+def test_runs_prove_the_optima(known: Known, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = written(known.text, tmp_path / "board.txt")
+    found = hakoiri.ask("run", "nakuron", "--from", path)
+    assert exact(found) == (known.score, known.moves, known.boards)
+    assert hakoiri.ask("replay", path, found["sequence"])["score"] == known.score
+    assert len(found["sequence"]) == found["moves"]
+    assert hakoiri.ask("verify", "last")["ok"]
+
+
+@pytest.mark.parametrize("setting", [1, 2, 3])
+def test_other_boards_by_another_program(setting: int, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    for size in (1, 4, 6):
+        text = random_board(size, setting, 10 * setting + size).text()
+        found = hakoiri.ask("run", "nakuron", "--from", written(text, tmp_path / f"{size}.txt"))
+        assert exact(found) == best_by_hand(text)
+    assert best_by_hand(KNOWN[1].text) == (KNOWN[1].score, KNOWN[1].moves, KNOWN[1].boards)
+
+
+def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_path: Path) -> None:
+    known = KNOWN[0]
+    path = written(known.text, tmp_path / "board.txt")
+    farmed = hakoiri.ask("run", "nakuron", "--from", path, "--redis", farm.url, "--farm-from", "200")
+    assert exact(farmed) == (known.score, known.moves, known.boards)
+    large = written(random_board(14, 1, 4).text(), tmp_path / "large.txt")
+    line = ("optimise", "nakuron", "--from", large, "--width", "50", "--rounds", "1")
+    by_workers = hakoiri.ask(*line, "--redis", farm.url, data=tmp_path / "farmed")
+    by_threads = hakoiri.ask(*line)
+    for found in (by_workers, by_threads):
+        assert found.pop("seconds") > 0
+    assert by_workers == by_threads
+    assert hakoiri.ask("replay", large, by_threads["sequence"])["score"] == by_threads["score"]
+
+
+def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = written(LARGE.text(), tmp_path / "large.txt")
+    plan = Plan(LARGE, "beam", width=8)
+    line = ("optimise", "nakuron", "--from", path, "--width", "8")
+    running = hakoiri.start(*line, "--time", "1h")
+    wait_until(lambda: hakoiri.data.exists() and plan.checkpoint(hakoiri.data).exists(), what="a checkpoint")
+    running.kill()
+    arrays, before = read_checkpoint(plan.checkpoint(hakoiri.data)), kept(plan, hakoiri.data)
+    assert arrays is not None
+    assert before.best.score > 0
+    assert played(LARGE, before.best.sequence) == before.best.score
+    again = hakoiri.ask(*line, "--rounds", str(before.rounds + 1))
+    assert again["score"] >= before.best.score
+    whole = hakoiri.ask(*line, "--rounds", str(before.rounds + 1), data=tmp_path / "whole")
+    assert {name: again[name] for name in ("score", "sequence", "configurations")} == {
+        name: whole[name] for name in ("score", "sequence", "configurations")
+    }
+
+
+def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = written(LARGE.text(), tmp_path / "my board.txt")
+    running = hakoiri.start("optimise", "nakuron", "--from", path, "--strategy", "random", "--time", "1h", "--json")
+    plan = Plan(LARGE, "random")
+    wait_until(lambda: plan.file(hakoiri.data).exists() and kept(plan, hakoiri.data).best.score, what="a play")
+    running.send(signal.SIGINT)
+    stopped = running.finish()
+    assert stopped.code == 130
+    found = re.search(r"the best play is kept; go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
+    assert found, stopped
+    again = hakoiri.ask(*shlex.split(found[1]), "--rounds", "1")
+    assert again["score"] >= stopped.json["score"] > 0
+
+
+# Boards
+
+
+def test_generated_boards_are_read_again(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    printed = hakoiri.here("generate", "nakuron", "--size", "12", "--setting", "2", "--seed", "9").stdout
+    assert printed == "\n".join(random_board(12, 2, 9).lines()) + "\n"
+    made = hakoiri.ask("generate", "nakuron", "--size", "12", "--setting", "2", "--seed", "9")
+    path = tmp_path / "board.txt"
+    path.write_text(printed, encoding="ascii")
+    shown = hakoiri.ask("show", str(path), "--puzzle", "nakuron")
+    assert shown["board"] == made["board"] == random_board(12, 2, 9).text()
+    assert sum(shown["balls"].values()) == made["balls"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_boards_are_drawn(ending: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path, picture = written(KNOWN[0].text, tmp_path / "board.txt"), tmp_path / f"board.{ending}"
+    drawn = hakoiri.here("show", path, "--puzzle", "nakuron", "--plot", str(picture))
+    assert picture.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
+    assert "up 5 of 17" in drawn.stdout
+    assert "1=11 2=9 3=17 4=13" in drawn.stdout
+
+
+def test_boards_on_the_terminal(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    small = hakoiri.here("show", written(KNOWN[0].text, tmp_path / "board.txt"), "--puzzle", "nakuron").stdout
+    assert small.splitlines()[0] == "▒▒4 2 1 1 3 1 1 ▒▒▒▒"
+    assert small.splitlines()[6] == "▒▒▒▒4 2 4 ▒▒▒▒2 1 ▒▒"
+    large = hakoiri.here("show", written(LARGE.text(), tmp_path / "large.txt"), "--puzzle", "nakuron").stdout
+    assert large.splitlines()[:41] == ["▀" * 82] * 41
+    assert hakoiri.ask("show", "0x0", "--puzzle", "nakuron")["moves"] == []
+
+
+def test_a_play_is_replayed_step_by_step(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path, play = written(KNOWN[0].text, tmp_path / "board.txt"), tmp_path / "play.txt"
+    play.write_text("0120102\n102303\n", encoding="ascii")
+    told = hakoiri.ask("replay", path, str(play), "--steps")
+    assert (told["score"], told["moves"], told["left"]) == (22, 13, 0)
+    assert told["steps"][1] == {"move": 2, "side": "right", "dropped": 12, "scored": 5, "score": 10, "left": 21}
+    printed = hakoiri.here("replay", path, "012", "--steps").stdout
+    assert re.search(r"3\s+down\s+8\s+3\s+13\s+13", printed)
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: [*lines[:-1], lines[-1][:-1]], "line 13, row 8, '4155314' has 7 cells, expected 8"),
+        (
+            lambda lines: [*lines[:6], "7" + lines[6][1:], *lines[7:]],
+            "line 7, row 2, has '7' in cell 1, expected 0 to 5",
+        ),
+        (lambda lines: [*lines[:2], lines[2] + "1", *lines[3:]], "line 3, the frame's side right, '543345511' has 9"),
+        (lambda lines: lines[:-1], "row 8 is missing"),
+        (lambda lines: ["eight", *lines[1:]], "the first line says the size of the board"),
+    ],
+)
+def test_bad_files_name_the_row(change: Any, said: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = written("/".join(change(KNOWN[0].text.split("/"))), tmp_path / "board.txt")
+    for command in (
+        ("run", "nakuron", "--from", path),
+        ("optimise", "nakuron", "--from", path, "--time", "1s"),
+        ("replay", path, "0"),
+        ("show", path, "--puzzle", "nakuron"),
+    ):
+        refused = hakoiri.here(*command, check=False)
+        assert (refused.code, refused.stdout) == (1, "")
+        assert said in refused.error
+    assert not hakoiri.data.exists()
+
+
+def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    large = written(LARGE.text(), tmp_path / "large.txt")
+    for line, said in (
+        (("run", "nakuron", "--from", large), "hakoiri optimise nakuron --from FILE"),
+        (("optimise", "klotski", "--from", large), "klotski has no plays to score; nakuron has"),
+        (("optimise", "nakuron", "--from", large, "--strategy", "luck"), "--strategy luck: allowed are cycle|random"),
+        (("optimise", "nakuron", "--from", large, "--strategy", "greedy", "--width", "3"), "--width is for beams"),
+        (("optimise", "nakuron", "--from", "none.txt"), "there is no file none.txt"),
+        (("replay", large, "0124"), "move 4 is '4'"),
+        (("show", large, "--puzzle", "nakuron", "--plot", "x.jpg"), "cannot draw 'x.jpg'"),
+        (("show", "0x0", "--plot", "x.png"), "--plot draws whole boards of nakuron"),
+    ):
+        refused = hakoiri.here(*line, check=False)
+        assert (refused.code, refused.stdout) == (1, ""), refused
+        assert said in refused.error
+    assert hakoiri.here("generate", "nakuron", "--setting", "4", check=False).code == 2
+    assert not hakoiri.data.exists()
