@@ -165,12 +165,12 @@ def show(
     Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
     """
     from coordinator.cli.drawing import framed
-    from coordinator.cli.optimising import show_board
+    from coordinator.cli.optimising import is_whole, show_board
     from puzzles.errors import PuzzleError
     from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
-    if spec.name == "nakuron" and "/" in text and not _is_square(text):
+    if spec.name == "nakuron" and is_whole(text):
         show_board(text, plot, json)
         return
     if plot is not None:
@@ -277,12 +277,6 @@ def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]
 
 def _path_row(found: "ShortestPath") -> dict[str, Any]:
     return {"length": len(found), "configurations": found.configurations, "moves": found.moves}
-
-
-def _is_square(text: str) -> bool:
-    """Whether a text has the rows of a board alone: a whole board of nakuron has its size and frame, too."""
-    lines = text.split("/")
-    return all(len(line) == len(lines) for line in lines)
 
 
 def _configuration_row(rules: "Puzzle", key: int) -> dict[str, Any]:
