@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("nakuron.jsonl"))
     parser.add_argument("--boards", type=int, default=20, help="seeds 1 to this, of each setting")
     parser.add_argument("--settings", default="123")
-    parser.add_argument("--widths", type=int, nargs="*", default=[100])
+    parser.add_argument("--widths", type=int, nargs="*", default=[100], help="of the beams")
     parser.add_argument("--show", action="store_true")
     arguments = parser.parse_args()
     if not arguments.show:

@@ -6,7 +6,6 @@ some games. A beam under way is in a checkpoint beside it.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,19 @@ from coordinator.beam import FRONTIERS_HELD, Beam
 from coordinator.control import Control, Observer
 from coordinator.drive import PREPARING, Ways, open_workshop
 from coordinator.errors import StopRun
-from coordinator.optimise_plan import BEAM, FIRST_WIDTH, PUZZLE, Plan, Round, fitted_width, most_width, require_width
+from coordinator.optimise_plan import (
+    BEAM,
+    FIRST_WIDTH,
+    PUZZLE,
+    Best,
+    Limits,
+    Outcome,
+    Plan,
+    Round,
+    fitted_width,
+    most_width,
+    require_width,
+)
 from coordinator.session import Workshop
 from puzzles.nakuron_board import Board, replay, tilt
 from puzzles.nakuron_ground import field_of, ground_of
@@ -42,39 +53,6 @@ _CELLS_PER_CHUNK = 10_000
 _PROFILE = 100
 #: So many tilts say how fast a beam is; before that the one before it does.
 _LEAST_PACE = 400
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop: after `seconds` of this call, but not without a play, or when so many `rounds` are done in all."""
-
-    seconds: float | None = None
-    rounds: int | None = None
-
-
-@dataclass(frozen=True)
-class Best:
-    """A play: its score and sequence, the round that found it, and after how many seconds of all calls."""
-
-    score: int
-    sequence: str
-    round: int
-    seconds: float
-
-    @property
-    def rank(self) -> tuple[int, int, int]:
-        """Better plays have a higher one: score, then fewer moves; of equal ones the first."""
-        return self.score, -len(self.sequence), -self.round
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """All that was found: the best play, how many rounds and tilts it took, in how many seconds of all calls."""
-
-    best: Best
-    rounds: int
-    tilts: int
-    seconds: float
 
 
 def kept(plan: Plan, data: Path) -> Outcome:

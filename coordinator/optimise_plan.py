@@ -62,6 +62,39 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """When to stop: after `seconds` of this call, but not without a play, or when so many `rounds` are done in all."""
+
+    seconds: float | None = None
+    rounds: int | None = None
+
+
+@dataclass(frozen=True)
+class Best:
+    """A play: its score and sequence, the round that found it, and after how many seconds of all calls."""
+
+    score: int
+    sequence: str
+    round: int
+    seconds: float
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Better plays have a higher one: score, then fewer moves; of equal ones the first."""
+        return self.score, -len(self.sequence), -self.round
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that was found: the best play, how many rounds and tilts it took, in how many seconds of all calls."""
+
+    best: Best
+    rounds: int
+    tilts: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Round:
     """A beam that came to its end: its width, result and costs.
 

@@ -165,12 +165,12 @@ def show(
     Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
     """
     from coordinator.cli.drawing import framed
-    from coordinator.cli.optimising import show_board
+    from coordinator.cli.optimising import is_whole, show_board
     from puzzles.errors import PuzzleError
     from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
-    if spec.name == "nakuron" and "/" in text:
+    if spec.name == "nakuron" and is_whole(text):
         show_board(text, plot, json)
         return
     if plot is not None:

@@ -21,8 +21,7 @@ from coordinator.cli.output import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from coordinator.drive import Ways
-    from coordinator.optimise import Limits, Outcome
-    from coordinator.optimise_plan import Plan
+    from coordinator.optimise_plan import Limits, Outcome, Plan
 
 _MOST_SEED = (1 << 32) - 1
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="nakuron.")]
@@ -56,8 +55,7 @@ def optimise(
 ) -> None:
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
     from coordinator.drive import Ways
-    from coordinator.optimise import Limits
-    from coordinator.optimise_plan import Plan
+    from coordinator.optimise_plan import Limits, Plan
     from puzzles.nakuron_board import parse_board
 
     _require_nakuron(puzzle)
@@ -166,6 +164,12 @@ def replay(
             listed.add_row(*(value if isinstance(value, str) else f"{value:,}" for value in row.values()))
         stdout().print(listed)
     stdout().print(facts(result))
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole board with its size and frame, or means to be one: not a key, nor the rows alone."""
+    lines = text.split("/")
+    return len(lines) > 1 and any(len(line) != len(lines) for line in lines)
 
 
 def show_board(text: str, plot: Path | None, json: bool) -> None:

@@ -11,8 +11,8 @@ from coordinator.beam import Beam, Trail
 from coordinator.control import Control, SilentObserver
 from coordinator.drive import Ways, open_workshop
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.optimise import Limits, Outcome, kept, optimise, played
-from coordinator.optimise_plan import STRATEGIES, Plan, Round, fitted_width
+from coordinator.optimise import kept, optimise, played
+from coordinator.optimise_plan import STRATEGIES, Limits, Outcome, Plan, Round, fitted_width
 from puzzles.errors import PuzzleError
 from puzzles.nakuron_board import Board, parse_board, random_board
 from puzzles.nakuron_ground import field_of, ground_of
