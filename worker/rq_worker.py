@@ -100,7 +100,8 @@ def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> 
 
 def _tell(connection: redis.Redis, worker: str, order: Order, kind: NewsKind, detail: str = "") -> None:
     key = news_key(order.session)
-    pipeline = connection.pipeline(transaction=False)
+    # IMPORTANT: both or neither, or news that come late, for nobody, would stay for ever.
+    pipeline = connection.pipeline(transaction=True)
     pipeline.lpush(key, News(kind, order.token, order.attempt, worker, detail[:_MAX_DETAIL]).pack())
     pipeline.expire(key, KEEP_SECONDS)
     pipeline.execute()

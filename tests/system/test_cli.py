@@ -53,6 +53,10 @@ DOCUMENTED = {
     "deal": "puzzle seed first deals",
     "study": "puzzle sizes seed strategy cap complete",
     "hunt": "",
+    "solutions": "",
+    "optimise": "score moves sequence configurations seconds",
+    "generate": "",
+    "replay": "",
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-from storage.layout import HOLDER_FILE, MANIFEST_KEY, META
+from storage.layout import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
 from storage.ledger import Ledger
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
@@ -226,7 +226,7 @@ def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hako
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("format", 99, "has storage format 99, this program reads 2"),
+        ("format", 99, f"has storage format 99, this program reads {FORMAT_VERSION}"),
         ("puzzle_version", 99, "the puzzle's version was 99, here it is 1"),
         ("layout", "u64", "the key layout was u64, here it is u32"),
         ("puzzle", KLOTSKI | {"name": "sokoban"}, "no puzzle 'sokoban'"),
