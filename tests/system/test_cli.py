@@ -48,6 +48,7 @@ DOCUMENTED = {
     "show": "configuration key moves",
     "verify": "ok checked faults",
     "export": "run file configurations",
+    "solutions": "run orbits symmetries solutions",
     "health": "ok workers",
 }
 

@@ -226,7 +226,7 @@ def test_resume_as_something_else_is_refused(line: str, said: str, hakoiri: Hako
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("format", 99, "has storage format 99, this program reads 2"),
+        ("format", 99, "has storage format 99, this program reads 3"),
         ("puzzle_version", 99, "the puzzle's version was 99, here it is 1"),
         ("layout", "u64", "the key layout was u64, here it is u32"),
         ("puzzle", KLOTSKI | {"name": "sokoban"}, "no puzzle 'sokoban'"),
