@@ -210,5 +210,5 @@ def _require_nakuron(puzzle: str) -> None:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: hakoiri optimise nakuron --from board.txt --time 5m")(optimise)
-    app.command(epilog="Example: hakoiri generate nakuron --size 250 --setting 3 --seed 7 > board.txt")(generate)
+    app.command(epilog="Example: hakoiri generate nakuron --size 250 --setting 3 --seed 7")(generate)
     app.command(epilog="Example: hakoiri replay board.txt 0123012 --steps")(replay)
