@@ -46,6 +46,11 @@ class Frontier(NamedTuple):
     lost: NDArray[np.int64]
     last: NDArray[np.int8]
 
+    def none(self) -> "Frontier":
+        """No boards."""
+        arrays: list[Array] = [each[:0] for each in self]
+        return Frontier(*arrays)
+
 
 class Trail:
     """How each board of the frontier came about: by layer, the parent's place in the layer before, and the side."""
@@ -140,7 +145,7 @@ class Beam:
                 parts.append(self._tilted(chosen, points.ravel()[chosen], lost.ravel()[chosen]))
                 found += len(parts[-1][1])
         if not found:
-            self.frontier = _frontier(*(each[:0] for each in self.frontier))
+            self.frontier = self.frontier.none()
             return False
         self.frontier = _joined([part for part, _ in parts])
         self.trail.add(np.concatenate([parents for _, parents in parts]), self.frontier.last)
@@ -174,8 +179,8 @@ class Beam:
         fresh = self._fresh(tilted.digests[back], points, lost)
         kept = back[fresh]
         parents, sides = chosen[fresh] // SIDES, (chosen[fresh] % SIDES).astype(np.int8)
-        fields, digests, right, total = (each[kept] for each in tilted)
-        return _frontier(fields, digests, right, total, points[fresh], lost[fresh], sides), parents
+        fresh_ones = tilted.fields[kept], tilted.digests[kept], tilted.right[kept], tilted.total[kept]
+        return Frontier(*fresh_ones, points[fresh], lost[fresh], sides), parents
 
     def _spread(self, chosen: Array) -> Iterator[tuple[int, list[Array]]]:
         """Tilts in increasing order, worked on in chunks of neighbouring boards."""
@@ -243,16 +248,12 @@ class Beam:
         self.sequence = arrays["sequence"].tolist()
         keys = map(tuple, arrays["digests_met"].tolist())
         self._met = dict(zip(keys, map(tuple, arrays["met"].tolist()), strict=True))
-        self.frontier = _frontier(*(arrays[name] for name in Frontier._fields))
+        self.frontier = Frontier(*(arrays[name] for name in Frontier._fields))
         self.trail = Trail.of(arrays)
 
 
-def _frontier(*arrays: Array) -> Frontier:
-    return Frontier(*arrays)
-
-
 def _joined(parts: list[Frontier]) -> Frontier:
-    return _frontier(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    return Frontier(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _first_frontier(tilted: Tilted) -> Frontier:

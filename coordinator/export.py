@@ -21,7 +21,8 @@ def export_run(run: Run, target: Path, images: bool = False) -> int:
 
     ``.csv``: key, configuration, depth (or component), goal, one line per configuration in key order. ``.npz``: arrays
     `keys`, `depths` (or `components`), and the moves as `edges`, shape (edges, 2), indices into `keys`, each
-    unordered pair once. ``.graphml``: the same graph with the texts, for Gephi, igraph, networkx.
+    unordered pair once, of a directed puzzle each move, from where to where. ``.graphml``: the same graph with the
+    texts, for Gephi, igraph, networkx.
 
     Of a tree the solutions that it kept: ``.csv`` orbit, key, solution; ``.npz`` arrays `orbits`, `keys`, and `numbers`
     by point, shape (solutions, points). One solution of each orbit, the least, or with `images` all of them.
@@ -62,8 +63,9 @@ def _write_csv(run: Run, target: Path) -> int:
 def _edges(run: Run) -> tuple[np.ndarray, np.ndarray]:
     keys, graph = run.graph()
     sources = np.repeat(np.arange(len(keys), dtype=np.int32), np.diff(graph.offsets))
-    once = sources < graph.targets
-    return keys, np.stack([sources[once], graph.targets[once]], axis=1)
+    # A move that can be taken back stands once, from the lesser key; of a directed puzzle every move does.
+    chosen = sources < graph.targets if run.puzzle.undirected else np.ones(len(sources), dtype=np.bool_)
+    return keys, np.stack([sources[chosen], graph.targets[chosen]], axis=1)
 
 
 def _write_npz(run: Run, target: Path) -> int:
@@ -81,6 +83,7 @@ def _write_graphml(run: Run, target: Path) -> int:
     keys, edges = _edges(run)
     goals, names = run.puzzle.is_goal(keys), ints(keys)
     width = run.puzzle.layout.digits
+    direction = "undirected" if run.puzzle.undirected else "directed"
     with target.open("w", encoding="utf-8") as file:
         xml = XMLGenerator(file, encoding="utf-8", short_empty_elements=True)
         xml.startDocument()
@@ -88,7 +91,7 @@ def _write_graphml(run: Run, target: Path) -> int:
             for name, kind in (("configuration", "string"), (_labels(run), "long"), ("goal", "boolean")):
                 with _element(xml, "key", **{"id": name, "for": "node", "attr.name": name, "attr.type": kind}):
                     pass
-            with _element(xml, "graph", id=run.name, edgedefault="undirected"):
+            with _element(xml, "graph", id=run.name, edgedefault=direction):
                 for key, label, goal in zip(ints(keys), labels.tolist(), goals.tolist(), strict=True):
                     data = {"configuration": run.puzzle.render(key), _labels(run): label, "goal": str(goal).lower()}
                     with _element(xml, "node", id=f"{key:#0{width}x}"):

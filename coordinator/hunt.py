@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coordinator.control import Control, Observer
-from coordinator.drive import Ways, open_workshop
+from coordinator.drive import PREPARING, Ways, open_workshop
 from coordinator.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, moment_of, record_of, standing_of
 from coordinator.session import Workshop
 from storage.errors import StorageError
 from storage.findings import Findings
 from worker.hunting import Walked, answered, load_hunting_kernels, request, sized
 from worker.tasks import Arrays
-from worker.warm import warm
+from worker.warm import is_warm, warm
 
 _LEG, _RECORD = "leg", "record"
 #: Scores that are no record: one position, or no way to the goal.
@@ -57,7 +57,9 @@ def chase(hunt: Hunt, data: Path, ways: Ways, limits: Limits, control: Control, 
     """
     puzzle = hunt.build()
     with Findings(hunt.file(data), hunt.about()) as findings:
-        warm(puzzle)
+        if not is_warm(puzzle, "memory"):
+            observer.note(PREPARING)
+        warm(puzzle, "memory")
         load_hunting_kernels()
         with open_workshop(puzzle, hunt.spec, ways, control, observer) as workshop:
             chased = _Chase(hunt, findings)

@@ -15,10 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from puzzles.cards import SUITS, Card, random_deal, random_words
+from puzzles.cards import SUITS, Card, random_deal
 from puzzles.errors import PuzzleError
 from puzzles.gap import Gap
 from puzzles.registry import PuzzleSpec
+from puzzles.splitmix import random_words
 from storage.findings import SUFFIX
 from worker.hunting import OBJECTIVES, Figures, Leg, Objective
 

@@ -70,9 +70,9 @@ def optimise(plan: Plan, data: Path, ways: Ways, limits: Limits, control: Contro
     began = time.monotonic()
     spec = PuzzleSpec(PUZZLE)
     puzzle = spec.build()
-    if not is_warm(puzzle):
+    if not is_warm(puzzle, "memory"):
         observer.note(PREPARING)
-    warm(puzzle)
+    warm(puzzle, "memory")
     load_tilting_kernels()
     with (
         Findings(plan.file(data), plan.about()) as findings,

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from coordinator.control import Control, Observer
-from coordinator.drive import Ways, cores, open_workshop
+from coordinator.drive import PREPARING, Ways, cores, open_workshop
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.study_plan import STUDIED, Plan
 from coordinator.study_table import CONVENTIONS, Convention, Deal, Found
@@ -60,8 +60,8 @@ def study(plan: Plan, data: Path, ways: Ways, control: Control, observer: Observ
         puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
         if puzzles:
             ways = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), ways, observer)
-        if not all(is_warm(puzzle, "deals") for puzzle in puzzles):
-            observer.note("preparing the kernels (some ten seconds where they must be compiled)")
+        if not all(is_warm(puzzle, "memory") for puzzle in puzzles):
+            observer.note(PREPARING)
         for size, numbers in missing.items():
             if numbers:
                 for deals in _batches(_search(plan, size, numbers, ways, control, observer)):
@@ -94,7 +94,7 @@ def _search(
 ) -> Iterator[Deal]:
     """Deals searched on the workers, in the order in which they are finished."""
     puzzle = plan.build(size)
-    warm(puzzle, "deals")
+    warm(puzzle, "memory")
     load_solving_kernels(puzzle)
     orders = (_orders(plan, puzzle, number) for number in numbers)
     searches = 2 if plan.shorten else 1

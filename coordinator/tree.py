@@ -20,6 +20,7 @@ from coordinator.inspection import inspected_expansion
 from coordinator.session import Session
 from puzzles.keys import Keys
 from puzzles.order import is_increasing, sort_keys
+from puzzles.splitmix_kernels import first_words
 from puzzles.tree import Tree
 from storage.blocks import Packed
 from storage.digest import NOTHING, Lanes, add_lanes, chain, digest_text
@@ -54,14 +55,11 @@ _COPIES = 3
 
 
 def shuffled(count: int) -> np.ndarray:
-    """The numbers below `count` in the order in which prefixes are worked off: that of their SplitMix64 images.
+    """The numbers below `count` in the order in which prefixes are worked off: that of as many numbers drawn.
 
     The same on every machine and in every session, and unrelated to the order of the keys.
     """
-    word = (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.argsort(word ^ (word >> np.uint64(31)), kind="stable")
+    return np.argsort(first_words(count), kind="stable")
 
 
 def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:

@@ -3,17 +3,17 @@
 A card is a number, suit * ranks + rank, both from 0. A text has four rows joined by ``/``, its cards parted by blanks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from puzzles.errors import ConfigurationError
+from puzzles.splitmix import random_words
 
 #: A card's number.
 Card = int
 SUITS = 4
 #: A cell without a card.
 BLANK = ".."
-_WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -107,22 +107,13 @@ def check_shape(rows: list[list[str]], width: int, what: str) -> None:
             raise ConfigurationError(f"row {number} '{' '.join(row)}' has {len(row)} cards; {what} has {width} in each")
 
 
-def random_words(state: int) -> Iterator[int]:
-    """The numbers of SplitMix64 (Steele, Lea and Flood, 2014), 64 bits each, from a state on."""
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & _WORD
-        word = ((state ^ state >> 30) * 0xBF58476D1CE4E5B9) & _WORD
-        word = ((word ^ word >> 27) * 0x94D049BB133111EB) & _WORD
-        yield word ^ word >> 31
-
-
 def random_deal(cards: int, seed: int, number: int) -> list[Card]:
     """Deal `number` of a seed: the cards 0..cards-1 in reading order, the same on every machine.
 
     Fisher-Yates: from the last place to the second, each card is exchanged with that of place ``word % (place + 1)``,
     the words being those of SplitMix64 from the state seed * 2^32 + number (modulo 2^64).
     """
-    words = random_words((seed << 32) + number & _WORD)
+    words = random_words((seed << 32) + number)
     deal = list(range(cards))
     for place in range(cards - 1, 0, -1):
         other = next(words) % (place + 1)

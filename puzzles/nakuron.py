@@ -49,6 +49,7 @@ class Nakuron(Puzzle):
     name = "nakuron"
     summary = "balls rolled out of a box through holes of their colour (--from BOARD)"
     undirected = False
+    has_scores = True
     most_successors = len(SIDES)
 
     def prepare(self, start: str | None) -> None:

@@ -4,7 +4,6 @@ What makes a deal hard is one of `OBJECTIVES`: the positions that it leads to, i
 of its last layer. The walk is counted in positions generated, never in seconds, so that every machine walks the same.
 """
 
-import fcntl
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,23 +13,23 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.cards import Card, random_words
+from puzzles.cards import Card
 from puzzles.errors import PuzzleError
 from puzzles.gap import Gap
-from puzzles.jit import cache_directory
 from puzzles.placing import MOST_COLUMNS
 from puzzles.solitaire_kernels import BLANK, SUITS
+from puzzles.splitmix import random_words
 from worker.counting_kernels import Field
 from worker.errors import TaskError
 from worker.hunting_kernels import anneal, score
 from worker.solving import solve
 from worker.solving_kernels import HashTable
+from worker.warm import compiling
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.hunting_kernels`.
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 _MILLIONTHS = 1_000_000
-_LOCK_FILE = "warming"
 
 
 @dataclass(frozen=True)
@@ -166,9 +165,8 @@ def answered(result: Sequence[NDArray[Any]]) -> Walked:
 
 @cache
 def load_hunting_kernels() -> None:
-    """See that the kernels are compiled, by one process at a time (`worker.warm` says why)."""
-    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """See that the kernels of hunts are compiled, by one process at a time: no run needs them."""
+    with compiling():
         field = np.array([BLANK, *range(1, 7), BLANK, 0, BLANK, 7, BLANK][:12], dtype=np.int8)
         anneal(field, 1, 3, _tables(), 0, 1.0, 1, 2, np.zeros(1, dtype=np.uint64))
 

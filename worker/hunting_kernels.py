@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from puzzles.jit import jit
 from puzzles.solitaire_kernels import BLANK, SUITS
+from puzzles.splitmix_kernels import random_below, random_word
 from worker.counting_kernels import Field, Profile, count_positions, early_layers
 from worker.solving_kernels import HashTable, breadth_first
 
@@ -24,21 +25,6 @@ _KINDS = 5
 
 
 @jit
-def random_word(state: NDArray[np.uint64]) -> np.uint64:
-    """The next number of SplitMix64 (`puzzles.cards.random_words`)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word: np.uint64 = (state[0] ^ (state[0] >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@jit
-def _below(state: NDArray[np.uint64], bound: int) -> np.int64:
-    # Signed: numba would make a float of a number without and one with a sign.
-    return np.int64(random_word(state) % np.uint64(bound))
-
-
-@jit
 def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
     """Put each card that lies right of its predecessor into some gap, as if it had come from there.
 
@@ -55,7 +41,7 @@ def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
         if not in_order:
             cell += 1
             continue
-        number = _below(state, SUITS)
+        number = random_below(state, SUITS)
         other = -1
         for each in range(SUITS * columns):
             if field[each] == BLANK:
@@ -73,10 +59,10 @@ def change(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
     Then moves are taken back, where any could be.
     """
     run, cells = columns - 1, SUITS * columns
-    kind = _below(state, _KINDS)
+    kind = random_below(state, _KINDS)
     while True:
-        one = _below(state, cells)
-        other = _below(state, cells)
+        one = random_below(state, cells)
+        other = random_below(state, cells)
         if kind == 4:
             other = (one + (1 if other % 2 else columns)) % cells
         a, b = field[one], field[other]

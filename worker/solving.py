@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.cards import random_words
 from puzzles.solitaire import Solitaire
+from puzzles.splitmix import random_words
 from worker.solving_kernels import HashTable, breadth_first, depth_first
 
 Strategy = Literal["bfs", "dfs"]

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.cards import random_words
 from puzzles.nakuron_board import MOST_MOVES, random_board
 from puzzles.nakuron_ground import Ground, field_of, ground_of
 from puzzles.nakuron_kernels import PLANES, SIDES, WORDS, Words, drops
+from puzzles.splitmix import random_words
 from worker.tilting_kernels import CYCLE, GREEDY, RANDOM, TWO_STEP, digest, play, tilt_all
 
 Array = NDArray[Any]

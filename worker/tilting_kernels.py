@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from puzzles.jit import jit
 from puzzles.nakuron_kernels import MOST_SIDE, PLANES, SIDES, STEP_BITS, WORDS, Words, drops, tilt
+from puzzles.splitmix_kernels import random_below
 
 Bytes = NDArray[np.uint8]
 #: The strategies that play one game after another, by number.
@@ -16,7 +17,10 @@ _HALF = np.uint64(32)
 
 @jit
 def digest(field: Words, out: Words) -> None:
-    """Write a hash of a field into `out` (2,): 128 bits, so equal ones mean equal fields."""
+    """Write a hash of a field into `out` (2,): 128 bits, by which a beam takes equal fields for one.
+
+    Two fields with one hash would cost the beam a board; what it finds is a play all the same, replayed by the rules.
+    """
     words = field.reshape(-1)
     one, other, third, fourth = _ONE, _OTHER, _OTHER, _ONE
     for place in range(0, len(words) - 1, 2):
@@ -50,16 +54,6 @@ def tilt_all(
 
 
 @jit
-def _random_below(state: Words, limit: int) -> int:
-    """The next number of SplitMix64 modulo `limit`."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    word = state[0]
-    word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ word >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return int((word ^ word >> np.uint64(31)) % np.uint64(limit))
-
-
-@jit
 def _best_side(scores: NDArray[np.int64], last: int, ties_at_random: bool, state: Words) -> int:
     """The side with the highest score, other than `last`; of equal ones the first, or one at random."""
     chosen, equal = -1, 0
@@ -70,7 +64,7 @@ def _best_side(scores: NDArray[np.int64], last: int, ties_at_random: bool, state
             chosen, equal = side, 1
         elif scores[side] == scores[chosen]:
             equal += 1
-            if ties_at_random and _random_below(state, equal) == 0:
+            if ties_at_random and random_below(state, equal) == 0:
                 chosen = side
     return chosen
 
@@ -103,7 +97,7 @@ def play(
         if strategy == CYCLE:
             side = move % SIDES
         elif strategy == RANDOM:
-            side = _random_below(state, SIDES if last < 0 else SIDES - 1)
+            side = int(random_below(state, SIDES if last < 0 else SIDES - 1))
             side += last >= 0 and side >= last
         else:
             for other in range(SIDES):

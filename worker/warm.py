@@ -3,6 +3,8 @@
 import fcntl
 import hashlib
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -29,8 +31,8 @@ from worker.solving import STRATEGIES, solve
 from worker.strong import Bounds, all_diameters, inner_graph, transposed
 from worker.tilting import load_tilting_kernels
 
-#: What kernels are wanted for: whatever a run or worker may need, or for solving deals in memory alone.
-Use = Literal["all", "deals"]
+#: What kernels are wanted for: whatever a run or worker may need, or searches in memory alone, of deals and boards.
+Use = Literal["all", "memory"]
 _LOCK_FILE = "warming"
 
 
@@ -43,8 +45,7 @@ def warm(puzzle: Puzzle, use: Use = "all") -> None:
     """See that the kernels that `puzzle` uses are compiled and on disk. Cold it takes ten seconds, warm no time."""
     if is_warm(puzzle, use):
         return
-    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with compiling():
         if not is_warm(puzzle, use):
             if use == "all":
                 load_search_kernels(puzzle)
@@ -53,6 +54,14 @@ def warm(puzzle: Puzzle, use: Use = "all") -> None:
             if isinstance(puzzle, Nakuron):
                 load_tilting_kernels()
             _mark(puzzle, use).touch()
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """While the block runs, no other process compiles, as long as all do it in such a block."""
+    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:

@@ -1,6 +1,5 @@
 """``hunt``: the hardest deals that a search of the time given finds, with a certificate of the best."""
 
-import re
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -10,33 +9,27 @@ import typer
 from rich.text import Text
 
 from coordinator.cli.options import (
+    MOST_SEED,
     DataOption,
     JsonOption,
     PuzzleOptions,
     RedisOption,
     WorkersOption,
+    parse_count,
     parse_options,
+    parse_time,
     redis_url,
 )
 from coordinator.cli.output import facts, print_json, stderr, stdout, table
-from coordinator.cli.studying import parse_count
+from coordinator.cli.progress import clock
 
 if TYPE_CHECKING:
     from coordinator.drive import Ways
     from coordinator.hunt import Found, Limits
     from coordinator.hunt_plan import Hunt
 
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 #: Records shown; the first ones come by the dozen.
 _ROWS = 12
-
-
-def parse_time(text: str) -> float:
-    """Seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
-    if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is no time; write 10m, 90s or 1h")
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def hunt(
@@ -48,7 +41,7 @@ def hunt(
     time: Annotated[
         float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 10m, 90s or 1h.")
     ] = "10m",  # type: ignore[assignment]
-    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, metavar="S", help="Which hunt.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which hunt.")] = 1,
     legs: Annotated[
         int | None,
         typer.Option("--legs", min=1, metavar="N", help="Stop after N legs in all, not by the clock: reproducible."),
@@ -133,7 +126,7 @@ def _print(wanted: "Hunt", found: "Found", certificate: Path | None) -> None:
     for number, record in list(enumerate(found.records, 1))[-_ROWS:]:
         moves = record.figures.moves
         row = (number, f"{record.figures.positions:,}", "none" if moves is None else moves, record.figures.depth)
-        listed.add_row(_clock(record.seconds), *map(str, row), record.when)
+        listed.add_row(clock(record.seconds), *map(str, row), record.when)
     if found.records:
         console.print(listed)
         if len(found.records) > _ROWS:
@@ -146,7 +139,7 @@ def _print(wanted: "Hunt", found: "Found", certificate: Path | None) -> None:
         f"most {wanted.objective}": None if best is None else best.score,
         "deals tried": found.tried,
         "positions generated": found.generated,
-        "hunted for": _clock(found.seconds),
+        "hunted for": clock(found.seconds),
         "certificate": None if certificate is None else str(certificate),
     }
     console.print(facts(told))
@@ -154,11 +147,6 @@ def _print(wanted: "Hunt", found: "Found", certificate: Path | None) -> None:
         stderr().print("no deal is worth a record yet: give more --time, or a greater --cap")
     if certificate is not None:
         stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(certificate))}"), style="dim")
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
 def _command(wanted: "Hunt", data: Path | None) -> str:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from coordinator.cli.hunting import parse_time
 from coordinator.cli.options import (
+    MOST_SEED,
     DataOption,
     JsonOption,
     MemoryOption,
     RedisOption,
     WorkersOption,
+    parse_time,
     read_board,
+    read_text,
     redis_url,
 )
 from coordinator.cli.output import facts, print_json, stderr, stdout, table
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from coordinator.drive import Ways
     from coordinator.optimise_plan import Limits, Outcome, Plan
 
-_MOST_SEED = (1 << 32) - 1
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="nakuron.")]
 
 
@@ -40,7 +41,7 @@ def optimise(
     strategy: Annotated[
         str, typer.Option("--strategy", metavar="cycle|random|greedy|two-step|beam", help="How to look for plays.")
     ] = "beam",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=_MOST_SEED, metavar="S", help="Which search.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which search.")] = 1,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -120,7 +121,7 @@ def generate(
     setting: Annotated[
         int, typer.Option("--setting", min=1, max=3, metavar="1|2|3", help="Walls: a tenth, 3/20 or a fifth.")
     ] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=_MOST_SEED, metavar="S", help="Which board.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which board.")] = 1,
     json: JsonOption = False,
 ) -> None:
     """Print a random board of a contest's setting, the same on every machine."""
@@ -142,12 +143,11 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Score a play of nakuron by the plain rules, apart from any search; with --steps move by move."""
-    from coordinator.cli.options import read_deals
     from puzzles.nakuron_board import SIDES, parse_board, parse_sequence
     from puzzles.nakuron_board import replay as replayed
 
     board = parse_board(read_board(start))
-    sides = parse_sequence(read_deals(sequence))
+    sides = parse_sequence(read_text(sequence))
     score, left, rows = 0, board.balls, []
     for number, (side, tilted) in enumerate(zip(sides, replayed(board, sides), strict=True), 1):
         score, left = score + tilted.score, left - len(tilted.dropped)

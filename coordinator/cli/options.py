@@ -11,8 +11,12 @@ from puzzles.errors import ConfigurationError, PuzzleError
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
-_MOST_BYTES, _MOST_BYTES_OF_DEALS = 100_000, 100_000_000
+_MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+#: Seeds up to this share nothing: a stream of chance is begun with seed * 2^32 + number (`puzzles.splitmix`).
+MOST_SEED = (1 << 32) - 1
 
 
 def parse_size(text: str) -> int:
@@ -21,6 +25,22 @@ def parse_size(text: str) -> int:
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is no size; write 512MB or 2GB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def parse_count(text: str) -> int:
+    """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
+    if not match or float(match[1]) * _COUNTS[match[2]] < 1:
+        raise typer.BadParameter(f"{text!r} is no number of positions; write 500k or 10M")
+    return round(float(match[1]) * _COUNTS[match[2]])
+
+
+def parse_time(text: str) -> float:
+    """Seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    if not match or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no time; write 10m, 90s or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def parse_directory(text: str) -> Path:
@@ -60,10 +80,10 @@ def read_board(text: str) -> str:
     return "/".join(rows)
 
 
-def read_deals(text: str) -> str:
-    """One or many deals, or what the file that the user names instead holds, as it is."""
+def read_text(text: str) -> str:
+    """A text (deals, a sequence of moves), or what the file that the user names instead holds, as it is."""
     if _is_file(text):
-        return _text_of_file(text, _MOST_BYTES_OF_DEALS, "is larger than any file of deals")
+        return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
     if text.lower().endswith(".txt"):
         raise ConfigurationError(f"there is no file {text}")
     return text

@@ -45,8 +45,6 @@ GoalOption = Annotated[
     str | None, typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal of one's own: -o goal=GOAL.")
 ]
 _LARGEST_SHOWN = 6
-#: Puzzles whose moves score, so that a run has a best play.
-_SCORED = {"nakuron"}
 
 
 def run(
@@ -220,12 +218,14 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
 
 def _best_play(store: Any, ways: "Ways") -> dict[str, Any]:
     """What a scored puzzle's finished run proves: its best play."""
-    if store.manifest.puzzle["name"] not in _SCORED or store.state.status != "complete":
-        return {}
     from coordinator.drive import pinned_puzzle
+
+    puzzle, _ = pinned_puzzle(store)
+    if not puzzle.has_scores or not store.state.exhausted:
+        return {}
     from coordinator.optimum import best_play
 
-    return best_play(store, pinned_puzzle(store)[0], ways.over(store.manifest.settings).budget()).row()
+    return best_play(store, puzzle, ways.over(store.manifest.settings).budget()).row()
 
 
 def _print_summary(store: Any, summary: dict[str, Any]) -> None:

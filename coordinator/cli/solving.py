@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.text import Text
 
-from coordinator.cli.options import JsonOption, PuzzleOptions, parse_options
+from coordinator.cli.options import MOST_SEED, JsonOption, PuzzleOptions, parse_options, read_text
 from coordinator.cli.output import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def solve(
     until = "fixed" if game.parameters.get("goals") == "1" else "goal"
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
     parsed = list(deals_of(game, _read(deals)))
-    if not is_warm(game, "deals"):
+    if not is_warm(game, "memory"):
         stderr().print(PREPARING)
-    warm(game, "deals")
+    warm(game, "memory")
     load_solving_kernels(game)
     rows: list[dict[str, Any]] = []
     for deal in parsed:
@@ -82,7 +82,7 @@ def solve(
 def deal(
     puzzle: GameArgument,
     options: PuzzleOptions = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Which deals.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, help="Which deals.")] = 1,
     first: Annotated[int, typer.Option("--first", min=0, metavar="N", help="Begin with deal N.")] = 0,
     count: Annotated[int, typer.Option("--count", min=1, metavar="N", help="How many.")] = 1,
     json: JsonOption = False,
@@ -103,9 +103,7 @@ def deal(
 
 def _read(text: str) -> str:
     """The deals themselves, or what is in the file that the user names instead."""
-    from coordinator.cli.options import read_deals
-
-    return sys.stdin.read() if text == _STDIN else read_deals(text)
+    return sys.stdin.read() if text == _STDIN else read_text(text)
 
 
 def _most_positions() -> int:

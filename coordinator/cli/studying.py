@@ -9,10 +9,12 @@ import typer
 from rich.text import Text
 
 from coordinator.cli.options import (
+    MOST_SEED,
     DataOption,
     JsonOption,
     RedisOption,
     WorkersOption,
+    parse_count,
     parse_size,
     redis_url,
 )
@@ -24,18 +26,8 @@ if TYPE_CHECKING:
     from coordinator.study_plan import Plan
     from coordinator.study_table import Deal
 
-_COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _SIZES = {"superpuzz": "--columns", "gap": "--ranks"}
 _EXAMPLES = {"superpuzz": "--columns 4..6", "gap": "--ranks 3..13"}
-_MOST_SEED = (1 << 32) - 1
-
-
-def parse_count(text: str) -> int:
-    """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
-    if not match or float(match[1]) * _COUNTS[match[2]] < 1:
-        raise typer.BadParameter(f"{text!r} is no number of positions; write 500k or 10M")
-    return round(float(match[1]) * _COUNTS[match[2]])
 
 
 def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...]:
@@ -61,9 +53,9 @@ def study(
     ] = None,
     ranks: Annotated[str | None, typer.Option("--ranks", metavar="SIZES", help="Of gap: 3..13, 7 or 3,7,13.")] = None,
     deals: Annotated[
-        int, typer.Option("--deals", min=1, max=_MOST_SEED, metavar="N", help="Deals of each size.")
+        int, typer.Option("--deals", min=1, max=MOST_SEED, metavar="N", help="Deals of each size.")
     ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=_MOST_SEED, metavar="S", help="Which deals.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which deals.")] = 1,
     strategy: Annotated[str, typer.Option("--strategy", metavar="bfs|dfs", help="Breadth or depth first.")] = "bfs",
     cap: Annotated[
         int,

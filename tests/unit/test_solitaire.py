@@ -195,7 +195,7 @@ def test_deals_are_the_same_everywhere() -> None:
     """SplitMix64 as published (Steele, Lea and Flood; first words of seed 0 and of 1234567), and Fisher-Yates."""
     from itertools import islice
 
-    from puzzles.cards import random_words
+    from puzzles.splitmix import random_words
 
     assert list(islice(random_words(0), 2)) == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
     assert list(islice(random_words(1234567), 2)) == [6457827717110365317, 3203168211198807973]
