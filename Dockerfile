@@ -9,6 +9,7 @@ COPY puzzles puzzles
 COPY storage storage
 COPY worker worker
 COPY coordinator coordinator
+COPY hakoiri hakoiri
 RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && /opt/hakoiri/bin/pip uninstall --yes setuptools pip
 

@@ -156,10 +156,10 @@ def _tilts(setting: int, repeat: int) -> dict[str, Any]:
     """Microseconds of CPU time of a tilt on one core: the kernel alone, in this process, over the moves of a game."""
     import numpy as np
 
-    from puzzles.nakuron_board import random_board
-    from puzzles.nakuron_ground import field_of, ground_of
-    from puzzles.nakuron_kernels import MOST_SIDE, PLANES, STEP_BITS, WORDS, tilt
-    from puzzles.splitmix import random_words
+    from puzzles.keys.splitmix import random_words
+    from puzzles.nakuron.board import random_board
+    from puzzles.nakuron.ground import field_of, ground_of
+    from puzzles.nakuron.kernels import MOST_SIDE, PLANES, STEP_BITS, WORDS, tilt
 
     board = random_board(250, setting, 1)
     (walls, exits, _, bits), start = ground_of(board), field_of(board)

@@ -12,14 +12,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from coordinator.beam import Beam
-from coordinator.control import Control, SilentObserver
-from coordinator.drive import Ways, open_workshop
-from coordinator.optimise import played
-from puzzles.nakuron_board import Board, random_board
-from puzzles.nakuron_ground import field_of, ground_of
+from coordinator.executors.opening import open_workshop
+from coordinator.nakuron.beam import Beam
+from coordinator.nakuron.optimise import played
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from puzzles.nakuron.board import Board, random_board
+from puzzles.nakuron.ground import field_of, ground_of
 from puzzles.registry import PuzzleSpec
-from worker.tilting import GAMES, load_tilting_kernels, play_game
+from worker.nakuron.tilting import GAMES, load_tilting_kernels, play_game
 
 #: What a beam of width 100 with a price of 0.3 reaches on a board of each setting (puzzles.md).
 BASELINE = {1: 15_600, 2: 15_000, 3: 15_200}

@@ -11,7 +11,7 @@ StopRun is not an error: it carries the wish to stop through the search.
 """
 
 from puzzles.errors import HakoiriError
-from storage.manifest import Status
+from storage.ledger.manifest import Status
 
 
 class RunError(HakoiriError):

@@ -2,7 +2,7 @@ from itertools import product
 
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys import U32
+from puzzles.keys.layout import U32
 from puzzles.options import Number
 
 ACES, HOLE = "HDS", "."

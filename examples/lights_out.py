@@ -3,7 +3,7 @@ import numpy as np
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
-from puzzles.keys import U32
+from puzzles.keys.layout import U32
 from puzzles.options import Number
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys import Counts, Key, Keys, Layout, Mask, ints
+from puzzles.keys.layout import Counts, Key, Keys, Layout, Mask, ints
 from puzzles.options import Option
 
 #: One number per key: keys with the same one are alike.
@@ -36,7 +36,7 @@ class Expansion(NamedTuple):
 class Puzzle(ABC):
     """A state space: packed keys, moves, goals, and text in and out.
 
-    Keys come and go as batches of `layout` (`puzzles.keys`). An instance is immutable and safe to share between
+    Keys come and go as batches of `layout` (`puzzles.keys.layout`). An instance is immutable and safe to share between
     threads. Increase `version` whenever keys, moves or goals change: a run made with another version is refused.
 
     Where a good numbering of the configurations is at hand (0, 1, 2, ... without many gaps), use it for the keys:
@@ -60,7 +60,7 @@ class Puzzle(ABC):
     start_is_board: bool = False
     #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.
     vertex_transitive: bool = False
-    #: Moves score, so that a finished run has a best play (`coordinator.optimum`).
+    #: Moves score, so that a finished run has a best play (`coordinator.layers.best_play`).
     has_scores: bool = False
 
     def __init__(self, options: Mapping[str, str] | None = None, start: str | None = None) -> None:

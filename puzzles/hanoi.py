@@ -16,7 +16,7 @@ import numpy as np
 from puzzles.contract import Expansion, Orbits, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
-from puzzles.keys import Counts, Key, Keys, Mask, narrowest
+from puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
 from puzzles.options import Number, Option
 
 _MOST_DISCS = 20

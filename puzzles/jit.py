@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import platformdirs
 
-_PACKAGES = ("puzzles", "storage", "worker", "coordinator")
+_PACKAGES = ("puzzles", "storage", "worker")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -52,13 +52,11 @@ os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
 import numba  # noqa: E402
 from numba import extending, types  # noqa: E402
 
-from puzzles.own import OWN_MODULE  # noqa: E402
-
 __all__ = ["cache_directory", "intrinsic", "jit", "source_digest", "types"]
 
 
 def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
-    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.bits`."""
+    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.keys.bits`."""
     made: Any = extending.intrinsic(function)
     return made
 
@@ -67,7 +65,7 @@ def jit(function: _Function) -> _Function:
     """`function` compiled by numba: nopython, no GIL while it runs, cached, never parallel (chunks are)."""
     settings: Any = numba.config
     usual = settings.CACHE_DIR
-    if function.__module__.startswith(OWN_MODULE):
+    if function.__module__.partition(".")[0] not in _PACKAGES:
         # numba takes a file for unchanged by its time and size; the name of this module stands for its contents.
         settings.CACHE_DIR = str(Path(usual) / function.__module__)
     try:

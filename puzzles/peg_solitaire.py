@@ -12,11 +12,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.bits import lowest_bit
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
-from puzzles.keys import U64, Counts, Key, Keys, Mask
+from puzzles.keys.bits import lowest_bit
+from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
 from puzzles.options import Choice, Option
 
 _Cell = tuple[int, int]

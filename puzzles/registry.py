@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from puzzles.errors import PuzzleError
-from puzzles.own import is_own, known, load
+from puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
     from puzzles.contract import Puzzle
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 #: Name on the command line -> module and class. Imported only when asked for: numba costs a third of a second.
 PUZZLES: dict[str, tuple[str, str]] = {
-    "burnt-pancakes": ("puzzles.pancakes", "BurntPancakes"),
-    "cube2": ("puzzles.cube2", "Cube2"),
-    "gap": ("puzzles.gap", "Gap"),
+    "burnt-pancakes": ("puzzles.permutation.pancakes", "BurntPancakes"),
+    "cube2": ("puzzles.twisty.cube2", "Cube2"),
+    "gap": ("puzzles.solitaires.gap", "Gap"),
     "hanoi": ("puzzles.hanoi", "Hanoi"),
-    "klotski": ("puzzles.klotski", "Klotski"),
-    "magic-star": ("puzzles.magic_star", "MagicStar"),
-    "nakuron": ("puzzles.nakuron", "Nakuron"),
-    "pancakes": ("puzzles.pancakes", "Pancakes"),
+    "klotski": ("puzzles.sliding_blocks.klotski", "Klotski"),
+    "magic-star": ("puzzles.stars.magic_star", "MagicStar"),
+    "nakuron": ("puzzles.nakuron.puzzle", "Nakuron"),
+    "pancakes": ("puzzles.permutation.pancakes", "Pancakes"),
     "peg-solitaire": ("puzzles.peg_solitaire", "PegSolitaire"),
-    "pyraminx": ("puzzles.pyraminx", "Pyraminx"),
-    "sliding": ("puzzles.sliding", "Sliding"),
-    "superpuzz": ("puzzles.superpuzz", "Superpuzz"),
-    "tiles": ("puzzles.tiles", "Tiles"),
-    "topspin": ("puzzles.topspin", "TopSpin"),
+    "pyraminx": ("puzzles.twisty.pyraminx", "Pyraminx"),
+    "sliding": ("puzzles.sliding_blocks.sliding", "Sliding"),
+    "superpuzz": ("puzzles.solitaires.superpuzz", "Superpuzz"),
+    "tiles": ("puzzles.permutation.tiles", "Tiles"),
+    "topspin": ("puzzles.permutation.topspin", "TopSpin"),
 }
 
 
@@ -51,7 +51,7 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
 class PuzzleSpec:
     """Which puzzle, with which options: what a manifest pins and a worker is told. Data only, never code.
 
-    `digest` is that of the file of a puzzle of one's own (`puzzles.own`), else empty.
+    `digest` is that of the file of a puzzle of one's own (`puzzles.user.files`), else empty.
     """
 
     name: str
@@ -79,7 +79,7 @@ class PuzzleSpec:
             return puzzle
         if not puzzle.has_mirrors:
             raise PuzzleError(f"{self.name} has no mirror images to merge; leave out --merge-mirrors")
-        from puzzles.symmetry import MergedMirrors
+        from puzzles.quotient import MergedMirrors
 
         return MergedMirrors(puzzle)
 

@@ -9,8 +9,8 @@ from abc import abstractmethod
 from typing import NamedTuple
 
 from puzzles.contract import Puzzle
-from puzzles.keys import Key, Keys
-from puzzles.numbering import Placings
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.numbering import Placings
 
 
 class Harvest(NamedTuple):

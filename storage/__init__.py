@@ -1,21 +1,10 @@
 """Layers on disk: LMDB, block codec, checksums, manifest, locks, recovery. Knows nothing of moves."""
 
 __all__ = [
-    "blocks",
-    "census",
-    "check",
-    "codec",
-    "digest",
-    "environment",
+    "engine",
     "errors",
-    "harvest",
-    "layout",
+    "layers",
     "ledger",
-    "lock",
-    "manifest",
-    "pages",
-    "probe",
-    "records",
-    "spill",
-    "store",
+    "names",
+    "results",
 ]

@@ -1,19 +1,13 @@
 """What is done to one chunk: expand, sort, unique and merge kernels, graph searches, and the RQ worker around them."""
 
 __all__ = [
-    "components",
-    "connection",
     "errors",
     "graphs",
-    "kernels",
+    "layers",
     "main",
-    "messages",
-    "names",
-    "partition",
-    "payload",
-    "presence",
-    "rq_worker",
-    "supervisor",
+    "nakuron",
+    "solitaires",
     "tasks",
+    "transport",
     "warm",
 ]

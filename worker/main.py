@@ -1,4 +1,4 @@
-"""One worker process: ``python -m worker.main``, started by `worker.supervisor`.
+"""One worker process: ``python -m worker.main``, started by `worker.transport.supervisor`.
 
 Its own environment says all that it may do: the Redis URL is in HAKOIRI_REDIS, and the only files that it ever runs,
 with puzzles of one's own, are those of HAKOIRI_PUZZLE_FILES, now.
@@ -11,11 +11,11 @@ import time
 import redis
 
 from puzzles.errors import PuzzleError
-from puzzles.own import configured_files, load_file
-from worker.connection import connect
+from puzzles.user.files import configured_files, load_file
 from worker.errors import RedisUnavailableError, WorkerError
-from worker.presence import start_heartbeat, worker_name
-from worker.rq_worker import TaskWorker
+from worker.transport.connection import connect
+from worker.transport.heartbeat import start_heartbeat, worker_name
+from worker.transport.rq_worker import TaskWorker
 
 _RETRY_SECONDS = 0.2
 

@@ -13,19 +13,20 @@ from numpy.typing import NDArray
 
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
-from puzzles.gap import Gap
-from puzzles.keys import Keys
-from puzzles.order import sort_keys
-from puzzles.solitaire import Solitaire
+from puzzles.keys.layout import Keys
+from puzzles.keys.order import sort_keys
+from puzzles.solitaires.gap import Gap
+from puzzles.solitaires.solitaire import Solitaire
 from puzzles.tree import Tree
-from storage.blocks import Packed, pack_blocks, unpack_blocks
-from storage.digest import lanes_of
-from worker import hunting, tilting
+from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
+from storage.layers.digest import lanes_of
 from worker.errors import PayloadError, TaskError
-from worker.graphs import Graph, all_eccentricities, farthest_pairs, sweep
-from worker.kernels import merge, simple_edges
-from worker.partition import scatter
-from worker.solving import answer, asked, solve
+from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
+from worker.layers.kernels import merge, simple_edges
+from worker.layers.partition import scatter
+from worker.nakuron import tilting
+from worker.solitaires import hunting
+from worker.solitaires.solving import answer, asked, solve
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -104,14 +105,14 @@ def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[the cell of each card, how to search] -> what was found (`worker.solving.request`, `.answer`)."""
+    """[the cell of each card, how to search] -> what was found (`worker.solitaires.solving.request`, `.answer`)."""
     if not isinstance(puzzle, Solitaire):
         raise TaskError(f"{puzzle.name} has no deals to solve")
     return answer(solve(puzzle, *asked(chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.hunting.request`, `.answer`)."""
+    """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.solitaires.hunting`)."""
     if not isinstance(puzzle, Gap):
         raise TaskError(f"{puzzle.name} has no deals to hunt for")
     return hunting.answer(hunting.walk(puzzle, hunting.asked(chunk)))
@@ -135,12 +136,12 @@ def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def tilt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[fields of Nakuron, parents, sides] -> the fields after these tilts (`worker.tilting.tilt_chunk`)."""
+    """[fields of Nakuron, parents, sides] -> the fields after these tilts (`worker.nakuron.tilting.tilt_chunk`)."""
     return tilting.tilt_chunk(chunk, shared)
 
 
 def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[which games of Nakuron] -> the best of them (`worker.tilting.play_chunk`)."""
+    """[which games of Nakuron] -> the best of them (`worker.nakuron.tilting.play_chunk`)."""
     return tilting.play_chunk(chunk, shared)
 
 

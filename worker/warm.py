@@ -13,27 +13,29 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 
 from puzzles.contract import Expansion, Puzzle
-from puzzles.guard import check_expansion
 from puzzles.jit import cache_directory, source_digest
-from puzzles.keys import Keys
-from puzzles.nakuron import Nakuron
-from puzzles.order import is_increasing, lower_bounds
-from puzzles.solitaire import Solitaire
-from puzzles.symmetry import MergedMirrors
+from puzzles.keys.layout import Keys
+from puzzles.keys.order import is_increasing, lower_bounds
+from puzzles.nakuron.puzzle import Nakuron
+from puzzles.quotient import MergedMirrors
+from puzzles.solitaires.solitaire import Solitaire
 from puzzles.tree import Tree
-from storage.blocks import pack_blocks, unpack_blocks
-from storage.digest import lanes_of
-from worker.components import label_components, one_way_edge, order_by_component
-from worker.graphs import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
-from worker.kernels import merge, simple_edges
-from worker.partition import partition_by, scatter
-from worker.solving import STRATEGIES, solve
-from worker.strong import Bounds, all_diameters, inner_graph, transposed
-from worker.tilting import load_tilting_kernels
+from puzzles.user.guard import check_expansion
+from storage.layers.blocks import pack_blocks, unpack_blocks
+from storage.layers.digest import lanes_of
+from worker.graphs.components import label_components, one_way_edge, order_by_component
+from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
+from worker.graphs.strong import Bounds, all_diameters, inner_graph, transposed
+from worker.layers.kernels import merge, simple_edges
+from worker.layers.partition import partition_by, scatter
+from worker.nakuron.tilting import load_tilting_kernels
+from worker.solitaires.solving import STRATEGIES, solve
 
 #: What kernels are wanted for: whatever a run or worker may need, or searches in memory alone, of deals and boards.
 Use = Literal["all", "memory"]
 _LOCK_FILE = "warming"
+#: What a user is told before kernels that are not on disk are compiled.
+PREPARING = "preparing the kernels (some ten seconds where they must be compiled)"
 
 
 def is_warm(puzzle: Puzzle, use: Use = "all") -> bool:
@@ -121,7 +123,7 @@ def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
 
 def _mark(puzzle: Puzzle, use: Use) -> Path:
     rules = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
-    # The module of a puzzle of one's own has another name for every state of its file (`puzzles.own`).
+    # The module of a puzzle of one's own has another name for every state of its file (`puzzles.user.files`).
     what = (
         type(rules).__module__,
         type(rules).__qualname__,

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import psutil
 
-from coordinator.cli import main
+from hakoiri.cli import main
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]

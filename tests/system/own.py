@@ -5,7 +5,7 @@ from pathlib import Path
 #: Water jugs of 8, 5 and 3 litres: pour one into another until it is full or the first is empty. Directed.
 JUGS = """\
 from puzzles.contract import Puzzle
-from puzzles.keys import U32
+from puzzles.keys.layout import U32
 
 SIZES = (8, 5, 3)
 
@@ -48,7 +48,7 @@ import numpy as np
 
 from puzzles.contract import Expansion, Puzzle
 from puzzles.jit import jit
-from puzzles.keys import U32
+from puzzles.keys.layout import U32
 
 
 class Row(Puzzle):

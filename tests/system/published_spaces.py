@@ -8,7 +8,7 @@ many programs and pages give the same numbers.
 import shlex
 from dataclasses import dataclass
 
-from tests.unit.published import HAKOIRI
+from tests.support.published import HAKOIRI
 
 KORF = "Korf and Schultze"
 WIDELY = "others have it"

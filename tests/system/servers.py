@@ -15,9 +15,9 @@ import psutil
 import redis
 
 from tests.system.helpers import Hakoiri, Running, wait_until
-from worker.names import WORKERS, worker_key
-from worker.presence import living_workers
-from worker.rq_worker import TaskQueue
+from worker.transport.heartbeat import living_workers
+from worker.transport.names import WORKERS, worker_key
+from worker.transport.rq_worker import TaskQueue
 
 
 class RedisServer:

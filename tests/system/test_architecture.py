@@ -14,20 +14,20 @@ PACKAGES = ("puzzles", "storage", "worker", "coordinator")
 #: What a folder may import of the others: a folder, or single modules of it.
 ALLOWED = {
     "puzzles": {"puzzles"},
-    "storage": {"storage", "puzzles.errors", "puzzles.keys", "puzzles.jit", "puzzles.order"},
+    "storage": {"storage", "puzzles.errors", "puzzles.keys.layout", "puzzles.jit", "puzzles.keys.order"},
     "worker": {"worker", "storage", "puzzles"},
     "coordinator": {"coordinator", "worker", "storage", "puzzles"},
 }
 #: Who may turn a name or a text into code all the same: of Hakoiri's own table, and of a file that the user named.
 TRUSTED = {
     "puzzles.registry": {"imports importlib", "calls import_module"},
-    "puzzles.own": {"calls exec", "calls compile"},
+    "puzzles.user.files": {"calls exec", "calls compile"},
 }
 #: Who may have files of users run: no module that reads what others write into Redis.
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
-    "puzzles.registry", "coordinator.drive", "coordinator.cli.asking", "coordinator.cli.choosing",
-    "coordinator.cli.running", "coordinator.cli.serving", "worker.main",
+    "puzzles.registry", "coordinator.runs.drive", "hakoiri.cli.asking", "hakoiri.cli.choosing",
+    "hakoiri.cli.running", "hakoiri.cli.serving", "worker.main",
 }  # fmt: skip
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}
@@ -100,7 +100,7 @@ def test_only_who_listens_to_the_user_runs_a_file_of_his() -> None:
         for package in PACKAGES
         for name, tree in modules(package)
         for used in imported(tree)
-        if used.startswith(("puzzles.own.", "puzzles.registry.")) and used.rpartition(".")[2] in LOADERS
+        if used.startswith(("puzzles.user.files.", "puzzles.registry.")) and used.rpartition(".")[2] in LOADERS
     }
     assert found == MAY_LOAD
 
@@ -139,11 +139,11 @@ def test_dangers_are_seen(source: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("package", "source", "allowed"),
     [
-        ("puzzles", "from storage.store import RunStore", False),
+        ("puzzles", "from storage.layers.store import RunStore", False),
         ("storage", "from puzzles.registry import PUZZLES", False),
         ("storage", "from puzzles import klotski", False),
-        ("storage", "from puzzles.keys import Key", True),
-        ("worker", "def late():\n    from coordinator.runs import find_run", False),
+        ("storage", "from puzzles.keys.layout import Key", True),
+        ("worker", "def late():\n    from coordinator.runs.catalogue import find_run", False),
         ("worker", "from . import tasks", False),
         ("coordinator", "from worker.tasks import TASKS\nimport numpy", True),
         ("coordinator", "import tests.system.helpers", False),

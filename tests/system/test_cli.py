@@ -11,8 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from coordinator.cli import app
-from puzzles.klotski import Klotski
+from hakoiri.cli import app
+from puzzles.sliding_blocks.klotski import Klotski
+from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import (
     START_OF_2,
     START_OF_201,
@@ -20,7 +21,6 @@ from tests.system.helpers import (
     FinishedRuns,
     Hakoiri,
 )
-from tests.unit.published import HAKOIRI as KNOWN
 
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"

@@ -141,7 +141,7 @@ def test_a_plot_that_cannot_be_drawn_is_refused(target: str, said: str, finished
 def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -> None:
     program = (
         "import sys\n"
-        "from coordinator.cli import main\n"
+        "from hakoiri.cli import main\n"
         f"sys.argv[1:] = {line.split()!r}\n"
         "try:\n    main()\n"
         "except SystemExit as end:\n    assert not end.code, end.code\n"
@@ -152,7 +152,7 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
         [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     loaded = set(asked.stderr.split())
-    assert "coordinator.cli.app" in loaded
+    assert "hakoiri.cli.app" in loaded
     assert not SLOW_TO_IMPORT & loaded
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.layout import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
-from storage.ledger import Ledger
+from storage.ledger.ledger import Ledger
+from storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
 from tests.system.helpers import Finished, FinishedRuns, Hakoiri
 
 PAGE = 4096

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cli import app
-from storage.layout import DATABASES
+from hakoiri.cli import app
+from storage.names import DATABASES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.

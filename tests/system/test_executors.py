@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from coordinator.control import Control, SilentObserver
 from coordinator.errors import StopRun
-from coordinator.executor import Executor
-from coordinator.farm import FarmExecutor
-from coordinator.threads import ThreadExecutor
-from puzzles.keys import Keys
-from puzzles.klotski import Klotski
+from coordinator.executors.remote import FarmExecutor
+from coordinator.executors.threads import ThreadExecutor
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.executor import Executor
+from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.klotski import Klotski
 from tests.system.servers import Workers
-from worker.connection import connect
 from worker.errors import TaskError
-from worker.graphs import Graph
+from worker.graphs.searches import Graph
 from worker.tasks import TASKS, Arrays
+from worker.transport.connection import connect
 
 WORKERS = 2
 MEMORY = 1 << 28

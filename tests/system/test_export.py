@@ -10,10 +10,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from puzzles.klotski import Klotski
+from puzzles.sliding_blocks.klotski import Klotski
+from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer
-from tests.unit.published import HAKOIRI as KNOWN
 
 START_KEY = 0x17038BBB
 ENDINGS = ("csv", "npz", "graphml")

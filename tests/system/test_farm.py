@@ -10,10 +10,10 @@ import psutil
 import pytest
 import redis
 
+from tests.support.published import HAKOIRI as KNOWN
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers
-from tests.unit.published import HAKOIRI as KNOWN
 
 SLOW = pytest.mark.slow
 #: What Redis says of a key without a time to live.

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from storage.layout import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
-from storage.ledger import Ledger
+from storage.ledger.ledger import Ledger
+from storage.names import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer

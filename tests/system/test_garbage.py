@@ -6,12 +6,12 @@ from typing import Any
 import msgpack
 import pytest
 
-from storage.records import seal
+from storage.ledger.records import seal
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 from worker.errors import PayloadError
-from worker.payload import unpack_arrays
+from worker.transport.payload import unpack_arrays
 
 
 class Evil:

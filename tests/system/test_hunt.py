@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from coordinator.hunt import kept
-from coordinator.hunt_plan import Hunt, Record
+from coordinator.solitaires.hunt import kept
+from coordinator.solitaires.hunt_plan import Hunt, Record
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
 
@@ -63,7 +63,7 @@ def test_a_certificate_that_lies_names_the_layer(hakoiri: Hakoiri, tmp_path: Pat
 
 
 def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
-    from coordinator.certificate import read_certificate
+    from coordinator.runs.certificate import read_certificate
     from tests.system.helpers import ROOT
 
     found = read_certificate(ROOT / "docs" / "hardest-gap-7.json")

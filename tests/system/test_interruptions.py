@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from storage.errors import StorageError
-from storage.ledger import Ledger
-from storage.manifest import LayerRecord, State
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import LayerRecord, State
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from storage.errors import StorageError
-from storage.layout import DATA_FILE, SEEN, SPILL_FOLDER
-from storage.ledger import Ledger
-from storage.manifest import LayerRecord, State
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import LayerRecord, State
+from storage.names import DATA_FILE, SEEN, SPILL_FOLDER
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -75,9 +75,9 @@ def impatient(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hakoiri with checkpoints so often that a run of seconds has as many as one of hours; what to execute instead."""
     return program(
         tmp_path_factory.mktemp("impatient"),
-        "import coordinator.step",
-        "coordinator.step.CHECKPOINT_SECONDS, coordinator.step.COMMIT_SECONDS = 0.15, 0.03",
-        "from coordinator.cli import main",
+        "import coordinator.layers.step",
+        "coordinator.layers.step.CHECKPOINT_SECONDS, coordinator.layers.step.COMMIT_SECONDS = 0.15, 0.03",
+        "from hakoiri.cli import main",
         "main()",
     )
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from storage.ledger import Ledger
-from storage.manifest import State
-from storage.probe import require_sound
+from storage.engine.probe import require_sound
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import State
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import Workers
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from coordinator.optimise import kept, played
-from coordinator.optimise_plan import Plan
-from puzzles.nakuron_board import parse_board, random_board
-from storage.checkpoint import read_checkpoint
+from coordinator.nakuron.optimise import kept, played
+from coordinator.nakuron.optimise_plan import Plan
+from puzzles.nakuron.board import parse_board, random_board
+from storage.results.checkpoint import read_checkpoint
+from tests.support.nakuron_boards import KNOWN, Known
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
-from tests.unit.nakuron_boards import KNOWN, Known
 
 LARGE = random_board(80, 3, 4)
 

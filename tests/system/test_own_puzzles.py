@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from puzzles.own import FILES
 from puzzles.registry import PuzzleSpec, with_own_file
+from puzzles.user.files import FILES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 from tests.system.own import JUGS, ROW, changed, written
 from tests.system.servers import RedisServer, started_workers
@@ -63,7 +63,7 @@ def test_what_a_file_prints_does_not_get_into_the_json(tmp_path: Path, hakoiri: 
 def test_from_python(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "from coordinator.api import explore, open_run\n"
+        "from hakoiri.api import explore, open_run\n"
         "with explore(sys.argv[1], data=sys.argv[2]) as run:\n"
         "    assert len(run.path('goal')) == 7\n"
         "with open_run(data=sys.argv[2]) as run:\n"

@@ -1,7 +1,7 @@
 """Published layer sizes: found by threads and by workers, in memory and spilled, each time with the same digests.
 
-However small the budget, a layer step has 24 MB (`coordinator.budget.LEAST_BYTES`), a quarter of them for successors,
-so that only spaces with layers of several hundred thousand can be made to spill; the table says which.
+However small the budget, a layer step has 24 MB (`coordinator.session.budget.LEAST_BYTES`), a quarter of them for
+successors, so that only spaces with layers of several hundred thousand can be made to spill; the table says which.
 """
 
 from collections import Counter
@@ -13,11 +13,11 @@ from unittest.mock import patch
 
 import pytest
 
-from storage.spill import Spill
+from storage.layers.spill import Spill
+from tests.support.published import HAKOIRI
 from tests.system.helpers import Hakoiri
 from tests.system.published_spaces import DIAMETERS, SPACES, Space
 from tests.system.servers import Workers
-from tests.unit.published import HAKOIRI
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
     with ExitStack() as stack:
         stack.enter_context(patch.object(Spill, "append", counted))
         if way.alone:
-            stack.enter_context(patch("coordinator.drive.cores", return_value=1))
+            stack.enter_context(patch("coordinator.runs.drive.cores", return_value=1))
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 

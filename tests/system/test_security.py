@@ -17,11 +17,11 @@ import msgpack
 import pytest
 import redis
 
-from puzzles.own import FILES
+from puzzles.user.files import FILES
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
-from worker.messages import Order
-from worker.presence import living_workers
+from worker.transport.heartbeat import living_workers
+from worker.transport.messages import Order
 
 #: A module in the workers' path that leaves a mark when it is imported, and again when it is called.
 TRAP = """
@@ -37,7 +37,7 @@ PLAIN_JOB = {"created_at": "2026-11-21T00:00:00.000000Z", "origin": "hakoiri", "
 OWN = """
 import pathlib
 from puzzles.contract import Puzzle
-from puzzles.klotski import Klotski
+from puzzles.sliding_blocks.klotski import Klotski
 
 class Named(Puzzle):
     pass
@@ -147,7 +147,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "exec": {"data": called("builtins.exec", "import trap")},
     "import": {"data": called("__import__", "trap")},
     "own main": {"data": called("worker.main.main")},
-    "own inside": {"data": called("worker.rq_worker._perform", "trap")},
+    "own inside": {"data": called("worker.transport.rq_worker._perform", "trap")},
     "dunder": {"data": called("expand.__globals__.__builtins__.exec", "import trap")},
     "no name": {"data": called("")},
     "name of another type": {"data": zlib.compress(msgpack.packb([{"expand": 1}, None, [], {}]))},

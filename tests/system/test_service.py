@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from storage.layout import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
-from storage.ledger import Ledger
-from storage.lock import holder_of
+from storage.ledger.ledger import Ledger
+from storage.ledger.lock import holder_of
+from storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers

@@ -10,9 +10,9 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from coordinator.study import kept
-from coordinator.study_plan import Plan
-from coordinator.study_table import Deal
+from coordinator.solitaires.study import kept
+from coordinator.solitaires.study_plan import Plan
+from coordinator.solitaires.study_table import Deal
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers
 

@@ -1,5 +1,0 @@
-"""The command line ``hakoiri``: thin over the Python interface. Only here does the program exit."""
-
-from coordinator.cli.app import app, main
-
-__all__ = ["app", "main"]

@@ -1,0 +1,43 @@
+"""The embedded executor: threads in this process. Kernels release the GIL, so threads are enough."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from coordinator.session.control import Control
+from puzzles.contract import Puzzle
+from worker.tasks import Array, Arrays, do_task
+
+_LOOK_SECONDS = 0.2
+
+
+class ThreadExecutor:
+    """`workers` threads; twice as many chunks in flight."""
+
+    name = "threads"
+
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
+        self._puzzle = puzzle
+        self._workers = workers
+        self._control = control
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+        numbered = enumerate(chunks)
+        flying: dict[Future[list[Array]], int] = {}
+        while True:
+            while len(flying) < 2 * self._workers and (following := next(numbered, None)) is not None:
+                number, chunk = following
+                flying[self._pool.submit(do_task, task, self._puzzle, chunk, shared)] = number
+            if not flying:
+                return
+            landed, _ = wait(flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            self._control.check()
+            for future in landed:
+                yield flying.pop(future), future.result()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,3 @@
+"""Components, eccentricities and diameters."""
+
+__all__ = ["building", "census", "diameter", "eccentricity", "strong"]

@@ -1,0 +1,66 @@
+"""A set of configurations as a graph in memory, its moves found by distributed expansion."""
+
+import numpy as np
+
+from coordinator.errors import ContradictionError, UnanswerableError
+from coordinator.session.control import Control
+from coordinator.session.session import Workshop
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import equal_rows, lower_bounds
+from worker.graphs.components import one_way_edge
+from worker.graphs.searches import Graph
+from worker.tasks import Array
+
+#: The vertices of a graph are numbered by 32 bits with a sign.
+MOST_VERTICES = int(np.iinfo(np.int32).max)
+
+
+def build_graph(workshop: Workshop, keys: Keys, closed: bool = True, control: Control | None = None) -> Graph:
+    """The simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
+
+    An edge leads the way of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
+
+    Moves that change nothing and doubled moves count once or not at all; moves that leave `keys` are left out unless
+    `closed`, which says that there are none. Raises `ContradictionError` if there are, or if a move cannot be taken
+    back although the puzzle says so; `OverBudgetError` if the graph is too large; `StopRun` when `control` says so.
+    """
+    if len(keys) > MOST_VERTICES:
+        raise UnanswerableError(f"{len(keys):,} configurations are too many for a graph: it holds {MOST_VERTICES:,}")
+    puzzle, chunks = workshop.puzzle, workshop.cut(keys)
+    targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
+    counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
+    held = keys.nbytes
+    arrays = ([chunk] for chunk in chunks)
+    for number, (successors, degrees) in workshop.spread("neighbours", arrays, len(keys)):
+        if control is not None:
+            control.check()
+        places = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
+        inside = equal_rows(keys[places], successors)
+        sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
+        if closed and not inside.all():
+            raise _stray_move(
+                puzzle, key_at(chunks[number], sources[~inside][0]), key_at(successors[~inside], 0), len(keys)
+            )
+        targets[number] = places[inside].astype(np.int32)
+        counts[number] = np.bincount(sources[inside], minlength=len(degrees)).astype(np.uint16)
+        held += targets[number].nbytes + counts[number].nbytes
+        # Graph and parts exist side by side for a moment, then the graph and its copy in component order.
+        workshop.budget.require(f"the graph of {len(keys):,} configurations", 2 * held + 8 * len(keys))
+    offsets = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate(counts), out=offsets[1:])
+    graph = Graph(offsets, np.concatenate(targets))
+    if puzzle.undirected and (edge := one_way_edge(graph)):
+        here, there = (key_at(keys, vertex) for vertex in edge)
+        raise ContradictionError(
+            f"{puzzle.name} says that every move can be taken back, but {here:#x} ({puzzle.render(here)}) leads to "
+            f"{there:#x} ({puzzle.render(there)}) and not back"
+        )
+    return graph
+
+
+def _stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
+    return ContradictionError(
+        f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
+        f"{configurations:,} configurations"
+    )

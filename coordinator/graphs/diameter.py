@@ -1,0 +1,201 @@
+"""The exact diameter of what a search reached, by the cheapest way that proves it.
+
+* Where the puzzle knows symmetries of its moves (`Puzzle.orbits`), alike configurations have the same eccentricity: one
+  search for each kind settles everything. The claim is checked on a sample first.
+* A small component is measured in full (`coordinator.graphs.eccentricity`): radius, centre, periphery, all pairs.
+* A large one is bounded (Takes and Kosters, 2011) until the least upper and the greatest lower bound of the diameter
+  meet; until then only the interval is known, and an interval is never passed off as the diameter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordinator.errors import ContradictionError
+from coordinator.session.control import Control, Observer
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.user.guard import drawn
+from storage.layers.store import RunStore
+from storage.names import DIAMETER_KEY, META
+from worker.graphs.searches import Distances, Graph, distances_from
+from worker.layers.kernels import merge
+from worker.tasks import Arrays
+
+#: Components of so many configurations and more are bounded, not measured in full.
+LARGE = 60_000
+#: Pairs that are listed at most where there may be millions.
+MOST_PAIRS = 16
+#: With more kinds of configurations than this, searching from each costs more than bounding.
+MOST_KINDS = 64
+#: How far the surroundings of two configurations that are said to be alike are compared: so many keys.
+_SURROUNDINGS = 3_000
+
+Spread = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What is known of a diameter: lower <= diameter <= upper, and a pair of keys that is `lower` apart."""
+
+    lower: int
+    upper: int
+    pair: tuple[Key, Key]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the diameter is known."""
+        return self.lower == self.upper
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Exact distances of a component, as far as they are known: ``None`` is not known. `pairs` has shape (pairs, 2)."""
+
+    diameter: int
+    radius: int | None
+    centre: int | None
+    periphery: int | None
+    pair_count: int | None
+    pairs: Keys
+
+
+def read_interval(store: RunStore) -> Interval | None:
+    """What was proved of the diameter of a run, or ``None``."""
+    if store.read(META, DIAMETER_KEY) is None:
+        return None
+    fields = store.read_record(META, DIAMETER_KEY, "record of the diameter")
+    one, other = (int(text, 16) for text in fields["pair"])
+    return Interval(fields["lower"], fields["upper"], (one, other))
+
+
+def keep_interval(store: RunStore, interval: Interval) -> None:
+    """Make what was proved of the diameter durable."""
+    fields = {"lower": interval.lower, "upper": interval.upper, "pair": [hex(key) for key in interval.pair]}
+    store.stage_record(META, DIAMETER_KEY, fields)
+    store.commit(store.state)
+
+
+@dataclass
+class Kind:
+    """Configurations that are alike: how many, one of them, and one more to compare it with."""
+
+    size: int
+    first: Key
+    other: Key
+
+
+def kinds_of(puzzle: Puzzle, store: RunStore) -> dict[int, Kind] | None:
+    """The kinds of configurations that a finished search reached; ``None`` where the puzzle knows none, or too many."""
+    kinds: dict[int, Kind] = {}
+    for depth in range(store.state.depth + 1):
+        for block in store.blocks(depth):
+            orbits = puzzle.orbits(block)
+            if orbits is None:
+                return None
+            numbers, firsts, sizes = np.unique(orbits, return_index=True, return_counts=True)
+            for number, place, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True):
+                key = key_at(block, place)
+                kind = kinds.setdefault(number, Kind(0, key, key))
+                # The last one met is likely to be far from the first.
+                kind.size, kind.other = kind.size + size, key
+            if len(kinds) > MOST_KINDS:
+                return None
+    return kinds
+
+
+def by_orbits(
+    puzzle: Puzzle, store: RunStore, kinds: dict[int, Kind], control: Control, observer: Observer
+) -> Measured:
+    """The exact answer from one search for each kind of configuration; that of the start is the run itself.
+
+    Raises `ContradictionError` if configurations that are said to be alike are not.
+    """
+    for kind in kinds.values():
+        _check_alike(puzzle, kind)
+    start = puzzle.keys([puzzle.start])
+    own = puzzle.orbits(start)
+    found: list[tuple[int, int, Key, Keys]] = []
+    for number, kind in kinds.items():
+        if own is not None and number == int(own[0]):
+            source, depth, farthest = puzzle.start, store.state.depth, store.layer(store.state.depth)
+        else:
+            source, (depth, farthest) = kind.first, _search(puzzle, kind.first, control)
+        found.append((depth, kind.size, source, farthest))
+        observer.phase("kinds of configurations searched from", len(found), len(kinds))
+    diameter, radius = max(depth for depth, *_ in found), min(depth for depth, *_ in found)
+    outer = [(size, source, farthest) for depth, size, source, farthest in found if depth == diameter]
+    example = outer[0][2][:MOST_PAIRS]
+    sources = np.repeat(puzzle.keys([outer[0][1]]), len(example), axis=0)
+    return Measured(
+        diameter,
+        radius,
+        centre=sum(size for depth, size, *_ in found if depth == radius),
+        periphery=sum(size for size, *_ in outer),
+        pair_count=sum(size * len(farthest) for size, _, farthest in outer) // 2,
+        pairs=np.stack([sources, example], axis=1),
+    )
+
+
+def by_bounds(
+    graph: Graph, keys: Keys, spread: Spread, tasks: int, known: Interval | None, report: Callable[[Interval], None]
+) -> Interval:
+    """The diameter of a connected graph as an interval of one number. `report` hears of every narrower one.
+
+    `tasks` searches run side by side; `known` is what an earlier attempt found. Whatever ends it early leaves the last
+    interval that was reported standing.
+    """
+    vertices = len(keys)
+    lower = np.zeros(vertices, dtype=np.int32)
+    upper = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
+    best = known or Interval(0, np.iinfo(np.int32).max, (key_at(keys, 0), key_at(keys, 0)))
+    sources = np.zeros(1, dtype=np.int32)
+    while best.lower < best.upper:
+        chunks = np.array_split(sources, min(tasks, len(sources)))
+        for (found, least, most), chunk in zip(spread("bounds", [[chunk] for chunk in chunks]), chunks, strict=True):
+            np.maximum(lower, least, out=lower)
+            np.minimum(upper, most, out=upper)
+            outermost = int(found.argmax())
+            if found[outermost] > best.lower:
+                source = int(chunk[outermost])
+                other = int(distances_from(graph, source).argmax())
+                best = Interval(int(found[outermost]), best.upper, (key_at(keys, source), key_at(keys, other)))
+        best = Interval(best.lower, max(best.lower, min(best.upper, int(upper.max()))), best.pair)
+        report(best)
+        sources = _next_sources(lower, upper, best.lower, tasks)
+    return best
+
+
+def _next_sources(lower: Distances, upper: Distances, diameter: int, count: int) -> np.ndarray:
+    """Vertices that may still be farther from some other than `diameter`: the most and the least eccentric in turn."""
+    open_ones = np.flatnonzero(upper > diameter)
+    if len(open_ones) <= count:
+        return open_ones.astype(np.int32)
+    outer = open_ones[np.argpartition(-upper[open_ones], count - 1)[: max(1, count // 2)]]
+    inner = open_ones[np.argpartition(lower[open_ones], count - 1)[: count - len(outer)]]
+    return np.unique(np.concatenate([outer, inner])).astype(np.int32)
+
+
+def _search(puzzle: Puzzle, source: Key, control: Control, most: int | None = None) -> tuple[int, Keys]:
+    """The eccentricity of `source` and the keys at that distance; with `most`, as far as so many keys reach."""
+    current = puzzle.keys([source])
+    previous, depth, count = current[:0], 0, 1
+    while most is None or count < most:
+        control.check()
+        following = merge([puzzle.expand(current).successors], [previous, current])
+        if not len(following):
+            break
+        previous, current, depth, count = current, following, depth + 1, count + len(following)
+    return depth, current
+
+
+def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
+    """Compare the surroundings of two configurations of a kind: so many layers of so many others."""
+    seen = [_search(puzzle, key, Control(), _SURROUNDINGS) for key in (kind.first, kind.other)]
+    (depth, near), (other_depth, other_near) = seen
+    if (depth, len(near)) != (other_depth, len(other_near)):
+        raise ContradictionError(
+            f"{puzzle.name} says that {drawn(puzzle, kind.first)} and {drawn(puzzle, kind.other)} are alike, "
+            f"but they have {len(near)} and {len(other_near)} others {depth} and {other_depth} moves away"
+        )

@@ -1,0 +1,235 @@
+"""The strong components of a directed run: its configurations that all lead to each other, and how far apart they are.
+
+Small components are searched from every vertex. Large ones are bounded: a search forth and one back from a vertex s
+give every v the bounds d(v, s) <= ecc(v) <= d(v, s) + ecc(s), and the same the other way round, until the greatest
+distance found meets the least upper bound (as Takes and Kosters do it for undirected graphs; for directed ones Borassi
+et al., "Fast diameter and radius BFS-based computation in (weakly connected) real-world graphs", 2015).
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordinator.errors import UnanswerableError
+from coordinator.graphs.building import MOST_VERTICES, build_graph
+from coordinator.session.control import Control, Observer
+from coordinator.session.session import Workshop
+from puzzles.keys.layout import Key, Keys, key_at
+from storage.ledger.manifest import ComponentRecord
+from worker.graphs.components import Labels, part_of
+from worker.graphs.searches import Graph, Offsets, Vertices
+from worker.graphs.strong import Bounds, Diameters, all_diameters, inner_graph, transposed
+
+#: Components of so many configurations and more are bounded one by one; smaller ones are searched from every vertex.
+LARGE = 2_000
+#: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
+_BATCH_WORK = 1_000_000
+#: What scipy takes: a number of 64 bits per edge and four arrays of 32 bits per vertex; then labels, order and places.
+_EDGE_BYTES, _VERTEX_BYTES = 8, 40
+
+
+@dataclass(frozen=True)
+class WeakComponent:
+    """Configurations that hang together whichever way the moves between them lead; `representative` is the least key.
+
+    They have no diameter: not every one leads to every other.
+    """
+
+    component: int
+    size: int
+    representative: Key
+
+
+@dataclass(frozen=True)
+class StrongComponent:
+    """Configurations that all lead to each other, the largest number of them first, ties by least key.
+
+    `diameter` is the longest shortest path between two of them, in moves, exactly; `pair` is a (from, to) so far apart.
+    """
+
+    component: int
+    size: int
+    diameter: int
+    pair: tuple[Key, Key]
+    representative: Key
+
+
+@dataclass(frozen=True)
+class StrongComponents:
+    """How a run falls into strong components: `strong` of them, of which `single` have one configuration only.
+
+    `components` are the others, the largest first; `weak` is the number of weakly connected components.
+    """
+
+    configurations: int
+    weak: int
+    strong: int
+    single: int
+    components: list[StrongComponent]
+
+    def histogram(self) -> list[tuple[int, int, int]]:
+        """(size, diameter, how many components have them), the largest first; single configurations are left out."""
+        counted = Counter((found.size, found.diameter) for found in self.components)
+        return [(*kind, counted[kind]) for kind in sorted(counted, reverse=True)]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The components of more than one vertex, in order, and the moves within them: see `worker.graphs.strong`.
+
+    `order` holds the vertices of the whole graph in this order, `strong` is the number of all components.
+    """
+
+    order: Vertices
+    graph: Graph
+    firsts: Offsets
+    strong: int
+
+    def __len__(self) -> int:
+        return len(self.firsts) - 1
+
+    def size(self, component: int) -> int:
+        return int(self.firsts[component + 1] - self.firsts[component])
+
+    def part(self, begin: int, end: int) -> Graph:
+        """Components ``begin..end-1``; those from the first on are no copy."""
+        last = int(self.firsts[end])
+        if begin == 0:
+            return Graph(self.graph.offsets[: last + 1], self.graph.targets[: self.graph.offsets[last]])
+        return part_of(self.graph, int(self.firsts[begin]), last)
+
+
+def strong_components(
+    workshop: Workshop, keys: Keys, weak: int, control: Control, observer: Observer
+) -> StrongComponents:
+    """Those of a closed set of configurations, `keys` in increasing order, all of them measured.
+
+    Raises `OverBudgetError` where memory is too little, `StopRun` where `control` wants so; nothing is kept then.
+    """
+    observer.phase("moves", 0, 0)
+    graph = build_graph(workshop, keys, control=control)
+    taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
+    room = _EDGE_BYTES * len(graph.targets) + _VERTEX_BYTES * len(keys)
+    workshop.budget.require(f"the strong components of {len(keys):,} configurations", taken + room)
+    parts = _parts(graph)
+    # The graph between the components is not needed any more.
+    del graph
+    control.check()
+    found = _measured(workshop, parts, keys.nbytes, control, observer)
+    components = [
+        StrongComponent(
+            component,
+            parts.size(component),
+            int(found[component, 0]),
+            (key_at(keys, parts.order[found[component, 1]]), key_at(keys, parts.order[found[component, 2]])),
+            key_at(keys, parts.order[parts.firsts[component]]),
+        )
+        for component in range(len(parts))
+    ]
+    return StrongComponents(len(keys), weak, parts.strong, parts.strong - len(parts), components)
+
+
+def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongComponents:
+    """The same of a run whose moves can all be taken back: its components, with at least one diametral pair each."""
+    components, sizes = [], []
+    for record, pairs in found:
+        sizes.append(record.size)
+        if record.size > 1:
+            pair = key_at(pairs[0], 0), key_at(pairs[0], 1)
+            components.append(
+                StrongComponent(record.component, record.size, record.diameter, pair, record.representative)
+            )
+    return StrongComponents(sum(sizes), len(sizes), len(sizes), len(sizes) - len(components), components)
+
+
+def weak_components(keys: Keys, labels: np.ndarray) -> list[WeakComponent]:
+    """The components of a whole space by the label of each of its `keys`, which are in increasing order."""
+    numbers, firsts, sizes = np.unique(labels, return_index=True, return_counts=True)
+    return [
+        WeakComponent(number, size, key_at(keys, first))
+        for number, first, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True)
+    ]
+
+
+def _parts(graph: Graph) -> _Parts:
+    labels = _scipy_labels(graph)
+    sizes = np.bincount(labels)
+    least = np.empty(len(sizes), dtype=np.int32)
+    # Of several that are assigned to one place the last one stays.
+    least[labels[::-1]] = np.arange(len(labels) - 1, -1, -1, dtype=np.int32)
+    several = np.flatnonzero(sizes > 1)
+    several = several[np.lexsort((least[several], -sizes[several]))]
+    rank = np.full(len(sizes), len(several), dtype=np.int32)
+    rank[several] = np.arange(len(several), dtype=np.int32)
+    labels = rank[labels]
+    order = np.flatnonzero(labels < len(several)).astype(np.int32)
+    order = order[np.argsort(labels[order], kind="stable")]
+    firsts = np.concatenate([[0], np.cumsum(sizes[several])]).astype(np.int64)
+    return _Parts(order, inner_graph(graph, labels, order), firsts, len(sizes))
+
+
+def _scipy_labels(graph: Graph) -> Labels:
+    """A number for the strong component of each vertex, in no order that matters."""
+    # Here, because importing them takes a fifth of a second.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if len(graph.targets) > MOST_VERTICES:
+        raise UnanswerableError(
+            f"{len(graph.targets):,} moves are too many: strong components can be told of {MOST_VERTICES:,} at most"
+        )
+    vertices = len(graph.offsets) - 1
+    weights = np.ones(len(graph.targets), dtype=np.float64)
+    matrix = csr_array((weights, graph.targets, graph.offsets), shape=(vertices, vertices))
+    _, labels = connected_components(matrix, directed=True, connection="strong")
+    own: Labels = labels.astype(np.int32, copy=False)
+    return own
+
+
+def _measured(workshop: Workshop, parts: _Parts, held: int, control: Control, observer: Observer) -> Diameters:
+    """A row for each component, in order; see `all_diameters`."""
+    found = np.empty((len(parts), 3), dtype=np.int32)
+    component = 0
+    while component < len(parts):
+        control.check()
+        end = component + 1
+        if parts.size(component) >= LARGE:
+            # The graph of the component, the same the other way round, and the bounds.
+            graph = parts.part(component, end)
+            needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(component)
+            workshop.budget.require(f"a strong component of {parts.size(component):,} configurations", held + needed)
+            found[component] = _bounded(graph, control, observer)
+        else:
+            end = _batch_end(parts, component)
+            firsts = parts.firsts[component : end + 1]
+            found[component:end] = all_diameters(parts.part(component, end), firsts - firsts[0])
+        found[component:end, 1:] += np.int32(parts.firsts[component])
+        component = end
+        observer.phase("strong components measured", component, len(parts))
+    return found
+
+
+def _batch_end(parts: _Parts, begin: int) -> int:
+    """Where the batch of small components ends that begins there."""
+    end, work = begin, 0
+    while end < len(parts) and work < _BATCH_WORK:
+        work += parts.size(end) ** 2
+        end += 1
+    return end
+
+
+def _bounded(graph: Graph, control: Control, observer: Observer) -> tuple[int, int, int]:
+    """Diameter of a strongly connected graph, and a pair (from, to) that attains it."""
+    bounds = Bounds(graph, transposed(graph))
+    source, outer = 0, False
+    while True:
+        control.check()
+        bounds.look_from(source)
+        upper = bounds.upper
+        observer.interval(bounds.lower, upper)
+        if bounds.lower == upper:
+            return bounds.lower, *bounds.pair
+        outer = not outer
+        source = bounds.outermost() if outer else bounds.innermost()

@@ -1,0 +1,3 @@
+"""The search by layers, its step, and what is asked of layers."""
+
+__all__ = ["best_play", "buckets", "closed_set", "inspection", "paths", "reference", "search", "step", "window"]

@@ -1,0 +1,125 @@
+"""All older keys of a directed search, in sorted runs that are merged geometrically.
+
+A move of a directed puzzle may lead to any older layer, so each new layer is compared with all keys older than U(N).
+Looking through every old layer would cost layers x configurations; here a run is merged with the one before it as soon
+as that is less than twice as large, as a log-structured merge tree does, so that there are about log2(N) runs and each
+key is merged about log2(N) times. Runs live in memory while they fit their share of the budget; then they go to the
+store's ``seen`` database, where they survive an interruption. A layer that is in no run on disk is its own run.
+"""
+
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
+from coordinator.session.session import Session
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import merge_sorted
+from storage.layers.blocks import pack_blocks
+from storage.ledger.manifest import Depth
+from storage.names import META, SEEN, SEEN_KEY, number_key
+
+#: Keys merged at a time when runs on disk are merged.
+_BATCH_KEYS = 1 << 17
+_NO_RUNS: dict[str, Any] = {"covered": 0, "next": 0, "runs": []}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run on disk: its number in the database, how many keys it has, the CRC-32 of the names of its blocks."""
+
+    number: int
+    size: int
+    index: int
+
+
+class Seen:
+    """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them."""
+
+    def __init__(self, session: Session, depth: Depth, commit: Callable[[], None]) -> None:
+        """`commit` makes durable what is staged, with the state that belongs to it."""
+        self._session, self._store, self._commit = session, session.store, commit
+        # Merging two runs takes as much again for a moment.
+        self._share = session.workshop.shares.layer_bytes // 2
+        self._held: list[Keys] = []
+        known = self._store.read(META, SEEN_KEY) is not None
+        fields = self._store.read_record(META, SEEN_KEY, "record of older runs") if known else _NO_RUNS
+        #: The layers before this depth are in runs on disk.
+        self._covered: Depth = fields["covered"]
+        self._next: int = fields["next"]
+        self._runs = [_Run(*run) for run in fields["runs"]]
+        self._sweep()
+        for run in self._runs:
+            self._store.require_names(run.number, run.index, "a run of older keys", SEEN)
+        for older in range(self._covered, depth):
+            self._store.require_whole(older)
+            self.add(older, StoredLayer(self._store, older, self._store.layer_record(older).size))
+
+    def layers(self) -> list[Layer]:
+        stored: list[Layer] = [StoredLayer(self._store, run.number, run.size, SEEN) for run in self._runs]
+        return [*stored, *(HeldLayer([keys]) for keys in self._held)]
+
+    def add(self, depth: Depth, layer: Layer) -> None:
+        """Layer `depth` joins the older ones; it is in the store."""
+        if layer.size * self._store.layout.bytes > self._share:
+            self._put_away(depth, [layer])
+            return
+        self._held.append(all_keys(layer))
+        while len(self._held) > 1 and len(self._held[-2]) < 2 * len(self._held[-1]):
+            self._held[-2:] = [merge_sorted(self._held[-2:])]
+        if sum(keys.nbytes for keys in self._held) > self._share:
+            self._put_away(depth, [])
+
+    def _put_away(self, depth: Depth, more: list[Layer]) -> None:
+        """Write the runs in memory and `more` to disk as one, with those there that are not twice as large."""
+        merged = [*(HeldLayer([keys]) for keys in self._held), *more]
+        size = sum(layer.size for layer in merged)
+        sources: list[Layer] = list(merged)
+        doomed: list[_Run] = []
+        while self._runs and self._runs[-1].size < 2 * size:
+            run = self._runs.pop()
+            doomed.append(run)
+            size += run.size
+            sources.append(StoredLayer(self._store, run.number, run.size, SEEN))
+        number, self._next = self._next, self._next + 1
+        index = self._write(number, sources)
+        for run in doomed:
+            self._store.erase(SEEN, number_key(run.number))
+        self._runs.append(_Run(number, size, index))
+        self._held, self._covered = [], depth + 1
+        self._store.stage_record(META, SEEN_KEY, self._as_fields())
+        self._commit()
+
+    def _write(self, number: int, sources: list[Layer]) -> int:
+        """Merge `sources` into a run on disk, a key range at a time; the index of its blocks."""
+        largest = max(sources, key=lambda layer: layer.size)
+        total = sum(layer.size for layer in sources)
+        low = index = 0
+        share = max(1, _BATCH_KEYS * largest.size // total)
+        for chunk in largest.chunks(0, share):
+            high = key_at(chunk, -1) + 1
+            index = self._write_range(number, sources, low, high, index)
+            low = high
+        return self._write_range(number, sources, low, self._store.layout.greatest + 1, index)
+
+    def _write_range(self, number: int, sources: list[Layer], low: Key, high: Key, index: int) -> int:
+        parts = [part for layer in sources for part in layer.between(low, high)]
+        if parts:
+            packed = pack_blocks(merge_sorted(parts))
+            _, index = self._store.stage_blocks(number, packed, index, SEEN)
+        if self._store.staged_bytes > self._session.workshop.shares.staged_bytes:
+            self._commit()
+        self._session.control.check()
+        return index
+
+    def _as_fields(self) -> dict[str, Any]:
+        return {"covered": self._covered, "next": self._next, "runs": [list(astuple(run)) for run in self._runs]}
+
+    def _sweep(self) -> None:
+        """Erase what a kill in the middle of a merge left behind: runs that the record does not know."""
+        known = {run.number for run in self._runs}
+        stray = {int.from_bytes(name[:4], "big") for name in self._store.names(SEEN)} - known
+        for number in stray:
+            self._store.erase(SEEN, number_key(number))
+        if stray:
+            self._commit()

@@ -1,0 +1,281 @@
+"""One layer step of any size: U(N) expanded in chunks, its successors sorted out by key range and merged by range.
+
+    U(N) -> chunks -> expand (threads or workers) -> buckets by key range, beyond the budget spilled to disk
+         -> for each range: merge, less the known keys (threads or workers) -> blocks -> LMDB
+
+Nothing of it depends on how large the layer is. Finished ranges are committed every few seconds, and a long expansion
+is made durable by spilling all of it; a kill costs what was done since then (`CHECKPOINT_SECONDS`).
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from coordinator.errors import StopRun
+from coordinator.layers.buckets import Buckets, merge_chunk
+from coordinator.layers.inspection import inspected_expansion
+from coordinator.layers.window import HeldLayer, Layer, StoredLayer
+from coordinator.session.session import Session
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.order import sort_keys
+from storage.layers.blocks import Packed, unpack_blocks
+from storage.layers.digest import NOTHING, add_lanes, digest_text
+from storage.layers.spill import Spill, SpillFiles
+from storage.ledger.manifest import Depth, LayerRecord
+from storage.names import META, PARTIAL_KEY
+from worker.layers.partition import Partition, partition_by
+from worker.tasks import Array, Arrays
+
+#: An expansion is made durable, and finished ranges are committed, at least this often.
+CHECKPOINT_SECONDS, COMMIT_SECONDS = 12.0, 2.0
+#: A known key takes so much less memory than a successor, which is also sorted, packed and kept.
+_KNOWN_WEIGHT = 5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a layer is, as its partial record has it.
+
+    `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1).
+    """
+
+    depth: Depth
+    partition: dict[str, Any]
+    expanded: int = 0
+    merged: int = 0
+    size: int = 0
+    goals: int = 0
+    lane_0: int = NOTHING[0]
+    lane_1: int = NOTHING[1]
+    stored: int = 0
+    index: int = 0
+    spilled: SpillFiles = field(default_factory=SpillFiles)
+
+    @classmethod
+    def from_record(cls, fields: dict[str, Any]) -> "Progress":
+        """The inverse of ``asdict``."""
+        return cls(**fields | {"spilled": SpillFiles(**fields["spilled"])})
+
+
+class LayerStep:
+    """The making of layer `depth`: what `current` leads to, less `known`, which holds `current` too.
+
+    Nothing may be staged in the store when it begins.
+    """
+
+    def __init__(self, session: Session, depth: Depth, current: Layer, known: list[Layer]) -> None:
+        self._session, self._store, self._workshop = session, session.store, session.workshop
+        self._puzzle, self._layout = session.puzzle, session.puzzle.layout
+        self._depth, self._current, self._known = depth, current, known
+        self._shares = self._workshop.shares
+        self._spill = Spill(self._store.directory, self._layout)
+        #: The new layer in memory; ``None`` when it is too large for that.
+        self._pieces: list[Keys] | None = []
+        self._piece_bytes = 0
+        self._durable_at = time.monotonic()
+        self._merger = self._workshop.home
+
+    def run(self) -> tuple[LayerRecord, Layer]:
+        """The record, staged but not committed, and the keys of the new layer. Raises as `Exploration.run` does.
+
+        What was finished before an error is kept for the next session.
+        """
+        self._take_up()
+        self._buckets = Buckets(self._partition, self._layout, self._spill, self._progress.merged)
+        try:
+            self._expand_all()
+            self._merge_all()
+        except StopRun:
+            self._save()
+            raise
+        except BaseException:
+            # IMPORTANT: blocks without their partial record could be cut otherwise by the next session.
+            self._store.discard_staged()
+            raise
+        done = self._progress
+        digest = digest_text((done.lane_0, done.lane_1))
+        record = LayerRecord(
+            self._depth, done.size, digest, done.goals, done.stored, done.index, self._store.state.session
+        )
+        self._store.erase(META, PARTIAL_KEY)
+        if record.size:
+            self._store.stage_layer(record)
+        layer = StoredLayer(self._store, self._depth, done.size) if self._pieces is None else HeldLayer(self._pieces)
+        return record, layer
+
+    # Where we stand
+
+    def finish(self) -> None:
+        """Remove what is not needed once the layer is committed."""
+        self._spill.clear()
+
+    def _take_up(self) -> None:
+        """Go on where an earlier session left this layer, or plan it anew."""
+        fields = self._store.read_partial()
+        successors = self._look()
+        if fields is not None and fields["depth"] == self._depth:
+            self._progress = Progress.from_record(fields)
+            self._partition = Partition.from_dict(self._progress.partition)
+            self._spill.restore(self._progress.spilled)
+            if self._progress.merged:
+                self._pieces = None
+            return
+        self._spill.clear()
+        self._partition = self._cut(successors)
+        self._progress = Progress(self._depth, self._partition.as_dict())
+
+    def _look(self) -> Keys:
+        """The successors of a sample, which is inspected and timed."""
+        sample = self._current.sample()
+        began = time.perf_counter()
+        expansion = inspected_expansion(self._puzzle, sample, self._depth)
+        self._pace = (time.perf_counter() - began) / len(sample)
+        self._branching = len(expansion.successors) / len(sample)
+        return expansion.successors
+
+    def _cut(self, successors: Keys) -> Partition:
+        """Ranges of about equally many successors, by those of the sample."""
+        if not len(successors):
+            return partition_by(self._layout.pack([0]), 1)
+        successors = sort_keys(successors.copy())
+        known = sum(layer.size for layer in self._known)
+        expected = int(self._branching * self._current.size) + known // _KNOWN_WEIGHT
+        least = 2 * self._workshop.home.workers if expected > self._shares.range_keys // 8 else 1
+        return partition_by(successors, max(least, -(-expected // self._shares.range_keys)))
+
+    def _save(self) -> None:
+        """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
+        kept = self._progress.spilled.beyond(self._progress.merged)
+        self._progress = replace(self._progress, spilled=kept)
+        self._store.stage_record(META, PARTIAL_KEY, asdict(self._progress))
+        self._session.commit(self._store.state)
+        self._spill.forget_below(self._progress.merged)
+        self._durable_at = time.monotonic()
+
+    # First half: expand
+
+    def _expand_all(self) -> None:
+        done = self._progress.expanded
+        while done < self._current.size:
+            for size in self._expand_some(done):
+                done += size
+                if self._buckets.held_bytes > self._shares.bucket_bytes:
+                    self._spill_all()
+                self._tell("expanded", done, self._current.size)
+                self._session.control.check()
+            if done < self._current.size:
+                self._spill_all()
+                self._spill.sync()
+                self._progress = replace(self._progress, expanded=done, spilled=self._spill.files)
+                self._save()
+
+    def _expand_some(self, begin: int) -> Iterator[int]:
+        """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
+        executor, sizes = self._workshop.executor, {}
+        farmed = self._workshop.farm_workers
+        size = self._shares.chunk_size(self._current.size, self._branching, farmed, self._pace)
+
+        def chunks() -> Iterator[Arrays]:
+            for number, keys in enumerate(self._current.chunks(begin, size)):
+                sizes[number] = len(keys)
+                yield [keys]
+                if time.monotonic() - self._durable_at > CHECKPOINT_SECONDS:
+                    return
+
+        if farmed:
+            for number, packed in executor.map("expand", chunks()):
+                self._buckets.add_sorted(unpack_blocks(Packed(*packed)))
+                yield sizes.pop(number)
+        else:
+            for number, (keys, ends) in executor.map("scatter", chunks(), [self._partition.table]):
+                self._buckets.add_scattered(keys, ends)
+                yield sizes.pop(number)
+
+    def _spill_all(self) -> None:
+        numbers = self._buckets.held()
+        chunks = self._buckets.chunks_to_spill(numbers)
+        for number, (_, *packed, _) in self._workshop.home.map("merge", chunks):
+            self._spill.append(numbers[number], Packed(*packed))
+
+    # Second half: merge
+
+    def _merge_all(self) -> None:
+        """Merge the ranges that are left, in increasing order."""
+        waiting: dict[int, list[Array]] = {}
+        pieces: list[list[Array]] = []
+        completes: list[int | None] = []
+        following = 0
+        self._merger = self._workshop.merger
+        for number, result in self._merger.map("merge", self._merge_chunks(completes)):
+            waiting[number] = result
+            while following in waiting:
+                pieces.append(waiting.pop(following))
+                # IMPORTANT: a range is taken in whole or not at all, for its pieces may be cut otherwise next time.
+                if (finished := completes[following]) is not None:
+                    for piece in pieces:
+                        self._take_in(piece)
+                    pieces.clear()
+                    self._finish_range(finished)
+                following += 1
+            self._session.control.check()
+
+    def _merge_chunks(self, completes: list[int | None]) -> Iterator[Arrays]:
+        """The tasks of the ranges that are left; `completes` says for each which range is finished with it."""
+        buckets = self._buckets
+        for number in range(self._progress.merged, self._partition.ranges):
+            low, high = buckets.bounds[number]
+            pieces = self._pieces_of(number, low, high)
+            if not buckets.keys_in(number):
+                completes.append(number)
+                yield merge_chunk([], [], [], keep=False)
+                continue
+            if pieces == 1:
+                completes.append(number)
+                keep = self._merger is self._workshop.home and self._pieces is not None
+                yield merge_chunk(buckets.take(number), buckets.spilled(number), self._known_in(low, high), keep)
+                continue
+            # Too large: the sample deceived us, or older keys crowd here. It is merged in smaller pieces.
+            cuts = [low, *buckets.cut_again(number, pieces), high]
+            for begin, end in pairwise(cuts):
+                completes.append(number if end == high else None)
+                yield merge_chunk(buckets.between(number, begin, end), [], self._known_in(begin, end), keep=False)
+            buckets.take(number)
+
+    def _pieces_of(self, number: int, low: Key, high: Key) -> int:
+        """In how many pieces a range must be merged to fit its share of the memory; half as much again is let pass."""
+        known = sum(layer.about(low, high) for layer in self._known)
+        load = self._buckets.keys_in(number) + known // _KNOWN_WEIGHT
+        return 1 if load <= 3 * self._shares.range_keys // 2 else -(-load // self._shares.range_keys)
+
+    def _known_in(self, low: Key, high: Key) -> list[Keys]:
+        return [keys for layer in self._known for keys in layer.between(low, high)]
+
+    def _take_in(self, result: list[Array]) -> None:
+        """Stage the blocks of a merged piece, and add it to the books."""
+        summary, firsts, counts, ends, data, keys = result
+        size, goals, *lanes = (int(value) for value in summary)
+        old = self._progress
+        stored, index = self._store.stage_blocks(self._depth, Packed(firsts, counts, ends, data), old.index)
+        lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), (lanes[0], lanes[1]))
+        self._progress = replace(
+            old, size=old.size + size, goals=old.goals + goals, lane_0=lane_0, lane_1=lane_1,
+            stored=old.stored + stored, index=index,
+        )  # fmt: skip
+        self._piece_bytes += keys.nbytes
+        if len(keys) < size or self._piece_bytes > self._shares.layer_bytes:
+            self._pieces = None
+        if self._pieces is not None:
+            self._pieces.append(keys)
+
+    def _finish_range(self, number: int) -> None:
+        self._progress = replace(self._progress, merged=number + 1)
+        late = time.monotonic() - self._durable_at > COMMIT_SECONDS
+        if late or self._store.staged_bytes > self._shares.staged_bytes:
+            self._save()
+        self._tell("merged ranges", number + 1, self._partition.ranges)
+
+    def _tell(self, what: str, done: int, total: int) -> None:
+        disk = self._store.state.stored_bytes + self._progress.stored + self._spill.stored_bytes
+        self._session.observer.part(self._depth, what, done, total, disk)

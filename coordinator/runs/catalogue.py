@@ -1,0 +1,155 @@
+"""Runs by name: where they lie, finding one, how each stands, ending one. Imports neither puzzles nor the search."""
+
+import os
+import secrets
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from coordinator.errors import RunError, UnknownRunError
+from storage.engine.environment import translated
+from storage.engine.probe import find_faults, require_sound
+from storage.errors import RunHeldError, StorageError
+from storage.ledger.ledger import Ledger
+from storage.ledger.lock import RunLock, describe_holder, holder_of
+from storage.ledger.manifest import ENDED, Manifest, State, Status
+from storage.names import QUEUED_FILE, created_at, deleted_directories, deleting, run_directories
+
+LAST = "last"
+#: How long `cancel` waits for a driver to leave.
+_CANCEL_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How a run stands.
+
+    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it.
+    """
+
+    run: str
+    manifest: Manifest | None
+    state: State
+    holder: dict[str, Any] | None
+    awaited: bool
+    fault: str = ""
+
+    @property
+    def status(self) -> str:
+        """The state's status, corrected for a driver that died without a word, or ``"damaged"``."""
+        if self.fault:
+            return "damaged"
+        left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
+        return "interrupted" if left and self.holder is None else self.state.status
+
+    @property
+    def rate(self) -> float:
+        """Configurations, of a tree numbers placed, per second of computing, over all sessions."""
+        done = self.state.nodes if self.manifest and self.manifest.mode == "tree" else self.state.configurations
+        return (done or 0) / self.state.seconds if self.state.seconds else 0.0
+
+
+def data_directory(given: str | os.PathLike[str] | None = None) -> Path:
+    """Where runs lie: what is given, else HAKOIRI_DATA, else the platform's user data folder. May not exist yet."""
+    return Path(given or os.environ.get("HAKOIRI_DATA") or platformdirs.user_data_dir("hakoiri")).expanduser()
+
+
+def new_run_name(data: Path, puzzle: str) -> str:
+    """A free name: six random hexadecimal digits, so that a short prefix finds the run, then the puzzle."""
+    while True:
+        name = f"{secrets.token_hex(3)}-{puzzle}"
+        if not (data / name).exists():
+            return name
+
+
+def find_run(data: Path, name: str) -> Path:
+    """The directory of a run given by its name, a unique prefix, or ``last`` (the one made last)."""
+    runs = run_directories(data)
+    if not runs:
+        raise UnknownRunError(f"there are no runs in {data}; make one with 'hakoiri run klotski', or name --data")
+    if name == LAST:
+        return max(runs, key=created_at)
+    found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
+    if not found or not name:
+        raise UnknownRunError(f"there is no run {name!r} in {data}; 'hakoiri runs' lists them")
+    if len(found) > 1:
+        raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
+    return found[0]
+
+
+def list_runs(data: Path, puzzle: str = "") -> list[RunStatus]:
+    """Every run in a data directory, or those of one puzzle, the oldest first; a damaged one is listed as such."""
+    named = (run for run in run_directories(data) if run.name.endswith(puzzle))
+    directories = sorted(named, key=created_at)
+    faults = find_faults(directories) if directories else []
+    return [_status_of(directory, fault) for directory, fault in zip(directories, faults, strict=True)]
+
+
+def status_of(directory: Path) -> RunStatus:
+    """How one run stands. `DamagedError` if its file cannot be read."""
+    require_sound(directory)
+    return read_status(directory)
+
+
+def _status_of(directory: Path, fault: str) -> RunStatus:
+    if not fault:
+        try:
+            return read_status(directory)
+        except StorageError as error:
+            fault = str(error)
+    return RunStatus(directory.name, None, State(), holder_of(directory), False, fault)
+
+
+def read_status(directory: Path) -> RunStatus:
+    """How a run stands whose file is known to be sound."""
+    # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
+    holder = holder_of(directory)
+    with Ledger(directory) as store:
+        return RunStatus(directory.name, store.manifest, store.state, holder, (directory / QUEUED_FILE).exists())
+
+
+def cancel_run(directory: Path) -> Status:
+    """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
+    require_sound(directory)
+    with Ledger(directory, writable=True) as store:
+        if store.state.status == "complete":
+            raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")
+        store.request_cancel()
+    with _lock_after_its_driver(directory), Ledger(directory, writable=True) as store:
+        if store.state.status not in ENDED:
+            store.commit(replace(store.state, status="cancelled", reason="cancelled on request"))
+        (directory / QUEUED_FILE).unlink(missing_ok=True)
+        return store.state.status
+
+
+def _lock_after_its_driver(directory: Path) -> RunLock:
+    until = time.monotonic() + _CANCEL_SECONDS
+    while True:
+        try:
+            return RunLock(directory)
+        except RunHeldError:
+            if time.monotonic() > until:
+                who = describe_holder(holder_of(directory) or {})
+                raise RunError(
+                    f"run {directory.name} is asked to stop, but {who} has not left yet; look with 'hakoiri status'"
+                ) from None
+        time.sleep(_LOOK_SECONDS)
+
+
+def delete_run(directory: Path) -> None:
+    """Remove a run and all its data; `RunHeldError` while somebody drives it."""
+    with RunLock(directory), translated(directory):
+        # Renamed first: a kill in the middle leaves no half of a run behind under its name.
+        directory.rename(deleting(directory.parent, directory.name))
+    sweep(directory.parent)
+
+
+def sweep(data: Path) -> None:
+    """Remove what a kill in the middle of `delete_run` left behind."""
+    for doomed in deleted_directories(data):
+        shutil.rmtree(doomed, ignore_errors=True)

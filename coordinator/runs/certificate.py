@@ -1,0 +1,229 @@
+"""Certificates: what a deal leads to, in a JSON file that anybody can derive again.
+
+    {"certificate": 1, "puzzle": "gap", "options": {"ranks": "7"}, "deal": rows joined by "/",
+     "figures": {"positions": 423672, "moves": 34 or null, "depth": 55},
+     "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits}
+
+The layers are those of a run by layers, the digests those of `storage.layers.digest`. The figures come from a hunt,
+which searches in memory with other programs; a certificate is made only where both agree.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from coordinator.errors import ContradictionError, RunError, StopRun
+from coordinator.runs.create import make_run
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import Report, verify_run
+from coordinator.session.control import Control, Observer
+from coordinator.session.resources import Ways
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
+from puzzles.solitaires.gap import Gap
+from storage.layers.store import RunStore
+from worker.solitaires.hunting import Figures, figures_of
+
+#: What tells the file of a certificate from the name of a run.
+SUFFIX = ".json"
+_VERSION = 1
+_MOST_BYTES = 1_000_000
+_FIELDS = ("certificate", "puzzle", "options", "deal", "figures", "layers", "digest")
+
+
+class CertificateError(RunError, ValueError):
+    """A file is no certificate."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """How many positions a layer has, and their digest."""
+
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a deal leads to."""
+
+    puzzle: str
+    options: Mapping[str, str]
+    deal: str
+    figures: Figures
+    layers: list[Layer]
+    digest: str
+
+    @property
+    def spec(self) -> PuzzleSpec:
+        """The puzzle, the deal being its start."""
+        return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
+
+
+def certify(puzzle: Gap, deal: str, figures: Figures, control: Control, observer: Observer) -> Certificate:
+    """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
+    spec = PuzzleSpec(puzzle.name, puzzle.parameters, deal)
+    with _explored(spec, control, observer) as store:
+        layers = [Layer(record.size, record.digest) for record in store.layer_records()]
+        found = _figures(store)
+        if found != figures:
+            raise ContradictionError(
+                f"{deal}: the search in memory found {_told(figures)}, the run by layers {_told(found)}; "
+                "one of the two programs is wrong: please report it"
+            )
+        return Certificate(spec.name, spec.options, deal, figures, layers, store.state.digest)
+
+
+def write_certificate(certificate: Certificate, path: Path) -> None:
+    """Write the file, in place of an older one; `CertificateError` if that cannot be done."""
+    fields = asdict(certificate)
+    layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
+    told = [("certificate", json.dumps(_VERSION))]
+    told += [(name, f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name])) for name in _FIELDS[1:]]
+    text = ",\n".join(f' "{name}": {value}' for name, value in told)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+    except OSError as error:
+        raise CertificateError(f"the certificate {path} cannot be written: {error.strerror or error}") from error
+
+
+def read_certificate(path: Path) -> Certificate:
+    """The certificate of a file, its form checked and nothing else; `CertificateError` names what is wrong."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+        if len(raw) > _MOST_BYTES:
+            raise CertificateError(f"{path} is no certificate: it has more than {_MOST_BYTES:,} bytes")
+        fields = json.loads(raw.decode("utf-8"))
+    except OSError as error:
+        raise CertificateError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise CertificateError(f"{path} is no certificate: it is no JSON ({error})") from None
+    try:
+        return _checked(fields)
+    except ValueError as error:
+        raise CertificateError(f"{path} is no certificate: {error}") from None
+
+
+def _checked(fields: Any) -> Certificate:
+    """A certificate of the fields of a file; ``ValueError`` that names the one that is wrong."""
+    _require_names(fields, _FIELDS, "the file")
+    _require(fields["certificate"] == _VERSION and _is_number(fields["certificate"]), f"certificate is not {_VERSION}")
+    for name in ("puzzle", "deal"):
+        _require(isinstance(fields[name], str), f"{name} is no text")
+    options = fields["options"]
+    _require(
+        isinstance(options, dict) and all(isinstance(value, str) for value in options.values()), "options: no texts"
+    )
+    figures = fields["figures"]
+    _require_names(figures, ("positions", "moves", "depth"), "figures")
+    for name, value in figures.items():
+        _require(_is_number(value) or (name == "moves" and value is None), f"figures: {name} is no number")
+    _require(isinstance(fields["layers"], list), "layers is no list")
+    layers = []
+    for depth, layer in enumerate(fields["layers"]):
+        _require_names(layer, ("size", "digest"), f"layer {depth}")
+        _require(_is_number(layer["size"]), f"layer {depth}: size is no number")
+        _require(_is_digest(layer["digest"], 32), f"layer {depth}: digest is not 32 hexadecimal digits")
+        layers.append(Layer(layer["size"], layer["digest"]))
+    _require(_is_digest(fields["digest"], 64), "digest is not 64 hexadecimal digits")
+    return Certificate(fields["puzzle"], options, fields["deal"], Figures(**figures), layers, fields["digest"])
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _require_names(fields: Any, names: tuple[str, ...], where: str) -> None:
+    _require(isinstance(fields, dict), f"{where} is no object")
+    if missing := [name for name in names if name not in fields]:
+        raise ValueError(f"{where} has no {missing[0]}")
+    if strange := sorted(set(fields) - set(names)):
+        raise ValueError(f"{where} has a field {strange[0][:40]!r} that belongs to no certificate")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+
+
+def _is_digest(value: Any, digits: int) -> bool:
+    return isinstance(value, str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", value) is not None
+
+
+def verify_file(path: Path, full: bool, control: Control, observer: Observer) -> Report:
+    """`verify_certificate` for that of a file."""
+    certificate = read_certificate(path)
+    try:
+        return verify_certificate(certificate, full, control, observer)
+    except PuzzleError as error:
+        raise CertificateError(f"{path} is no certificate: {error}") from error
+
+
+def verify_certificate(certificate: Certificate, full: bool, control: Control, observer: Observer) -> Report:
+    """Everything wrong with what a certificate says of its deal.
+
+    The deal is explored again by layers, the run checked by the plain rules (`coordinator.runs.verify`), and the deal
+    searched in memory. Raises `PuzzleError` where it names no deal, `StopRun` when `control` stops it.
+    """
+    puzzle = certificate.spec.build()
+    if not isinstance(puzzle, Gap) or puzzle.deal is None:
+        raise PuzzleError(f"the certificate is not of a deal of gap, but of {certificate.deal!r} of {puzzle.name}")
+    with _explored(certificate.spec, control, observer) as store:
+        report = verify_run(store, full, control, observer)
+        _compare_layers(certificate, store, report)
+        known = _figures(store)
+    _compare(report, certificate.figures, known, "the run by layers")
+    deal = puzzle.parse_deal(certificate.deal)
+    _compare(report, certificate.figures, figures_of(puzzle, deal, known.positions + 1), "the search in memory")
+    return report
+
+
+def _compare_layers(certificate: Certificate, store: RunStore, report: Report) -> None:
+    records = store.layer_records()
+    if len(records) != len(certificate.layers):
+        report.fault(f"the certificate has {len(certificate.layers)} layers, the deal has {len(records)}")
+    for record, layer in zip(records, certificate.layers, strict=False):
+        for what in ("size", "digest"):
+            said, found = getattr(layer, what), getattr(record, what)
+            if said != found:
+                report.fault(f"layer {record.depth}: its {what} is {found}, the certificate says {said}")
+    if certificate.digest != store.state.digest:
+        report.fault(f"the digest of all layers is {store.state.digest}, the certificate says {certificate.digest}")
+
+
+def _compare(report: Report, said: Figures, found: Figures, finder: str) -> None:
+    report.count("figures", 3)
+    for name, value in asdict(found).items():
+        if asdict(said)[name] != value:
+            report.fault(f"{name}: {finder} found {value}, the certificate says {asdict(said)[name]}")
+
+
+def _figures(store: RunStore) -> Figures:
+    return Figures(store.state.configurations, store.state.goal_depth, store.state.depth)
+
+
+def _told(figures: Figures) -> str:
+    return f"{figures.positions:,} positions, {figures.moves} moves and depth {figures.depth}"
+
+
+@contextmanager
+def _explored(spec: PuzzleSpec, control: Control, observer: Observer) -> Iterator[RunStore]:
+    """A finished run by layers in a temporary directory; `StopRun` when `control` stops it."""
+    with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
+        directory = make_run(Path(data), spec, "explore", False, Ways())
+        try:
+            state = drive(directory, Ways(), control, observer)
+        finally:
+            # The run's wish to be cancelled lies in a store that is closed by now.
+            control.watch(lambda: False)
+        if state.status != "complete":
+            raise StopRun(state.status, state.reason)
+        with RunStore(directory) as store:
+            yield store

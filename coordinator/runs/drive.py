@@ -1,0 +1,103 @@
+"""A run's life: driven from its last commit, left in a state that says how it ended."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from coordinator.errors import ContradictionError, StopRun
+from coordinator.executors.opening import open_workshop
+from coordinator.graphs.census import Census
+from coordinator.layers.search import Exploration
+from coordinator.runs.create import pinned_puzzle
+from coordinator.runs.repair import repair_run
+from coordinator.session.control import Control, Observer
+from coordinator.session.resources import Ways
+from coordinator.session.session import Session
+from coordinator.trees.search import TreeSearch
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
+from storage.engine.environment import refuse_network_file_system
+from storage.engine.probe import require_sound
+from storage.errors import StorageError
+from storage.layers.store import RunStore
+from storage.ledger.lock import RunLock
+from storage.ledger.manifest import ENDED, Mode, State, Status
+from storage.names import QUEUED_FILE
+from worker.errors import TaskError
+from worker.warm import PREPARING, is_warm, load_graph_kernels, load_search_kernels, warm
+
+_SEARCHES: Mapping[Mode, type[Exploration] | type[Census] | type[TreeSearch]] = {
+    "explore": Exploration,
+    "whole": Census,
+    "tree": TreeSearch,
+}
+
+
+def drive(
+    directory: Path, ways: Ways, control: Control, observer: Observer, repair: bool = False, awaited: bool = False
+) -> State:
+    """Drive a run to its end, or until `control` stops it; returns its last state. Resumes whatever is there.
+
+    With `awaited` only a run that still carries its mark is driven: somebody may have cancelled it since.
+
+    Raises `RunHeldError` if somebody else drives it, `MismatchError` if this program would do something else than the
+    run was begun with, `DamagedError` for damaged layers (unless `repair`, which computes them again first); storage,
+    Redis, budget and puzzle errors leave the run interrupted or failed, saying why, with all committed layers.
+    """
+    with RunLock(directory):
+        require_sound(directory)
+        with RunStore(directory, writable=True) as store:
+            try:
+                gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
+                if not gone and (store.state.status != "complete" or repair):
+                    puzzle, spec = pinned_puzzle(store)
+                    _prepare(store, puzzle, observer)
+                    _session(store, puzzle, spec, ways.over(store.manifest.settings), control, observer, repair)
+            finally:
+                if store.state.status in ENDED:
+                    (directory / QUEUED_FILE).unlink(missing_ok=True)
+            return store.state
+
+
+def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
+    """Bring every kernel into this process before the clock of the run starts."""
+    refuse_network_file_system(store.directory)
+    if not is_warm(puzzle):
+        observer.note(PREPARING)
+    warm(puzzle)
+    load_search_kernels(puzzle)
+    if store.manifest.mode == "whole":
+        load_graph_kernels(puzzle)
+
+
+def _session(
+    store: RunStore, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer, repair: bool
+) -> None:
+    """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
+    control.watch(store.cancel_requested)
+    store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
+    try:
+        with open_workshop(puzzle, spec, ways, control, observer) as workshop:
+            session = Session(store, workshop, control, observer)
+            if repair:
+                repair_run(session)
+            _SEARCHES[store.manifest.mode](session).run()
+    except StopRun as stop:
+        store.commit(replace(store.state, status=stop.status, reason=stop.reason))
+    except (ContradictionError, PuzzleError, TaskError) as error:
+        _leave(store, "failed", error)
+        raise
+    except Exception as error:
+        _leave(store, "interrupted", error)
+        raise
+
+
+def _leave(store: RunStore, status: Status, error: Exception) -> None:
+    """Write down how a session ended; where even that cannot be written, the lock that goes says interrupted."""
+    if store.poisoned:
+        return
+    store.discard_staged()
+    with suppress(StorageError):
+        store.commit(replace(store.state, status=status, reason=str(error)))

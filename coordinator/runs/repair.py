@@ -1,0 +1,99 @@
+"""Damaged layers, computed again: a layer follows from the two before it, and its record proves the repair."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from coordinator.layers.search import small_step
+from coordinator.layers.window import HeldLayer, StoredLayer
+from coordinator.session.session import Session
+from coordinator.trees.repair import forget_damaged_subtrees
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Keys
+from puzzles.tree import Tree
+from storage.errors import DamagedError
+from storage.layers.audit import check_layer
+from storage.layers.spill import Spill
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Depth
+from storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SEEN, SEEN_KEY, number_key
+
+
+def repair_run(session: Session) -> None:
+    """Mend every damaged layer of an exploration; of a whole space or a tree, throw away what follows from it.
+
+    `DamagedError` if a layer comes out unlike the digest in its record: then something else is wrong.
+    """
+    store, observer = session.store, session.observer
+    if store.manifest.mode == "whole":
+        _forget_census(session)
+        return
+    if isinstance(session.puzzle, Tree):
+        forget_damaged_subtrees(session, session.puzzle)
+        return
+    _forget_partial(session)
+    _forget_runs(store)
+    for depth in range(store.state.depth + 1):
+        if faults := list(check_layer(store, depth)):
+            observer.note(f"{faults[0]}; computing layer {depth} again")
+            _replace_layer(store, depth, _derive(session, depth), session.puzzle)
+    # A layer made anew may be cut into other blocks.
+    stored = sum(record.stored_bytes for record in store.layer_records())
+    store.commit(replace(store.state, stored_bytes=stored))
+
+
+def _forget_partial(session: Session) -> None:
+    """A layer that is half done is begun anew, from nothing."""
+    store = session.store
+    if store.names(META, PARTIAL_KEY):
+        session.observer.note(f"beginning layer {store.state.depth + 1} anew")
+        store.erase(META, PARTIAL_KEY)
+        store.erase(BLOCKS, number_key(store.state.depth + 1))
+        store.commit(store.state)
+    Spill(store.directory, store.layout).clear()
+
+
+def _forget_runs(store: RunStore) -> None:
+    """The runs of older keys that a directed search keeps follow from its layers."""
+    if store.names(META, SEEN_KEY):
+        store.erase(META, SEEN_KEY)
+        store.erase(SEEN)
+        store.commit(store.state)
+
+
+def _derive(session: Session, depth: Depth) -> Keys:
+    store, puzzle = session.store, session.puzzle
+    if depth == 0:
+        return puzzle.keys([puzzle.start])
+    current = store.layer(depth - 1)
+    # Older layers than the one before matter only where moves cannot be taken back.
+    first = max(0, depth - 2) if puzzle.undirected else 0
+    older = [StoredLayer(store, each, store.layer_record(each).size) for each in range(first, depth - 1)]
+    return small_step(puzzle, current, [HeldLayer([current]), *older], depth)
+
+
+def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) -> None:
+    try:
+        expected = store.layer_record(depth).digest
+    except DamagedError:
+        expected = None
+    record = store.put_layer(depth, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
+    if expected not in (None, record.digest):
+        store.discard_staged()
+        raise DamagedError(
+            f"run {store.directory.name}: layer {depth} computed again has the digest {record.digest}, "
+            f"its record says {expected}; start a new run"
+        )
+    store.erase(BLOCKS, number_key(depth))
+    store.commit(store.state)
+
+
+def _forget_census(session: Session) -> None:
+    """A census is quickly counted again from its configurations, or from nothing."""
+    store = session.store
+    sound = store.state.depth >= 0 and not list(check_layer(store, 0))
+    session.observer.note("counting the components again" if sound else "counting everything again")
+    for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
+        store.erase(database)
+    state = replace(store.state, edges=None, components=None, components_done=0, exhausted=False, digest="")
+    store.commit(state if sound else replace(state, depth=-1, configurations=0))

@@ -1,0 +1,99 @@
+"""The coordinator as a service: takes queued runs, the oldest first, and drives each to its end."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import redis
+
+from coordinator.runs.catalogue import sweep
+from coordinator.runs.drive import drive
+from coordinator.session.control import Control, Observer
+from coordinator.session.resources import Ways
+from storage.errors import RunHeldError
+from storage.ledger.lock import holder_of
+from storage.names import QUEUED_FILE, created_at, run_directories
+from worker.errors import WorkerError
+from worker.transport.connection import redis_errors
+from worker.transport.names import WAKE
+
+#: How often the data directory is looked through when nobody wakes us.
+_LOOK_SECONDS = 1.0
+#: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
+_RETRY_SECONDS = 30.0
+#: In place of a status: another coordinator drives the run.
+HELD = "held"
+
+
+class RunEnd(NamedTuple):
+    """A run that a coordinator let go, and its status then."""
+
+    run: str
+    status: str
+
+
+def serve(
+    data: Path, ways: Ways, connection: redis.Redis, control: Control, observer: Observer,
+    report: Callable[[str], None], burst: bool = False,
+) -> list[RunEnd]:  # fmt: skip
+    """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
+
+    A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
+    coordinators may share a data directory: a run's lock lets only one of them drive it.
+    """
+    sweep(data)
+    ends: list[RunEnd] = []
+    not_before: dict[Path, float] = {}
+    while not control.interrupted:
+        now = time.monotonic()
+        waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
+        for directory in waiting:
+            status = _drive_one(directory, ways, control, observer, report)
+            pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
+            not_before[directory] = time.monotonic() + pause
+            if status != HELD:
+                ends.append(RunEnd(directory.name, status))
+            if control.interrupted:
+                break
+        if not waiting:
+            if burst:
+                break
+            _sleep_until_woken(connection, ways)
+    return ends
+
+
+def queued_runs(data: Path) -> list[Path]:
+    """The runs that a coordinator is to drive, the oldest first."""
+    return sorted((run for run in run_directories(data) if (run / QUEUED_FILE).exists()), key=created_at)
+
+
+def wake(connection: redis.Redis, url: str) -> None:
+    """Make an idle coordinator look at once."""
+    with redis_errors(url):
+        connection.lpush(WAKE, b"1")
+        connection.ltrim(WAKE, 0, 0)
+
+
+def _drive_one(directory: Path, ways: Ways, control: Control, observer: Observer, report: Callable[[str], None]) -> str:
+    """Drive one run; its status then, or `HELD` by somebody else, or ``"error"``."""
+    if holder_of(directory) is not None:
+        return HELD
+    report(f"run {directory.name}: taken up")
+    try:
+        state = drive(directory, ways, control, observer, awaited=True)
+    except RunHeldError:
+        return HELD
+    except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
+        report(f"run {directory.name}: {error}")
+        return "error"
+    report(f"run {directory.name}: {state.status}, {state.configurations:,} configurations, {state.seconds:.1f} s")
+    return state.status
+
+
+def _sleep_until_woken(connection: redis.Redis, ways: Ways) -> None:
+    try:
+        with redis_errors(ways.redis or ""):
+            connection.brpop([WAKE], timeout=_LOOK_SECONDS)
+    except WorkerError:
+        time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.

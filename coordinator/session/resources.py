@@ -1,0 +1,49 @@
+"""What a run may use to get its work done: nothing of it changes the result."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import psutil
+
+from coordinator.session.budget import Budget
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How to drive a run: nothing of this changes its result.
+
+    `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
+    core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
+    half of what is free; `chunk` and `farm_from` in configurations (`coordinator.session.budget`); `deadline` in
+    seconds, after which a chunk is given to another worker as well.
+    """
+
+    redis: str | None = None
+    workers: int | None = None
+    memory: int | None = None
+    chunk: int | None = None
+    farm_from: int | None = None
+    deadline: float | None = None
+
+    def lasting(self) -> dict[str, Any]:
+        """What a manifest keeps for whoever drives the run.
+
+        Not the Redis URL, which may hold a password, nor the workers, which mean threads here and processes there.
+        """
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None and name not in ("redis", "workers")
+        }
+
+    def over(self, kept: Mapping[str, Any]) -> "Ways":
+        """These ways, and where they say nothing, those that a manifest kept."""
+        names = {entry.name for entry in fields(self)}
+        chosen = {name: value for name, value in asdict(self).items() if value is not None}
+        return Ways(**{name: value for name, value in kept.items() if name in names} | chosen)
+
+    def budget(self) -> Budget:
+        """Memory and chunks."""
+        memory = self.memory if self.memory is not None else psutil.virtual_memory().available // 2
+        return Budget(memory, self.chunk, self.farm_from)

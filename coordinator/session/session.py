@@ -1,0 +1,83 @@
+"""What a search works with: the puzzle and the hands to expand it, and the open run that it writes to."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from coordinator.session.budget import Budget, Shares
+from coordinator.session.control import Control, Observer
+from coordinator.session.executor import Executor
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Keys
+from storage.layers.store import RunStore
+from storage.ledger.manifest import State
+from worker.layers.kernels import split
+from worker.tasks import Array, Arrays, do_task
+
+#: Finished work waits so long at most for the next commit, except while the next piece is computed.
+_COMMIT_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may take.
+
+    `executor` is `home` where there are no workers elsewhere. `shares` is the budget cut up for the layer step.
+    """
+
+    puzzle: Puzzle
+    executor: Executor
+    home: Executor
+    budget: Budget
+    shares: Shares
+
+    @property
+    def farm_workers(self) -> int:
+        """How many workers live elsewhere, for this run to send its chunks to; 0 where it has none."""
+        return 0 if self.executor is self.home else self.executor.workers
+
+    @property
+    def merger(self) -> Executor:
+        """Where key ranges are merged: elsewhere as soon as more workers live there than this process has threads."""
+        return self.executor if self.executor.workers > self.home.workers else self.home
+
+    def cut(self, keys: Keys) -> list[Keys]:
+        """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
+        if not self.budget.farms(len(keys)):
+            return [keys]
+        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.farm_workers))
+
+    def spread(
+        self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()
+    ) -> Iterator[tuple[int, list[Array]]]:
+        """`Executor.map`, or the same work done here where so few configurations are not worth sending."""
+        if self.budget.farms(configurations):
+            yield from self.executor.map(task, chunks, shared)
+        else:
+            for number, chunk in enumerate(chunks):
+                yield number, do_task(task, self.puzzle, chunk, shared)
+
+
+class Session:
+    """One process's time with an open run: its workshop, who may stop it, who watches, and its commits."""
+
+    def __init__(self, store: RunStore, workshop: Workshop, control: Control, observer: Observer) -> None:
+        self.store, self.workshop, self.puzzle = store, workshop, workshop.puzzle
+        self.control, self.observer = control, observer
+        self._counted = self._committed = time.monotonic()
+
+    @property
+    def commit_is_due(self) -> bool:
+        """Whether the last commit is long enough ago that finished work should not wait."""
+        return time.monotonic() - self._committed > _COMMIT_SECONDS
+
+    def commit(self, state: State) -> State:
+        """Make what is staged durable with `state`, the time since the last commit added to it; return that state."""
+        now = time.monotonic()
+        self.store.commit(replace(state, seconds=state.seconds + now - self._counted))
+        self._counted, self._committed = now, time.monotonic()
+        return self.store.state
+
+    def commit_staged(self, state: State) -> State:
+        """On the way out: make durable what is finished, if it still can be."""
+        return self.commit(state) if self.store.staged and not self.store.poisoned else state

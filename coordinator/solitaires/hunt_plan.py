@@ -1,0 +1,225 @@
+"""What decides a hunt, and the pool of deals that it follows: the same for every number of workers and every stop.
+
+In each *generation* a leg of annealing sets out from each deal of the pool (`worker.solitaires.hunting`). A *cycle* of
+generations begins with random deals of two ranks less, whose positions are counted a hundred times as fast; a quarter
+of it later each deal is *grown* by a rank, and again after another quarter. Each of these stages is cooled down from
+hot to cold. Halfway through the last one the best deal of all cycles comes back into the pool. Each of the first cycles
+has twice as many generations as the one before, and longer legs, so that hunts of any length end well cooled.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from puzzles.errors import PuzzleError
+from puzzles.keys.splitmix import random_words
+from puzzles.registry import PuzzleSpec
+from puzzles.solitaires.cards import SUITS, Card, random_deal
+from puzzles.solitaires.gap import Gap
+from storage.results.findings import SUFFIX
+from worker.solitaires.hunting import OBJECTIVES, Figures, Leg, Objective
+
+FOLDER = "hunts"
+#: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
+_POOL = 4
+#: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
+FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
+#: A stage begins with so many ranks less than are asked for, the first ones for a quarter of the cycle each.
+_RANKS_LESS = (2, 1, 0)
+_FEWEST_RANKS = 3
+#: After so many generations of a stage the best deal takes the place of the worst: more often leaves all deals alike.
+_SELECT_EVERY = 8
+#: At the begin of a cycle, when a deal has grown, at the end of each stage: in logarithms of positions, or in moves.
+#: A grown deal is a good one, which more heat would spoil (measured: docs/hunt.md).
+_TEMPERATURES: Mapping[Objective, tuple[float, float, float]] = {
+    "positions": (0.08, 0.05, 0.02), "moves": (1.0, 0.6, 0.2), "depth": (0.7, 0.4, 0.15),
+}  # fmt: skip
+#: Positions generated in a leg of so many ranks or more: a second or two. Each rank less takes half of it.
+_FULL_RANKS = 7
+#: Cycles until legs are so long; each one before has half as much in its legs.
+_FULL_CYCLE = 3
+_WORK: Mapping[Objective, int] = {"positions": 10_000_000, "moves": 4_000_000, "depth": 4_000_000}
+_DEFAULT_CAP = 10_000_000
+
+
+class Moment(NamedTuple):
+    """Where a generation is: in which cycle, at how many ranks, grown or not, at which step of so many of its stage."""
+
+    cycle: int
+    ranks: int
+    grown: bool
+    step: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a leg ended: where the walk stands, the best deal that it met, how good both are, and what it took.
+
+    `seconds` are those of all calls of the hunt, `tried` and `generated` the leg's own.
+    """
+
+    leg: int
+    deal: str
+    score: int
+    best: str
+    best_score: int
+    tried: int
+    generated: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """A deal better than all before it, with all its figures, and when it was found."""
+
+    score: int
+    deal: str
+    figures: Figures
+    leg: int
+    seconds: float
+    when: str
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What is hunted for.
+
+    `pool` deals are followed at once, and so many workers can be kept busy. A leg ends when `work` positions are
+    generated; deals of `cap` positions are passed over.
+    """
+
+    puzzle: str
+    options: Mapping[str, str]
+    objective: Objective
+    seed: int = 1
+    cap: int = _DEFAULT_CAP
+    pool: int = _POOL
+    work: int | None = None
+
+    @property
+    def spec(self) -> PuzzleSpec:
+        """The puzzle as workers are told."""
+        return PuzzleSpec(self.puzzle, dict(self.options))
+
+    def build(self) -> Gap:
+        """The puzzle; `PuzzleError` if there is nothing to hunt for."""
+        return self._puzzle
+
+    @cached_property
+    def _puzzle(self) -> Gap:
+        if self.objective not in OBJECTIVES:
+            raise PuzzleError(f"--maximise {self.objective}: allowed are {'|'.join(OBJECTIVES)}")
+        puzzle = self.spec.build()
+        if not isinstance(puzzle, Gap):
+            raise PuzzleError(f"{self.puzzle} has no deals to hunt for; gap has")
+        return puzzle
+
+    def about(self) -> dict[str, str]:
+        """What a file of findings belongs to."""
+        options = " ".join(f"{name}={value}" for name, value in self.build().parameters.items())
+        return {
+            "hunt": self.puzzle, "options": options, "objective": self.objective, "seed": str(self.seed),
+            "cap": str(self.cap), "pool": str(self.pool), "work": str(self.leg_work),
+        }  # fmt: skip
+
+    def file(self, data: Path) -> Path:
+        """Where its findings lie."""
+        sizes = "-".join(self.build().parameters.values())
+        return data / FOLDER / f"{self.puzzle}-{sizes}-{self.objective}-{self.seed}{SUFFIX}"
+
+    @property
+    def leg_work(self) -> int:
+        """Positions generated in a leg."""
+        return self.work or _WORK[self.objective] >> max(0, _FULL_RANKS - self.build().columns)
+
+    def leg(self, number: int, deals: Sequence[list[Card]], above: int) -> Leg:
+        """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
+        generation, member = divmod(number, self.pool)
+        moment = moment_of(generation, self.build().columns)
+        heat, work = temperature(self.objective, moment), self.leg_work >> max(0, _FULL_CYCLE - moment.cycle)
+        seed = next(random_words((self.seed << 32) + number))
+        return Leg(deals[member], self.objective, seed, heat, work, self.cap, above)
+
+    def deals(self, generation: int, before: Sequence[Standing], best: Standing | None = None) -> list[list[Card]]:
+        """What a generation begins with; `before` is how the one before it ended, by member.
+
+        `best` is the leg that met the best deal of all before this generation.
+        """
+        ranks = self.build().columns
+        moment = moment_of(generation, ranks)
+        if not moment.step and not moment.grown:
+            numbers = range(moment.cycle * self.pool, (moment.cycle + 1) * self.pool)
+            return [random_deal(SUITS * moment.ranks, self.seed, number) for number in numbers]
+        standings = list(before)
+        if not moment.step:
+            # The better half twice, each time grown in its own way.
+            standings.sort(key=lambda standing: -standing.score)
+            standings = [standings[member // 2] for member in range(self.pool)]
+        elif moment.step % _SELECT_EVERY == 0:
+            scores = [standing.score for standing in standings]
+            winner = standings[scores.index(max(scores))]
+            if best is not None and moment.ranks == ranks and 2 * moment.step == moment.length:
+                winner = replace(best, deal=best.best)
+            standings[scores.index(min(scores))] = winner
+        deals = [parse_any(standing.deal) for standing in standings]
+        if moment.step:
+            return deals
+        words = (
+            next(random_words((self.seed << 32) + ~(generation * self.pool + member))) for member in range(self.pool)
+        )
+        return [grown(deal, word) for deal, word in zip(deals, words, strict=True)]
+
+
+def _stages(ranks: int) -> list[int]:
+    return [ranks - less for less in _RANKS_LESS if ranks - less >= _FEWEST_RANKS]
+
+
+def moment_of(generation: int, ranks: int) -> Moment:
+    """The cycle and stage of a generation, counted from 0."""
+    cycle, length = 0, FIRST_CYCLE
+    while generation >= length:
+        generation -= length
+        cycle, length = cycle + 1, min(2 * length, _LONGEST_CYCLE)
+    *small, _ = stages = _stages(ranks)
+    for stage in small:
+        if generation < length // 4:
+            return Moment(cycle, stage, stage > stages[0], generation, length // 4)
+        generation -= length // 4
+    return Moment(cycle, ranks, ranks > stages[0], generation, length - length // 4 * len(small))
+
+
+def temperature(objective: Objective, moment: Moment) -> float:
+    """Falls geometrically from the first generation of a stage to its last."""
+    hot, warm, cold = _TEMPERATURES[objective]
+    begun = warm if moment.grown else hot
+    return begun * math.exp(math.log(cold / begun) * moment.step / (moment.length - 1))
+
+
+def parse_any(text: str) -> list[Card]:
+    """The cards of a deal of any number of ranks."""
+    return Gap({"ranks": str(len(text.split("/", maxsplit=1)[0].split()))}).parse_deal(text)
+
+
+def grown(deal: Sequence[Card], word: int) -> list[Card]:
+    """A deal of one rank more: the new cards lie in a new last column, in an order that `word` decides."""
+    ranks, suits = len(deal) // SUITS, list(range(SUITS))
+    larger = [card // ranks * (ranks + 1) + card % ranks for card in deal]
+    rows = []
+    for row in range(SUITS):
+        word, choice = divmod(word, len(suits))
+        rows += [*larger[row * ranks : (row + 1) * ranks], suits.pop(choice) * (ranks + 1) + ranks]
+    return rows
+
+
+def standing_of(leg: int, figures: Mapping[str, Any]) -> Standing:
+    """A row of kind ``leg``; ``KeyError`` or ``TypeError`` for one that is none."""
+    return Standing(leg, **figures)
+
+
+def record_of(figures: Mapping[str, Any]) -> Record:
+    """A row of kind ``record``; ``KeyError`` or ``TypeError`` for one that is none."""
+    return Record(**{**figures, "figures": Figures(**figures["figures"])})

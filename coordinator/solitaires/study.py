@@ -1,0 +1,182 @@
+"""Studies: many random deals solved one by one on the workers, each finding durable, so that any stop costs little."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import psutil
+
+from coordinator.errors import OverBudgetError, StopRun
+from coordinator.executors.opening import cores, open_workshop
+from coordinator.session.control import Control, Observer
+from coordinator.session.resources import Ways
+from coordinator.solitaires.study_plan import STUDIED, Plan
+from coordinator.solitaires.study_table import CONVENTIONS, Convention, Deal, Found
+from puzzles.solitaires.solitaire import Solitaire
+from storage.errors import StorageError
+from storage.results.findings import Findings
+from worker.solitaires.solving import Goal, Move, Solved, Strategy, answered, request
+from worker.tasks import Arrays
+from worker.warm import PREPARING, is_warm, load_solving_kernels, warm
+
+#: Findings are made durable, and counted, together where they come faster than this.
+_KEEP_SECONDS = 0.2
+#: A deal may take minutes; workers that die are found out by their silence.
+_DEADLINE_SECONDS = 900.0
+
+
+def kept(plan: Plan, data: Path) -> dict[int, list[Deal]]:
+    """The deals that are finished, by size, in the order of their numbers."""
+    with Findings(plan.file(data), plan.about()) as findings:
+        return _kept(plan, findings)
+
+
+def _kept(plan: Plan, findings: Findings) -> dict[int, list[Deal]]:
+    try:
+        return {
+            size: [
+                Deal.of(size, number, figures)
+                for number, figures in findings.rows(plan.kind(size)).items()
+                if number < plan.deals
+            ]
+            for size in plan.sizes
+        }
+    except (KeyError, TypeError) as error:
+        raise StorageError(f"{findings.path} is damaged: {error}; move it away and begin anew") from error
+
+
+def study(plan: Plan, data: Path, ways: Ways, control: Control, observer: Observer) -> dict[int, list[Deal]]:
+    """All deals of a plan by size: those that were there, and the others, searched now.
+
+    Each deal is durable when the observer hears of it. Raises `StopRun` when `control` stops it; the same plan goes on.
+    """
+    with Findings(plan.file(data), plan.about()) as findings:
+        there = {size: {deal.number for deal in deals} for size, deals in _kept(plan, findings).items()}
+        missing = {size: [n for n in range(plan.deals) if n not in there[size]] for size in plan.sizes}
+        done, total = 0, sum(map(len, missing.values()))
+        if total and any(there.values()):
+            observer.note(f"{sum(map(len, there.values())):,} deals were there before, {total:,} are left")
+        puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
+        if puzzles:
+            ways = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), ways, observer)
+        if not all(is_warm(puzzle, "memory") for puzzle in puzzles):
+            observer.note(PREPARING)
+        for size, numbers in missing.items():
+            if numbers:
+                for deals in _batches(_search(plan, size, numbers, ways, control, observer)):
+                    findings.add_many(plan.kind(size), {deal.number: deal.figures() for deal in deals})
+                    done += len(deals)
+                    observer.phase(f"{plan.puzzle} {plan.kind(size)}", done, total)
+        return _kept(plan, findings)
+
+
+def _batches(deals: Iterator[Deal]) -> Iterator[list[Deal]]:
+    """Those that come within a moment together, for making them durable takes a moment; those before a stop too."""
+    batch: list[Deal] = []
+    kept_at = 0.0
+    try:
+        for deal in deals:
+            batch.append(deal)
+            if time.monotonic() - kept_at >= _KEEP_SECONDS:
+                yield batch
+                batch, kept_at = [], time.monotonic()
+    except Exception:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def _search(
+    plan: Plan, size: int, numbers: Sequence[int], ways: Ways, control: Control, observer: Observer
+) -> Iterator[Deal]:
+    """Deals searched on the workers, in the order in which they are finished."""
+    puzzle = plan.build(size)
+    warm(puzzle, "memory")
+    load_solving_kernels(puzzle)
+    orders = (_orders(plan, puzzle, number) for number in numbers)
+    searches = 2 if plan.shorten else 1
+    with open_workshop(puzzle, plan.spec(size), ways, control, observer) as workshop:
+        answers: dict[int, dict[int, Solved]] = {}
+        try:
+            for order, result in workshop.executor.map("solve", chain.from_iterable(orders)):
+                index, which = divmod(order, searches)
+                answers.setdefault(index, {})[which] = answered(result)
+                if len(answers[index]) == searches:
+                    yield _deal(plan, puzzle, numbers[index], answers.pop(index))
+        except StopRun:
+            observer.note("stopping when the deals in hand are searched")
+            raise
+        except MemoryError as error:
+            raise OverBudgetError("the searches ran out of memory: lower --cap or --workers") from error
+
+
+def _orders(plan: Plan, puzzle: Solitaire, number: int) -> list[Arrays]:
+    """What is asked of the workers for one deal; where solutions are shortened, the shortest ones too."""
+    places, (until, _) = puzzle.places_of(plan.deal(puzzle, number)), STUDIED[plan.puzzle]
+    strategies: list[Strategy] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
+    return [request(places, strategy, until, plan.cap) for strategy in strategies]
+
+
+def _deal(plan: Plan, puzzle: Solitaire, number: int, answers: dict[int, Solved]) -> Deal:
+    """What is kept of the searches of one deal."""
+    solved, shortest, places = answers[0], answers.get(1), puzzle.places_of(plan.deal(puzzle, number))
+    found: dict[Convention, Found | None] = dict.fromkeys(CONVENTIONS)
+    for which in plan.conventions:
+        goal, nearest = _goal(solved, which), _goal(shortest, which)
+        # Depth first the fewest moves of Gap are known when all is seen, not before.
+        if goal is not None and (solved.exhausted or (plan.puzzle, plan.strategy) != ("gap", "dfs")):
+            found[which] = Found(
+                len(goal.moves),
+                goal.positions,
+                _shortened(puzzle, places, goal.moves) if plan.shorten else None,
+                None if nearest is None else len(nearest.moves),
+            )
+    settled = solved.exhausted or (plan.puzzle != "gap" and None not in found.values())
+    seconds = sum(answer.seconds for answer in answers.values())
+    return Deal(
+        puzzle.columns, number, found["first"], found["fixed"], solved.positions, solved.depth, solved.exhausted,
+        not settled, round(seconds, 6),
+    )  # fmt: skip
+
+
+def _goal(solved: Solved | None, which: Convention) -> Goal | None:
+    if solved is None:
+        return None
+    return solved.goal if which == "first" else solved.fixed
+
+
+def _shortened(puzzle: Solitaire, places: list[int], moves: list[Move]) -> int:
+    from worker.solitaires.shortening import shorten
+
+    return len(shorten(puzzle, places, moves).moves)
+
+
+def _fitted(plan: Plan, largest: Solitaire, ways: Ways, observer: Observer) -> Ways:
+    """`ways` with no more threads than there is memory for, should all searches of the largest size reach the cap."""
+    if ways.redis is not None:
+        return replace(ways, deadline=ways.deadline or _DEADLINE_SECONDS)
+    memory = ways.memory if ways.memory is not None else psutil.virtual_memory().available // 2
+    wanted, needed = ways.workers or cores(), _bytes_of_search(plan.cap, largest.placing.cards)
+    if ways.memory is not None and needed > memory:
+        raise OverBudgetError(
+            f"a search of {plan.cap:,} positions may take {needed >> 20:,} MB, --memory allows {memory >> 20:,} MB: "
+            "lower --cap"
+        )
+    threads = max(1, min(wanted, memory // needed))
+    if threads < wanted:
+        observer.note(
+            f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB for {plan.cap:,} positions; "
+            "lower --cap, or raise --memory"
+        )
+    return replace(ways, workers=threads)
+
+
+def _bytes_of_search(cap: int, cards: int) -> int:
+    """The most that a search takes: its arrays, and while they grow half of them again."""
+    room = 1 << max(12, (cap - 1).bit_length())
+    hash_parent_and_way_back, slots = 16, 8
+    return cap * (cards + hash_parent_and_way_back) + room * slots + room // 2 * (cards + 24)

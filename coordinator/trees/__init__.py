@@ -1,0 +1,3 @@
+"""The search of trees of placings."""
+
+__all__ = ["check", "estimate", "repair", "search", "solutions"]

@@ -1,0 +1,187 @@
+"""`verify` of a tree: prefixes, chunks and solutions derived again.
+
+The layers of prefixes by the plain rules, for a sample or all of them, and whole by the kernel; chunks counted again,
+small subtrees in plain Python; every sum and digest; and of each solution that is kept that it is one, and the least of
+its images. Where the sums disagree every chunk is counted again, so that the wrong one is named.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coordinator.session.control import Control, Observer
+from coordinator.trees.search import chunk_roots, prefix_nodes, tree_digest
+from puzzles.keys.layout import Keys, ints
+from puzzles.keys.order import sort_keys
+from puzzles.tree import Harvest, Tree
+from storage.errors import DamagedError
+from storage.layers.digest import NOTHING, add_lanes, lanes_of
+from storage.layers.store import RunStore
+from storage.names import FOUND
+from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
+
+if TYPE_CHECKING:
+    from coordinator.runs.verify import Report
+
+#: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
+_SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
+#: Numbers placed by the plain rules, some ten thousand a second: in one subtree, of a sample, and in full.
+_PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
+_SEED = 20_261_121
+
+
+class TreeCheck:
+    """One run, its puzzle, and where the findings go."""
+
+    def __init__(
+        self, store: RunStore, puzzle: Tree, full: bool, report: "Report", control: Control, observer: Observer
+    ) -> None:
+        self._store, self._puzzle, self._full, self._report = store, puzzle, full, report
+        self._control, self._observer = control, observer
+
+    def check(self) -> None:
+        """Look at everything; the layers' checksums have been looked at before."""
+        cutting = read_cutting(self._store)
+        if cutting is None:
+            return
+        self._check_layers(cutting)
+        records = dict(self._readable_records())
+        if not self._report.ok:
+            return
+        sums_agree = self._check_sums(cutting, records)
+        roots = chunk_roots(self._store, cutting)
+        self._check_chunks(roots, records, everything=self._full or not sums_agree)
+        self._check_by_plain_rules(roots)
+        if self._puzzle.keeps:
+            self._check_solutions(cutting, records)
+
+    def _check_layers(self, cutting: Cutting) -> None:
+        start = self._puzzle.start
+        if ints(self._store.layer(0)) != [start]:
+            self._report.fault("layer 0 is not the start alone")
+        for depth in range(1, cutting.depth + 1):
+            self._control.check()
+            before, keys = self._store.layer(depth - 1), self._store.layer(depth)
+            if not np.array_equal(sort_keys(self._puzzle.expand(before).successors), keys):
+                self._report.fault(f"layer {depth} is not what layer {depth - 1} leads to")
+            there = set(ints(keys))
+            for key in ints(self._sampled(before, depth)):
+                self._report.count("prefixes")
+                if strays := set(self._puzzle.successors(key)) - there:
+                    self._report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is not there")
+            self._observer.phase("layers derived again", depth, cutting.depth)
+        if (size := len(self._store.layer(cutting.depth))) != cutting.prefixes:
+            self._report.fault(f"{cutting.prefixes} prefixes are cut into chunks, layer {cutting.depth} has {size}")
+
+    def _readable_records(self) -> Iterator[tuple[int, ChunkRecord]]:
+        for chunk in finished_chunks(self._store):
+            try:
+                yield chunk, read_chunk(self._store, chunk)
+            except DamagedError as error:
+                self._report.fault(str(error))
+
+    def _check_sums(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> bool:
+        state, before = self._store.state, len(self._report.faults)
+        nodes = prefix_nodes(self._store, self._puzzle, cutting.depth)
+        found = [record.result for record in records.values()]
+        sums = [sum(values) for values in zip(*found, strict=True)][:4] if found else [0] * 4
+        for what, said, derived in (
+            ("solutions", state.configurations, sums[0]),
+            ("orbits", state.orbits, sums[1]),
+            ("classes", state.classes, sums[2]),
+            ("nodes", state.nodes, sums[3] + nodes),
+            ("chunks done", state.chunks_done, len(records)),
+            ("chunks", state.chunks, cutting.chunks),
+        ):
+            if said != derived:
+                self._report.fault(f"the state counts {said} {what}, the chunks have {derived}")
+        if state.status == "complete":
+            if len(records) != cutting.chunks:
+                self._report.fault(f"{len(records)} of {cutting.chunks} chunks are there of a complete run")
+            lanes = NOTHING
+            for record in records.values():
+                lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
+            if state.digest != tree_digest(sums[0], sums[1], sums[2], lanes):
+                self._report.fault("the digest of the run is not that of its chunks")
+        return len(self._report.faults) == before
+
+    def _check_chunks(self, roots: list[Keys], records: dict[int, ChunkRecord], everything: bool) -> None:
+        chosen = sorted(records)
+        if not everything and len(chosen) > _SAMPLE_OF_CHUNKS:
+            places = np.random.default_rng(_SEED).choice(len(chosen), _SAMPLE_OF_CHUNKS, replace=False)
+            chosen = [chosen[place] for place in sorted(places.tolist())]
+        for done, chunk in enumerate(chosen, 1):
+            self._control.check()
+            self._report.count("chunks")
+            found = _result(self._puzzle.harvest(roots[chunk]))
+            if found != records[chunk].result or len(roots[chunk]) != records[chunk].prefixes:
+                self._report.fault(
+                    f"chunk {chunk}: counted again {_words(found)}, its record says {_words(records[chunk].result)}"
+                )
+            self._observer.phase("chunks counted again", done, len(chosen))
+
+    def _check_by_plain_rules(self, roots: list[Keys]) -> None:
+        """Small subtrees below the first prefix of each chunk, kernel against plain rules, as many as there is time."""
+        left = _PLAIN_NODES_IN_FULL if self._full else _PLAIN_NODES
+        for chunk in roots:
+            keys, harvest = self._small_subtree(chunk[:1])
+            if harvest.nodes > left:
+                return
+            left -= harvest.nodes + 1
+            self._report.count("subtrees by the plain rules")
+            plain = _result(self._puzzle.reference_harvest(ints(keys)[0]))
+            if plain != _result(harvest):
+                self._report.fault(f"below {ints(keys)[0]:#x} the plain rules find {_words(plain)}, the kernel differs")
+
+    def _small_subtree(self, keys: Keys) -> tuple[Keys, Harvest]:
+        """`keys`, a single one, or one further down, whose subtree is small enough."""
+        while (harvest := self._puzzle.harvest(keys)).nodes > _PLAIN_NODES_AT_ONCE:
+            self._control.check()
+            successors = self._puzzle.expand(keys).successors
+            keys = successors[len(successors) // 2 :][:1]
+        return keys, harvest
+
+    def _check_solutions(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> None:
+        if self._store.state.status == "complete":
+            if self._store.state.orbits:
+                keys = self._store.layer(cutting.depth + 1)
+                lanes = NOTHING
+                for record in records.values():
+                    lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
+                if lanes_of(keys) != lanes or len(keys) != self._store.state.orbits:
+                    self._report.fault(f"layer {cutting.depth + 1} does not hold the solutions that the chunks found")
+                self._check_each(keys)
+            return
+        for chunk, record in records.items():
+            self._control.check()
+            require_found(self._store, record)
+            blocks = list(self._store.blocks(chunk, database=FOUND))
+            keys = np.concatenate(blocks) if blocks else self._puzzle.layout.empty(0)
+            if lanes_of(keys) != (record.lane_0, record.lane_1) or len(keys) != record.orbits:
+                self._report.fault(f"chunk {chunk}: the solutions kept are not those of its record")
+            self._check_each(keys)
+
+    def _check_each(self, keys: Keys) -> None:
+        for key, magic in zip(ints(keys), self._puzzle.is_goal(keys).tolist(), strict=True):
+            if not magic:
+                self._report.fault(f"{key:#x} is kept and no solution")
+        for key in ints(self._sampled(keys, 0)):
+            self._control.check()
+            self._report.count("solutions")
+            if self._puzzle.images(key)[0] != key:
+                self._report.fault(f"{key:#x} is kept and not the least of its images")
+
+    def _sampled(self, keys: Keys, salt: int) -> Keys:
+        if self._full or len(keys) <= _SAMPLE:
+            return keys
+        return keys[np.sort(np.random.default_rng([_SEED, salt]).choice(len(keys), _SAMPLE, replace=False))]
+
+
+def _result(harvest: Harvest) -> tuple[int, ...]:
+    """A harvest as `ChunkRecord.result` has it."""
+    return (harvest.solutions, harvest.orbits, harvest.classes, harvest.nodes, *lanes_of(harvest.found))
+
+
+def _words(result: tuple[int, ...]) -> str:
+    return f"{result[0]} solutions, {result[1]} orbits, {result[2]} classes, {result[3]} nodes"

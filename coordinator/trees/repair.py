@@ -1,0 +1,90 @@
+"""The damaged parts of a tree, forgotten, so that they are computed again."""
+
+from dataclasses import replace
+
+from coordinator.session.session import Session
+from coordinator.trees.search import prefix_nodes
+from puzzles.tree import Tree
+from storage.errors import DamagedError
+from storage.layers.audit import check_layer
+from storage.layers.store import RunStore
+from storage.ledger.manifest import State
+from storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, number_key
+from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
+
+
+def forget_damaged_subtrees(session: Session, puzzle: Tree) -> None:
+    """Forget broken chunks of a run; all of them where a layer or a sum is wrong. Durable on return."""
+    store = session.store
+    cutting = _sound_cutting(store)
+    if cutting is None:
+        session.observer.note("counting everything again")
+        for database, prefix in ((BLOCKS, b""), (LAYERS, b""), (CHUNKS, b""), (FOUND, b""), (META, CUTTING_KEY)):
+            store.erase(database, prefix)
+        fresh = State(status=store.state.status, session=store.state.session, seconds=store.state.seconds)
+        store.commit(fresh)
+        return
+    records = _sound_records(store, cutting)
+    broken = [chunk for chunk in finished_chunks(store) if chunk not in records]
+    # What the chunks found is not with them any more once it has become a layer.
+    merged = store.state.depth > cutting.depth
+    if not broken and _sums(records) == _counted(store, puzzle, cutting) and not (merged and _is_broken(store)):
+        return
+    if merged or not broken:
+        broken, records = finished_chunks(store), {}
+    session.observer.note(f"counting {len(broken)} chunks again")
+    for chunk in broken:
+        store.erase(CHUNKS, number_key(chunk))
+        store.erase(FOUND, number_key(chunk))
+    store.erase(BLOCKS, number_key(cutting.depth + 1))
+    store.erase(LAYERS, number_key(cutting.depth + 1))
+    store.commit(_state_of(store, puzzle, cutting, records))
+
+
+def _sound_cutting(store: RunStore) -> Cutting | None:
+    """The cutting, if it and the layers of prefixes can be relied on."""
+    try:
+        cutting = read_cutting(store)
+    except DamagedError:
+        return None
+    if cutting is None or any(list(check_layer(store, depth)) for depth in range(cutting.depth + 1)):
+        return None
+    return cutting if store.layer_record(cutting.depth).size == cutting.prefixes else None
+
+
+def _sound_records(store: RunStore, cutting: Cutting) -> dict[int, ChunkRecord]:
+    records = {}
+    for chunk in finished_chunks(store):
+        try:
+            record = read_chunk(store, chunk)
+            if store.state.depth == cutting.depth:
+                require_found(store, record)
+                list(store.blocks(chunk, database=FOUND))
+        except DamagedError:
+            continue
+        records[chunk] = record
+    return records
+
+
+def _is_broken(store: RunStore) -> bool:
+    return bool(list(check_layer(store, store.state.depth)))
+
+
+def _sums(records: dict[int, ChunkRecord]) -> tuple[int, ...]:
+    each = [record.result[:4] for record in records.values()]
+    return tuple(sum(values) for values in zip(*each, strict=True)) if each else (0, 0, 0, 0)
+
+
+def _counted(store: RunStore, puzzle: Tree, cutting: Cutting) -> tuple[int, ...]:
+    """The same sums by the state."""
+    state, nodes = store.state, prefix_nodes(store, puzzle, cutting.depth)
+    return state.configurations, state.orbits or 0, state.classes or 0, (state.nodes or 0) - nodes
+
+
+def _state_of(store: RunStore, puzzle: Tree, cutting: Cutting, records: dict[int, ChunkRecord]) -> State:
+    solutions, orbits, classes, nodes = _sums(records)
+    return replace(
+        store.state, depth=cutting.depth, configurations=solutions, orbits=orbits, classes=classes,
+        nodes=nodes + prefix_nodes(store, puzzle, cutting.depth), chunks=cutting.chunks, chunks_done=len(records),
+        processor=sum(record.microseconds for record in records.values()) / 1e6, left=None, exhausted=False, digest="",
+    )  # fmt: skip

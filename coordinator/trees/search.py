@@ -1,0 +1,256 @@
+"""The search of a tree: its first levels as layers, then the subtrees below them in chunks, committed as they come.
+
+    start -> layer 1 -> ... -> layer d, enough prefixes -> shuffled, cut into chunks -> harvest (threads or workers)
+          -> record of each chunk, with its solutions where the run keeps them -> sums, digest, layer d + 1
+
+Neither the counts nor the digest depend on how the tree is cut, or on who works off the chunks. A commit is made every
+half a second, so a kill costs the chunks in work.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from coordinator.errors import ContradictionError
+from coordinator.layers.inspection import inspected_expansion
+from coordinator.session.executor import Executor
+from coordinator.session.session import Session
+from coordinator.trees.estimate import seconds_left
+from puzzles.keys.layout import Keys
+from puzzles.keys.order import is_increasing, sort_keys
+from puzzles.keys.splitmix_kernels import first_words
+from puzzles.tree import Tree
+from storage.layers.blocks import Packed
+from storage.layers.digest import NOTHING, Lanes, add_lanes, chain, digest_text
+from storage.layers.store import RunStore
+from storage.names import FOUND
+from storage.results.subtrees import (
+    ChunkRecord,
+    Cutting,
+    read_chunks,
+    read_cutting,
+    require_found,
+    stage_chunk,
+    stage_cutting,
+)
+from worker.tasks import Array, Arrays, do_task
+
+#: Prefixes are enough when there are so many of them, or when half of the levels are made,
+ENOUGH_PREFIXES = 4_096
+#: and if no more than so many numbers are placed below each (some tenths of a second), judged by a few of them; but
+#: there are not to be more than these.
+_MOST_BELOW, _LOOKS_BELOW, _MOST_PREFIXES = 10_000_000, 4, 400_000
+#: Finished chunks wait so long at most for a commit.
+_COMMIT_SECONDS = 0.5
+#: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
+_CHUNKS, _LEAST_SECONDS, _MOST_SECONDS = 1_000, 0.02, 4.0
+#: The pace is measured on single prefixes, for so long or so many of them.
+_LOOK_SECONDS, _LOOKS = 0.1, 16
+#: Work below this is not worth sending to workers.
+_WORTH_SENDING_SECONDS = 0.5
+#: Merging what was found holds it three times: as read, together, and in order.
+_COPIES = 3
+
+
+def shuffled(count: int) -> np.ndarray:
+    """The numbers below `count` in the order in which prefixes are worked off: that of as many numbers drawn.
+
+    The same on every machine and in every session, and unrelated to the order of the keys.
+    """
+    return np.argsort(first_words(count), kind="stable")
+
+
+def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:
+    """The prefixes of each chunk."""
+    keys = store.layer(cutting.depth)[shuffled(cutting.prefixes)]
+    return [keys[begin : begin + cutting.chunk] for begin in range(0, cutting.prefixes, cutting.chunk)]
+
+
+def prefix_nodes(store: RunStore, puzzle: Tree, depth: int) -> int:
+    """The nodes of the layers of prefixes."""
+    return sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, depth + 1))
+
+
+def tree_digest(solutions: int, orbits: int, classes: int, lanes: Lanes) -> str:
+    """The digest of a finished run: of its counts and of one solution of each orbit, the same for every strategy."""
+    return chain([str(solutions), str(orbits), str(classes), digest_text(lanes)])
+
+
+class TreeSearch:
+    """A search of a tree, on an open run, from its last commit on."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._store = session, session.store
+        if not isinstance(session.puzzle, Tree):
+            raise ContradictionError(f"{session.puzzle.name} is no tree; start a new run")
+        self._puzzle = session.puzzle
+        self._state = self._store.state
+
+    def run(self) -> None:
+        """Search until every chunk is worked off. Commits as it goes; raises as `Exploration.run` does."""
+        cutting = read_cutting(self._store) or self._cut()
+        roots = chunk_roots(self._store, cutting)
+        self._records = read_chunks(self._store)
+        try:
+            self._work_off(roots)
+        finally:
+            self._state = self._session.commit_staged(self._state)
+        self._finish(cutting)
+
+    # Prefixes
+
+    def _cut(self) -> Cutting:
+        """Make layers until there are enough prefixes; decide on the chunks, once and for all sessions."""
+        keys = self._grow()
+        pace = self._pace(keys[shuffled(len(keys))[:_LOOKS]])
+        cutting = Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
+        stage_cutting(self._store, cutting)
+        self._state = self._session.commit(replace(self._state, orbits=0, classes=0, chunks=cutting.chunks))
+        return cutting
+
+    def _grow(self) -> Keys:
+        # They are committed together with the cutting, or not at all.
+        keys = self._puzzle.keys([self._puzzle.start])
+        self._add(keys)
+        while self._more_prefixes(keys):
+            self._session.control.check()
+            following = sort_keys(inspected_expansion(self._puzzle, keys, self._state.depth + 1).successors)
+            if not len(following):
+                break
+            if not is_increasing(following):
+                raise ContradictionError(f"{self._puzzle.name}: level {self._state.depth + 1} has a placing twice")
+            self._add(following)
+            keys = following
+        return keys
+
+    def _more_prefixes(self, keys: Keys) -> bool:
+        if len(keys) < ENOUGH_PREFIXES:
+            return 2 * self._state.depth < self._puzzle.levels
+        return len(keys) < _MOST_PREFIXES and self._exceeds(keys)
+
+    def _exceeds(self, keys: Keys) -> bool:
+        return self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS_BELOW]], _MOST_BELOW)
+
+    def _add(self, keys: Keys) -> None:
+        record = self._store.put_layer(self._state.depth + 1, keys, 0)
+        stored = self._state.stored_bytes + record.stored_bytes
+        nodes = (self._state.nodes or 0) + record.size * self._puzzle.numbers_placed(record.depth)
+        self._state = replace(self._state, depth=record.depth, nodes=nodes, stored_bytes=stored)
+        self._session.observer.layer(record.depth, record.size, self._state.configurations)
+
+    def _chunk_size(self, prefixes: int, pace: float) -> int:
+        if (chosen := self._session.workshop.budget.chunk) is not None:
+            return chosen
+        seconds = min(max(pace * prefixes / _CHUNKS, _LEAST_SECONDS), _MOST_SECONDS)
+        return max(1, min(prefixes, int(seconds / pace)))
+
+    def _pace(self, roots: Keys) -> float:
+        """The seconds that a prefix takes, by those of some of `roots`, one after the other."""
+        began = time.perf_counter()
+        looked = 0
+        for looked in range(1, len(roots) + 1):
+            self._puzzle.harvest(roots[looked - 1 : looked])
+            if time.perf_counter() - began > _LOOK_SECONDS:
+                break
+        return max((time.perf_counter() - began) / max(looked, 1), 1e-7)
+
+    # Chunks
+
+    def _executor(self, missing: int, prefixes: Keys) -> Executor | None:
+        """Who works off the rest; ``None``: it is so little that it is done here and now."""
+        workshop = self._session.workshop
+        if workshop.budget.chunk is not None or workshop.budget.farm_from is not None:
+            return workshop.executor if workshop.budget.farms(missing) else None
+        left = self._pace(prefixes) * missing
+        return workshop.executor if left > _WORTH_SENDING_SECONDS else None
+
+    def _work_off(self, roots: list[Keys]) -> None:
+        missing = [chunk for chunk in range(len(roots)) if chunk not in self._records]
+        if not missing:
+            return
+        self._began, self._nodes_here = time.monotonic(), 0
+        self._committed = self._began
+        for number, result in self._results(missing, roots):
+            self._take_in(missing[number], len(roots[missing[number]]), result)
+            self._session.control.check()
+
+    def _results(self, missing: list[int], roots: list[Keys]) -> Iterator[tuple[int, list[Array]]]:
+        chunks: Iterator[Arrays] = ([roots[chunk]] for chunk in missing)
+        executor = self._executor(sum(len(roots[chunk]) for chunk in missing), roots[missing[0]][:_LOOKS])
+        if executor is not None:
+            yield from executor.map("subtrees", chunks)
+            return
+        for number, chunk in enumerate(chunks):
+            yield number, do_task("subtrees", self._puzzle, chunk, [])
+
+    def _take_in(self, chunk: int, prefixes: int, result: list[Array]) -> None:
+        """Stage what a chunk gave, and commit if the last commit is long ago."""
+        solutions, orbits, classes, nodes, microseconds = result[0].tolist()
+        lane_0, lane_1 = result[1].tolist()
+        packed = Packed(*result[2:])
+        stored, index = self._store.stage_blocks(chunk, packed, database=FOUND)
+        record = ChunkRecord(
+            chunk, prefixes, solutions, orbits, classes, nodes, lane_0, lane_1, int(packed.counts.sum()), index,
+            microseconds, self._state.session,
+        )  # fmt: skip
+        stage_chunk(self._store, record)
+        self._records[chunk] = record
+        self._nodes_here += nodes
+        state = self._state
+        self._state = replace(
+            state, configurations=state.configurations + solutions, orbits=(state.orbits or 0) + orbits,
+            classes=(state.classes or 0) + classes, nodes=(state.nodes or 0) + nodes, chunks_done=len(self._records),
+            processor=state.processor + microseconds / 1e6, stored_bytes=state.stored_bytes + stored,
+        )  # fmt: skip
+        self._tell()
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        staged, most = self._store.staged_bytes, self._session.workshop.shares.staged_bytes
+        if now - self._committed > _COMMIT_SECONDS or staged > most:
+            self._state = self._session.commit(replace(self._state, left=self._left(now - self._began)))
+            self._committed = now
+        state = self._state
+        self._session.observer.subtrees(state.chunks_done, state.chunks or 0, state.configurations, state.left)
+
+    def _left(self, seconds: float) -> tuple[float, float] | None:
+        sample: list[int] = []
+        while len(sample) in self._records:
+            sample.append(self._records[len(sample)].nodes)
+        beyond = sum(record.nodes for record in self._records.values()) - sum(sample)
+        return seconds_left(sample, self._state.chunks or 0, beyond, self._nodes_here, seconds)
+
+    # The end
+
+    def _finish(self, cutting: Cutting) -> None:
+        records = [self._records[chunk] for chunk in range(cutting.chunks)]
+        lanes = NOTHING
+        for record in records:
+            lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
+        state = self._state
+        # A run that is repaired may have its solutions in their layer already.
+        if self._puzzle.keeps and state.orbits and state.depth == cutting.depth:
+            self._keep(cutting.depth + 1, records)
+            state = self._state
+        digest = tree_digest(state.configurations, state.orbits or 0, state.classes or 0, lanes)
+        self._session.commit(replace(state, status="complete", exhausted=True, left=None, digest=digest))
+
+    def _keep(self, depth: int, records: list[ChunkRecord]) -> None:
+        """Stage the solutions of all chunks as one layer, in place of what each has found."""
+        kept = sum(record.kept for record in records)
+        needed = kept * self._puzzle.layout.bytes * _COPIES
+        if needed > self._session.workshop.shares.free:
+            self._session.workshop.budget.require(f"sorting {kept:,} solutions", needed)
+        blocks: list[Keys] = []
+        for record in records:
+            require_found(self._store, record)
+            blocks.extend(self._store.blocks(record.chunk, database=FOUND))
+        keys = sort_keys(np.concatenate(blocks))
+        if len(keys) != kept or not is_increasing(keys):
+            raise ContradictionError(f"{self._puzzle.name}: two subtrees found the same solution")
+        layer = self._store.put_layer(depth, keys, len(keys))
+        self._store.erase(FOUND)
+        stored = sum(older.stored_bytes for older in self._store.layer_records()) + layer.stored_bytes
+        self._state = replace(self._state, depth=depth, stored_bytes=stored)

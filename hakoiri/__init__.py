@@ -1,0 +1,47 @@
+"""Hakoiri from Python: make a run, open one and ask it, or write a puzzle.
+
+    from hakoiri import explore, open_run
+
+    with explore("klotski", data="runs") as run:
+        print(run.layer_sizes[:5], len(run.layer(57)))
+        print(run.diameter().diameter, run.path("goal").moves)
+
+Names are imported when they are first used: ``import hakoiri`` itself takes no time, and a puzzle's file that takes
+only `Puzzle` from here does not load the search.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hakoiri.api import Diameter, Run, ShortestPath, census, explore, open_run
+    from puzzles.contract import Expansion, Puzzle
+    from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
+    from puzzles.jit import jit
+    from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
+    from puzzles.options import Choice, Number, Text
+
+_PLACES = {
+    "hakoiri.api": ("Diameter", "Run", "ShortestPath", "census", "explore", "open_run"),
+    "puzzles.contract": ("Expansion", "Puzzle"),
+    "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError"),
+    "puzzles.jit": ("jit",),
+    "puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
+    "puzzles.options": ("Choice", "Number", "Text"),
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+
+__all__ = [
+    "U32", "U64", "U128", "U256", "Choice", "ConfigurationError", "Diameter", "Expansion", "HakoiriError", "Key",
+    "Keys", "Number", "Puzzle", "PuzzleError", "Run", "ShortestPath", "Text", "census", "explore", "jit", "open_run",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'hakoiri' has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

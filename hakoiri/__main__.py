@@ -1,0 +1,5 @@
+"""``python -m hakoiri``: the command line."""
+
+from hakoiri.cli.app import main
+
+main()

@@ -1,0 +1,62 @@
+"""The commands put together, and the one place where an error becomes a line and an exit code."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hakoiri.cli import (
+    asking,
+    choosing,
+    components,
+    hunting,
+    living,
+    optimising,
+    running,
+    serving,
+    solving,
+    studying,
+    trees,
+)
+from puzzles.errors import HakoiriError
+
+#: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
+ERROR = 1
+
+app = typer.Typer(
+    name="hakoiri",
+    help="Enumerate every configuration of a puzzle, survive any interruption, and answer exactly.",
+    epilog="Begin with: hakoiri run klotski, then hakoiri path last",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (choosing, running, living, components, asking, trees, solving, studying, hunting, optimising, serving):
+    module.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"hakoiri {version('hakoiri')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everywhere(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Options that belong to no command."""
+
+
+def main() -> None:
+    """The entry point."""
+    try:
+        app()
+    except HakoiriError as error:
+        print(f"hakoiri: {error}", file=sys.stderr)
+        sys.exit(ERROR)

@@ -1,0 +1,123 @@
+"""``puzzles``: what there is to explore, with which options."""
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.options import JsonOption, PuzzleOptions, parse_options
+from hakoiri.render.tables import facts, print_json, stdout, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from puzzles.contract import Puzzle
+
+
+def puzzles(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[PUZZLE]", help="More of this one; FILE.py:NAME for one's own.")
+    ] = None,
+    options: PuzzleOptions = None,
+    json: JsonOption = False,
+) -> None:
+    """List the puzzles and their options; with a name, tell all about one: its rules, its usual start, its text."""
+    from puzzles.registry import PUZZLES, puzzle_class
+
+    if name is not None:
+        _tell(name, parse_options(options or []), json)
+        return
+    rows = [_row(known, puzzle_class(known)) for known in PUZZLES]
+    if json:
+        print_json({"puzzles": rows})
+        return
+    listed = table("puzzle", "what it is, its options, what it can")
+    for row in rows:
+        listed.add_row(row["name"], _lines(row))
+    stdout().print(listed)
+    stdout().print("[dim]more of one: hakoiri puzzles klotski; one's own: hakoiri run FILE.py:NAME[/dim]")
+
+
+def _tell(name: str, options: dict[str, str], json: bool) -> None:
+    """All about one puzzle."""
+    from hakoiri.render.boards import framed
+    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+
+    spec = with_own_file(PuzzleSpec(name, options))
+    kind = puzzle_class(spec.name, spec.digest)
+    row = _row(spec.name, kind) | {"description": _description(kind), "layout": None, "start": None, "key": None}
+    if not kind.start_is_board:
+        puzzle = spec.build()
+        start = puzzle.render(puzzle.start)
+        row |= {"layout": puzzle.layout.name, "start": start, "key": f"{puzzle.start:#0{puzzle.layout.digits}x}"}
+    if json:
+        print_json(row)
+        return
+    console = stdout()
+    console.print(Text.assemble((row["name"], "bold"), f"  {row['summary']}"))
+    console.print()
+    console.print(Text(row["description"]), soft_wrap=True)
+    if row["options"]:
+        console.print()
+        console.print(_option_table(row["options"]))
+    console.print()
+    shown = {"can": ", ".join(row["notes"]), "keys": row["layout"], "usual start": row["start"], "its key": row["key"]}
+    console.print(facts({what: value or None for what, value in shown.items()}))
+    if row["start"] is not None:
+        console.print(Text(framed(row["start"])))
+
+
+def _row(name: str, kind: "type[Puzzle]") -> dict[str, Any]:
+    options = [
+        {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
+    ]
+    return {"name": name, "summary": kind.summary, "options": options, "notes": _notes(kind)}
+
+
+def _notes(kind: "type[Puzzle]") -> list[str]:
+    """What a user must know before he runs it."""
+    from puzzles.contract import Puzzle
+    from puzzles.tree import Tree
+
+    tree = issubclass(kind, Tree)
+    noted = {
+        # Only some options of a puzzle may decide these; then its class says nothing.
+        "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
+        "a tree: its solutions are counted": tree,
+        "needs --from BOARD": kind.start_is_board,
+        "--whole": kind.configurations is not Puzzle.configurations,
+        "--merge-mirrors": kind.canonical is not Puzzle.canonical,
+        "--goal": "goal" in kind.options,
+        "all configurations are alike": kind.vertex_transitive,
+    }
+    return [note for note, holds in noted.items() if holds]
+
+
+def _description(kind: "type[Puzzle]") -> str:
+    """The docstring of the class, its paragraphs on one line each."""
+    # The class of a puzzle of one's own may have none, and must not be given that of its base.
+    text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
+    return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def _lines(row: dict[str, Any]) -> Text:
+    text = Text(row["summary"])
+    for option in row["options"]:
+        text.append(f"\n-o {option['name']}={option['default']}", style="cyan")
+        text.append(f"  {option['allowed']}", style="dim")
+    if row["notes"]:
+        text.append(f"\n{', '.join(row['notes'])}", style="dim")
+    return text
+
+
+def _option_table(options: list[dict[str, str]]) -> "Table":
+    listed = table("option", "default", "allowed")
+    for option in options:
+        listed.add_row(f"-o {option['name']}=", option["default"] or "none", option["allowed"])
+    return listed
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri puzzles klotski")(puzzles)

@@ -1,0 +1,157 @@
+"""``components``: what hangs together, and with ``--strong`` what leads to each other, with exact diameters."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.asking import component_row, component_table, opened
+from hakoiri.cli.options import DataOption, JsonOption, RunArgument
+from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+
+if TYPE_CHECKING:
+    from coordinator.graphs.strong import StrongComponents
+    from hakoiri.api import Run
+
+#: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
+_ROWS = 20
+
+
+def components(
+    name: RunArgument,
+    strong: Annotated[
+        bool, typer.Option("--strong", help="Those whose configurations all lead to each other: of directed puzzles.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Only the N largest.")] = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the components, largest first, with their exact distances.
+
+    Those of a directed puzzle have none, for not all their configurations lead to each other; those of --strong do.
+    """
+    with opened(name, data) as run:
+        if strong:
+            _list_strong(run, limit, json)
+        elif not run.puzzle.undirected:
+            _list_weak(run, limit, json)
+        else:
+            records = run.components(limit)
+            if json:
+                print_json({"run": run.name, "components": [component_row(record, run.puzzle) for record in records]})
+            else:
+                stdout().print(component_table(records))
+
+
+def _list_weak(run: "Run", limit: int | None, json: bool) -> None:
+    found = run.weak_components()
+    if json:
+        unknown = dict.fromkeys(("diameter", "radius", "centre", "periphery"))
+        rows = [
+            {"component": weak.component, "size": weak.size}
+            | unknown
+            | {"representative": run.puzzle.render(weak.representative)}
+            for weak in found[:limit]
+        ]
+        print_json({"run": run.name, "components": rows})
+        return
+    listed = table("component", "size", numbers=("component", "size"))
+    for weak in found[:limit]:
+        listed.add_row(str(weak.component), f"{weak.size:,}")
+    stdout().print(listed)
+    why = "" if run.whole else "; all that a search reaches hangs together through its start"
+    stdout().print(f"[dim]weakly connected{why}[/dim]")
+    stdout().print(
+        f"[dim]those whose configurations all lead to each other: hakoiri components {run.name} --strong[/dim]"
+    )
+
+
+def _list_strong(run: "Run", limit: int | None, json: bool) -> None:
+    from coordinator.errors import StopRun
+    from coordinator.session.control import Control
+    from hakoiri.cli.signals import stopping_with
+    from hakoiri.render.progress import shown_progress
+
+    control = Control()
+    with stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                found = run.strong_components(control, progress)
+        except StopRun as stop:
+            stderr().print(f"{stop.reason}; ask again: hakoiri components {run.name} --strong")
+            raise typer.Exit(received.exit_code) from None
+    if json:
+        print_json({"run": run.name} | _strong_row(run, found, limit))
+    else:
+        _print_strong(run, found, limit or _ROWS)
+
+
+def _strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:
+    return {
+        "configurations": found.configurations,
+        "weak_components": found.weak,
+        "strong_components": found.strong,
+        "single": found.single,
+        "components": [
+            {
+                "component": one.component,
+                "size": one.size,
+                "diameter": one.diameter,
+                "from": run.puzzle.render(one.pair[0]),
+                "to": run.puzzle.render(one.pair[1]),
+                "representative": run.puzzle.render(one.representative),
+            }
+            for one in found.components[:limit]
+        ],
+        "histogram": [
+            {"size": size, "diameter": diameter, "count": count} for size, diameter, count in found.histogram()
+        ],
+    }
+
+
+def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
+    console = stdout()
+    console.print(
+        facts(
+            {
+                "configurations": found.configurations,
+                "weak components": found.weak,
+                "strong components": found.strong,
+                "of one configuration": found.single,
+            }
+        )
+    )
+    if not found.components:
+        return
+    _print_kinds(found)
+    columns = ("component", "size", "diameter")
+    listed = table(*columns, numbers=columns)
+    for end in ("from", "to"):
+        listed.add_column(end, overflow="fold")
+    for one in found.components[:rows]:
+        pair = [Text(run.puzzle.render(key)) for key in one.pair]
+        listed.add_row(str(one.component), f"{one.size:,}", f"{one.diameter:,}", *pair)
+    console.print()
+    console.print(listed)
+    _print_more(len(found.components) - rows, "components", "--limit N")
+
+
+def _print_kinds(found: "StrongComponents") -> None:
+    """How many components there are of each size and diameter: often thousands are alike."""
+    columns = ("components", "size", "diameter")
+    kinds, histogram = table(*columns, numbers=columns), found.histogram()
+    for size, diameter, count in histogram[:_ROWS]:
+        kinds.add_row(f"{count:,}", f"{size:,}", f"{diameter:,}")
+    stdout().print()
+    stdout().print(kinds)
+    _print_more(len(histogram) - _ROWS, "kinds", "--json")
+
+
+def _print_more(count: int, what: str, how: str) -> None:
+    if count > 0:
+        stdout().print(f"[dim]and {count:,} {what} more: {how}[/dim]")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri components last --limit 10")(components)

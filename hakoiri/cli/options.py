@@ -1,0 +1,174 @@
+"""Options and arguments that several commands share, and how their texts are read."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from puzzles.errors import ConfigurationError, PuzzleError
+
+#: Begins a comment in a board's file; '#' is a wall.
+COMMENT = ";"
+_MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+#: Seeds up to this share nothing: a stream of chance is begun with seed * 2^32 + number (`puzzles.keys.splitmix`).
+MOST_SEED = (1 << 32) - 1
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    if not match or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no size; write 512MB or 2GB")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def parse_count(text: str) -> int:
+    """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
+    if not match or float(match[1]) * _COUNTS[match[2]] < 1:
+        raise typer.BadParameter(f"{text!r} is no number of positions; write 500k or 10M")
+    return round(float(match[1]) * _COUNTS[match[2]])
+
+
+def parse_time(text: str) -> float:
+    """Seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    if not match or not float(match[1]):
+        raise typer.BadParameter(f"{text!r} is no time; write 10m, 90s or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_directory(text: str) -> Path:
+    """A directory; an empty text is a mistake (an unset variable), not the current one."""
+    if not text:
+        raise typer.BadParameter("an empty text names no directory")
+    return Path(text)
+
+
+def parse_options(texts: list[str]) -> dict[str, str]:
+    """``["metric=unit"]`` as a mapping."""
+    options = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise PuzzleError(f"-o {text}: an option is written NAME=VALUE, e.g. -o metric=straight")
+        options[name.strip()] = value.strip()
+    return options
+
+
+def read_board(text: str) -> str:
+    """The text of a configuration, or of the file that the user names instead: UTF-8, its rows joined by ``/``.
+
+    Blank lines are left out, and comments, which begin with ``;``.
+    """
+    if not _is_file(text):
+        rows = text.split("/")
+        is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
+        if text.lower().endswith(".txt") and not is_board:
+            raise ConfigurationError(f"there is no file {text}")
+        return text
+    found = _text_of_file(text, _MOST_BYTES, "holds no board")
+    rows = [line.strip() for line in found.splitlines()]
+    rows = [row for row in rows if row and not row.startswith(COMMENT)]
+    if not rows:
+        raise ConfigurationError(f"the file {text} holds no board")
+    return "/".join(rows)
+
+
+def read_text(text: str) -> str:
+    """A text (deals, a sequence of moves), or what the file that the user names instead holds, as it is."""
+    if _is_file(text):
+        return _text_of_file(text, _MOST_BYTES_OF_TEXT, "has more than 100 MB")
+    if text.lower().endswith(".txt"):
+        raise ConfigurationError(f"there is no file {text}")
+    return text
+
+
+def _text_of_file(name: str, most: int, too_large: str) -> str:
+    """The text of a file in UTF-8; `ConfigurationError` in one line where there is none."""
+    try:
+        with Path(name).open("rb") as file:
+            raw = file.read(most + 1)
+        found = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"the file {name} is no text in UTF-8: byte {error.start + 1}") from None
+    except OSError as error:
+        raise ConfigurationError(f"the file {name} cannot be read: {error.strerror}") from error
+    if len(raw) > most:
+        raise ConfigurationError(f"the file {name} {too_large}")
+    return found
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # Too long or too odd for the name of a file.
+        return False
+
+
+def redis_url(given: str | None) -> str | None:
+    """The URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
+    return given or os.environ.get("HAKOIRI_REDIS") or None
+
+
+def required_redis(given: str | None) -> str:
+    """The same for commands that make no sense without."""
+    if url := redis_url(given):
+        return url
+    raise typer.BadParameter("name a server with --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
+
+
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a unique prefix of it, or 'last'.")]
+PuzzleArgument = Annotated[
+    str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski, or FILE.py:NAME for one's own.")
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        parser=parse_directory,
+        help="Where runs lie. [default: $HAKOIRI_DATA, else the user data folder]",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
+RedisOption = Annotated[
+    str | None,
+    typer.Option("--redis", metavar="URL", help="Work with the RQ workers there. [default: $HAKOIRI_REDIS]"),
+]
+PuzzleOptions = Annotated[
+    list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="An option of the puzzle; may be repeated.")
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", min=1, metavar="N", help="Threads [default: the cores]; with Redis: workers to start for this run."
+    ),
+]
+MemoryOption = Annotated[
+    int | None,
+    typer.Option(
+        "--memory", parser=parse_size, metavar="SIZE", help="For the layers in hand. [default: half of what is free]"
+    ),
+]
+ChunkOption = Annotated[
+    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk. [default: fitted]")
+]
+FarmFromOption = Annotated[
+    int | None,
+    typer.Option(
+        "--farm-from", min=0, metavar="N",
+        help="Hand out layers of N configurations and more. [default: 50000, or more than one chunk]",
+    ),
+]  # fmt: skip
+DeadlineOption = Annotated[
+    float | None,
+    typer.Option(
+        "--deadline", min=0.1, metavar="SECONDS", help="Then a chunk goes to a second worker too. [default: 60]"
+    ),
+]

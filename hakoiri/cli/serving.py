@@ -1,0 +1,110 @@
+"""``coordinator``, ``worker`` and ``health``: the service."""
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, required_redis
+from hakoiri.render.tables import print_json, stderr, stdout
+
+
+def coordinator(
+    redis: RedisOption = None,
+    data: DataOption = None,
+    memory: MemoryOption = None,
+    burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Take queued runs, the oldest first, and drive each to its end with the workers on Redis."""
+    from coordinator.runs.catalogue import data_directory
+    from coordinator.runs.service import serve
+    from coordinator.session.control import Control
+    from coordinator.session.resources import Ways
+    from hakoiri.cli.signals import stopping_with
+    from hakoiri.render.progress import ProgressLine
+    from storage.engine.environment import require_writable
+    from worker.transport.connection import connect, without_password
+
+    url, where, console, control = required_redis(redis), data_directory(data), stderr(), Control()
+    require_writable(where)
+    connection = connect(url)
+    ways = Ways(redis=url, memory=memory)
+    _log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
+    with stopping_with(control.interrupt):
+        ends = serve(where, ways, connection, control, ProgressLine(console), _log, burst)
+    _log("coordinator stopped")
+    if json:
+        print_json({"runs": [end._asdict() for end in ends]})
+
+
+def worker(
+    redis: RedisOption = None,
+    processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
+    puzzles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--puzzle", metavar="FILE.py:NAME",
+            help="A puzzle of one's own that they shall know; may be repeated. [default: $HAKOIRI_PUZZLE_FILES]",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
+    from hakoiri.cli.signals import stopping_with
+    from worker.transport.connection import connect, without_password
+    from worker.transport.supervisor import Supervisor
+
+    url, files = required_redis(redis), _own_files(puzzles or [])
+    connect(url).close()
+    supervisor = Supervisor(url, processes, _log, files)
+    with stopping_with(lambda _: supervisor.request_stop()):
+        _log(f"{processes} worker processes for {without_password(url)}, supervised by process {os.getpid()}")
+        supervisor.run()
+    _log("workers stopped")
+    if json:
+        print_json({"workers": processes, "replaced": supervisor.replaced})
+
+
+def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:
+    """Tell whether Redis answers and, with --data, whether the data directory can be written: for containers."""
+    from storage.engine.environment import require_writable
+    from worker.transport.connection import connect
+    from worker.transport.heartbeat import living_workers
+
+    connection = connect(required_redis(redis))
+    living = len(living_workers(connection))
+    if data is not None:
+        require_writable(data)
+    if json:
+        print_json({"ok": True, "workers": living})
+    else:
+        stdout().print(f"ok: Redis answers, {living} workers live")
+
+
+def _own_files(words: list[str]) -> list[Path]:
+    """The puzzle files that the user and his environment name, each tried here first, where mistakes can be told."""
+    from puzzles.user.files import configured_files, known, load, load_file
+
+    files = configured_files()
+    for path in files:
+        load_file(path)
+    for word in words:
+        name, digest = load(word)
+        files.append(known(name, digest).path)
+        _log(f"puzzle {name}, digest {digest[:12]}")
+    return files
+
+
+def _log(text: str) -> None:
+    """A line with its time, for people and log collectors."""
+    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: hakoiri coordinator --redis redis://127.0.0.1:6379/0 --data runs")(coordinator)
+    app.command(epilog="Example: hakoiri worker --redis redis://127.0.0.1:6379/0 -n 4")(worker)
+    app.command(epilog="Example: hakoiri health --redis redis://127.0.0.1:6379/0 --data runs")(health)

@@ -1,0 +1,234 @@
+"""``solve`` and ``deal``: single deals of a solitaire, in memory and at once, and deals to try."""
+
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.options import MOST_SEED, JsonOption, PuzzleOptions, parse_options, read_text
+from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+
+if TYPE_CHECKING:
+    from puzzles.solitaires.solitaire import Solitaire
+    from worker.solitaires.shortening import Shortened
+    from worker.solitaires.solving import Goal, Move, Solved
+
+_BYTES = 250
+_STDIN = "-"
+GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="gap or superpuzz.")]
+
+
+def solve(
+    puzzle: GameArgument,
+    deals: Annotated[
+        str,
+        typer.Argument(metavar="DEAL|FILE", help="Rows joined by '/', or a file of deals; - reads them from stdin."),
+    ],
+    options: PuzzleOptions = None,
+    strategy: Annotated[
+        Literal["bfs", "dfs"] | None,
+        typer.Option("--strategy", help="Breadth or depth first [default: bfs]; named, figures are reported."),
+    ] = None,
+    shorten: Annotated[
+        bool, typer.Option("--shorten", help="Of superpuzz solutions leave out redundant moves, and say which.")
+    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the moves of each solution.")] = False,
+    cap: Annotated[
+        int | None,
+        typer.Option(
+            "--cap", min=1, metavar="N", help="Give up a deal after N positions. [default: what memory holds]"
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Solve deals at once, in memory: one line each, the least number of moves or -1, as the contest wants it.
+
+    With --strategy, --shorten, --show or --json more is told. Depth first, superpuzz solutions are not the shortest.
+    """
+    from coordinator.solitaires.dealing import deals_of, solitaire
+    from puzzles.errors import PuzzleError
+    from puzzles.registry import PuzzleSpec
+    from worker.solitaires.solving import solve as solve_deal
+    from worker.warm import PREPARING, is_warm, load_solving_kernels, warm
+
+    game = solitaire(PuzzleSpec(puzzle, parse_options(options or [])))
+    if shorten and not game.any_ace:
+        raise PuzzleError(f"--shorten is for superpuzz: in {game.name} no position comes back")
+    until = "fixed" if game.parameters.get("goals") == "1" else "goal"
+    most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
+    parsed = list(deals_of(game, _read(deals)))
+    if not is_warm(game, "memory"):
+        stderr().print(PREPARING)
+    warm(game, "memory")
+    load_solving_kernels(game)
+    rows: list[dict[str, Any]] = []
+    for deal in parsed:
+        places = game.places_of(deal)
+        found = solve_deal(game, places, strategy or "bfs", until, most)  # type: ignore[arg-type]
+        row = _row(game, game.text_of_deal(deal), found)
+        if plain:
+            _print_answer(row, most)
+            continue
+        rows.append(row | _solution_row(game, row["deal"], places, found, shorten))
+    if json:
+        print_json({"puzzle": game.name, "parameters": game.parameters, "strategy": strategy or "bfs", "deals": rows})
+    elif not plain:
+        _print_rows(rows, show, shorten)
+
+
+def deal(
+    puzzle: GameArgument,
+    options: PuzzleOptions = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, help="Which deals.")] = 1,
+    first: Annotated[int, typer.Option("--first", min=0, metavar="N", help="Begin with deal N.")] = 0,
+    count: Annotated[int, typer.Option("--count", min=1, metavar="N", help="How many.")] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Print random deals, the same on every machine, in the contest's format: their number, then each in four lines."""
+    from coordinator.solitaires.dealing import random_deals, solitaire
+    from puzzles.registry import PuzzleSpec
+
+    game = solitaire(PuzzleSpec(puzzle, parse_options(options or [])))
+    texts = random_deals(game, seed, count, first)
+    if json:
+        print_json({"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first, "deals": texts})
+        return
+    print(count)
+    for text in texts:
+        print("\n" + text.replace("/", "\n"))
+
+
+def _read(text: str) -> str:
+    """The deals themselves, or what is in the file that the user names instead."""
+    return sys.stdin.read() if text == _STDIN else read_text(text)
+
+
+def _most_positions() -> int:
+    """How many positions a search can hold in three quarters of the memory that is free."""
+    import psutil
+
+    return int(psutil.virtual_memory().available) * 3 // 4 // _BYTES
+
+
+def _wanted(game: "Solitaire", found: "Solved") -> "Goal | None":
+    return found.fixed if game.parameters.get("goals") == "1" else found.goal
+
+
+def _row(game: "Solitaire", text: str, found: "Solved") -> dict[str, Any]:
+    """The figures of one deal."""
+    goal = _wanted(game, found)
+    settled = found.exhausted or goal is not None
+    return {
+        "deal": text,
+        "moves": None if goal is None else len(goal.moves),
+        "solvable": (goal is not None) if settled else None,
+        "positions": found.positions,
+        "positions_until_goal": None if goal is None else goal.positions,
+        "depth": found.depth,
+        "exhausted": found.exhausted,
+        "seconds": round(found.seconds, 6),
+    }
+
+
+def _solution_row(
+    game: "Solitaire", text: str, places: list[int], found: "Solved", shorten: bool
+) -> dict[str, Any]:  # fmt: skip
+    """Its moves, and with `shorten` those that are left of them."""
+    goal = _wanted(game, found)
+    row: dict[str, Any] = {"solution": None if goal is None else _told(game, text, places, goal.moves)}
+    return row | (_shortened_row(game, text, places, goal.moves if goal else None) if shorten else {})
+
+
+def _shortened_row(game: "Solitaire", text: str, places: list[int], moves: "list[Move] | None") -> dict[str, Any]:
+    from worker.solitaires.shortening import shorten
+
+    if moves is None:
+        return {"shortened": None, "shorter_solution": None, "redundant": []}
+    shorter = shorten(game, places, moves)
+    return {
+        "shortened": len(shorter.moves),
+        "shorter_solution": _told(game, text, places, shorter.moves),
+        "redundant": _redundant_rows(game, text, places, shorter),
+    }
+
+
+def _redundant_rows(game: "Solitaire", text: str, places: list[int], shorter: "Shortened") -> list[dict[str, Any]]:
+    """What was left out, round by round, in the words of the solution that the round began with."""
+    rows = []
+    for number, each in enumerate(shorter.rounds, 1):
+        told = _told(game, text, places, each.moves)
+        for one in each.redundant:
+            replaced = [*each.moves[: one.begin], *one.instead]
+            rows.append(
+                {
+                    "round": number,
+                    "first_move": one.begin + 1,
+                    "last_move": one.end,
+                    "why": one.why,
+                    "component": None if one.component is None else list(one.component),
+                    "moves": told[one.begin : one.end],
+                    "instead": _told(game, text, places, replaced)[one.begin :],
+                }
+            )
+    return rows
+
+
+def _told(game: "Solitaire", text: str, places: list[int], moves: "list[Move]") -> list[str]:
+    """The moves in the words of the game's paper; the holes of a deal by the cards that were there."""
+    from puzzles.solitaires.solitaire import moved
+
+    path = [places]
+    for card, cell in moves:
+        path.append(moved(path[-1], card, cell))
+    return type(game)(game.parameters, text).describe_moves([game.placing.pack(each) for each in path])
+
+
+def _print_answer(row: dict[str, Any], most: int) -> None:
+    from puzzles.errors import PuzzleError
+
+    if row["solvable"] is None:
+        raise PuzzleError(
+            f"{row['deal']} is not settled after {most:,} positions: give --cap more, or 'hakoiri run' it, on disk"
+        )
+    print(-1 if row["moves"] is None else row["moves"])
+
+
+def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
+    columns = ["deal", "moves", *(["shortened"] if shorten else []), "positions", "until the goal", "depth", "seconds"]
+    listed = table(*columns, numbers=tuple(columns))
+    for number, row in enumerate(rows, 1):
+        answer = "not settled" if row["solvable"] is None else "-1" if row["moves"] is None else f"{row['moves']:,}"
+        until = row["positions_until_goal"]
+        cells = [f"{number}", answer, *([f"{row['shortened'] or ''}"] if shorten else [])]
+        cells += [f"{row['positions']:,}", "" if until is None else f"{until:,}", f"{row['depth']:,}"]
+        listed.add_row(*cells, f"{row['seconds']:.4f}")
+    stdout().print(listed)
+    for number, row in enumerate(rows, 1):
+        if (show or shorten) and row["solution"]:
+            _print_solution(number, row, shorten)
+
+
+def _print_solution(number: int, row: dict[str, Any], shorten: bool) -> None:
+    console = stdout()
+    console.print()
+    console.print(Text(f"deal {number}: {row['deal']}", "bold"), soft_wrap=True)
+    console.print(Text(" ".join(row["solution"])), soft_wrap=True)
+    if not shorten:
+        return
+    for round_number, redundant in groupby(row["redundant"], key=lambda each: each["round"]):
+        console.print(Text(f"redundant, round {round_number}:"))
+        for each in redundant:
+            component = f" in element component {tuple(each['component'])}" if each["component"] else ""
+            where = f"  moves {each['first_move']} to {each['last_move']}, {each['why']}{component}: "
+            became = " ".join(each["instead"]) or "nothing"
+            console.print(Text(f"{where}{' '.join(each['moves'])} becomes {became}"), soft_wrap=True)
+    console.print(facts({"before": len(row["solution"]), "after": row["shortened"]}))
+    console.print(Text(" ".join(row["shorter_solution"])), soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: hakoiri solve gap deals.txt")(solve)
+    app.command(epilog="Example: hakoiri deal superpuzz -o columns=5 --seed 7 --count 3")(deal)

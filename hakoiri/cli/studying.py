@@ -1,0 +1,200 @@
+"""``study``: many random deals solved, and what they have in common, as the papers' tables have it."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.options import (
+    MOST_SEED,
+    DataOption,
+    JsonOption,
+    RedisOption,
+    WorkersOption,
+    parse_count,
+    parse_size,
+    redis_url,
+)
+from hakoiri.render.tables import print_json, stderr, stdout
+from puzzles.errors import PuzzleError
+
+if TYPE_CHECKING:
+    from coordinator.session.resources import Ways
+    from coordinator.solitaires.study_plan import Plan
+    from coordinator.solitaires.study_table import Deal
+
+_SIZES = {"superpuzz": "--columns", "gap": "--ranks"}
+_EXAMPLES = {"superpuzz": "--columns 4..6", "gap": "--ranks 3..13"}
+
+
+def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...]:
+    """The sizes of ``4..8``, ``6`` or ``4,6,8``, each once, in increasing order; `PuzzleError` for others."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?", part)
+        if not match:
+            raise PuzzleError(f"{option} {text}: sizes are written 4..8, 6 or 4,6,8")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise PuzzleError(f"{option} {text}: {first} is more than {last}; write {last}..{first}")
+        if first < least or last > most:
+            raise PuzzleError(f"{option} {text}: allowed are {least}..{most}")
+        sizes |= set(range(first, last + 1))
+    return tuple(sorted(sizes))
+
+
+def study(
+    puzzle: Annotated[str, typer.Argument(metavar="PUZZLE", help="superpuzz or gap.")],
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="SIZES", help="Of superpuzz: 4..8, 6 or 4,6,8.")
+    ] = None,
+    ranks: Annotated[str | None, typer.Option("--ranks", metavar="SIZES", help="Of gap: 3..13, 7 or 3,7,13.")] = None,
+    deals: Annotated[
+        int, typer.Option("--deals", min=1, max=MOST_SEED, metavar="N", help="Deals of each size.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which deals.")] = 1,
+    strategy: Annotated[str, typer.Option("--strategy", metavar="bfs|dfs", help="Breadth or depth first.")] = "bfs",
+    cap: Annotated[
+        int,
+        typer.Option(
+            "--cap",
+            parser=parse_count,
+            metavar="POSITIONS",
+            help="A deal that takes more is left unsettled: 500k, 10M.",
+        ),
+    ] = "10M",  # type: ignore[assignment]
+    shorten: Annotated[
+        bool, typer.Option("--shorten", help="Of superpuzz dfs: shorten each solution, compare it with a shortest one.")
+    ] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per deal.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            "--memory", parser=parse_size, metavar="SIZE", help="For all searches at once; with less, fewer threads."
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
+    sizes = _sizes_text(puzzle, columns, ranks)
+    from coordinator.session.resources import Ways
+    from coordinator.solitaires.study_plan import Plan, sizes_allowed
+    from coordinator.solitaires.study_table import check_target
+    from hakoiri.render.study_plot import check_picture
+    from worker.solitaires.solving import STRATEGIES
+
+    if strategy not in STRATEGIES:
+        raise PuzzleError(f"--strategy {strategy}: allowed are {'|'.join(STRATEGIES)}")
+    allowed = sizes_allowed(puzzle)
+    chosen = parse_sizes(sizes, _SIZES[puzzle], allowed.least, allowed.most)
+    plan = Plan(puzzle, chosen, deals, seed, strategy, cap, shorten)
+    # Before the work: hours of it should not end in a name that cannot be written.
+    if plot is not None:
+        check_picture(plot)
+    for target in (csv, plot):
+        if target is not None:
+            check_target(target)
+    found = _studied(plan, sizes, data, Ways(redis_url(redis), workers, memory), json)
+    _write(plan, found, csv, plot)
+
+
+def _sizes_text(puzzle: str, columns: str | None, ranks: str | None) -> str:
+    """What the user gave as sizes; `PuzzleError` where he gave none, or those of the other puzzle."""
+    if puzzle not in _SIZES:
+        raise PuzzleError(f"there is no study of {puzzle!r}; there are studies of {' and '.join(_SIZES)}")
+    given = {"--columns": columns, "--ranks": ranks}
+    wanted = _SIZES[puzzle]
+    (other,) = given.keys() - {wanted}
+    if given[other] is not None:
+        raise PuzzleError(f"{puzzle} has no {other}; its sizes are given by {wanted}, e.g. {_EXAMPLES[puzzle]}")
+    if (text := given[wanted]) is None:
+        raise PuzzleError(f"which sizes? say {wanted}, e.g. {_EXAMPLES[puzzle]}")
+    return text
+
+
+def _studied(plan: "Plan", sizes: str, data: Path | None, ways: "Ways", json: bool) -> "dict[int, list[Deal]]":
+    """All deals of the plan, printed; stopped, those that are finished are printed, and the command leaves."""
+    from coordinator.errors import StopRun
+    from coordinator.runs.catalogue import data_directory
+    from coordinator.session.control import Control
+    from coordinator.solitaires.study import kept, study
+    from hakoiri.cli.signals import stopping_with
+    from hakoiri.render.progress import shown_progress
+    from worker.errors import RedisRefusedError, RedisUnavailableError
+
+    control, directory, again = Control(), data_directory(data), _command(plan, sizes, data)
+    with stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                found = study(plan, directory, ways, control, progress)
+        except StopRun as stop:
+            found = kept(plan, directory)
+            _report(plan, found, json)
+            done, total = sum(map(len, found.values())), len(plan.sizes) * plan.deals
+            stderr().print(
+                Text(f"interrupted: {stop.reason}; {done:,} of {total:,} deals are kept; go on with: {again}")
+            )
+            raise typer.Exit(received.exit_code) from None
+        except (RedisRefusedError, RedisUnavailableError) as error:
+            raise type(error)(f"{error}; finished deals are kept, go on with: {again}") from error
+    _report(plan, found, json)
+    return found
+
+
+def _report(plan: "Plan", found: "dict[int, list[Deal]]", json: bool) -> None:
+    from hakoiri.cli.study_report import report, tables
+
+    if json:
+        print_json(report(plan, found))
+        return
+    console = stdout()
+    for number, table in enumerate(tables(plan, found)):
+        if number:
+            console.print()
+        console.print(table)
+
+
+def _write(plan: "Plan", found: "dict[int, list[Deal]]", csv: Path | None, plot: Path | None) -> None:
+    """The files that were asked for."""
+    if csv is not None:
+        from coordinator.solitaires.study_table import write_csv
+
+        puzzles = {size: plan.build(size) for size in plan.sizes}
+        texts = (
+            (deal, puzzles[size].text_of_deal(plan.deal(puzzles[size], deal.number)))
+            for size, deals in found.items()
+            for deal in deals
+        )
+        write_csv(texts, plan.conventions, csv)
+        stderr().print(Text(f"written into {csv}"))
+    if plot is not None:
+        from hakoiri.render.study_plot import plot_study
+
+        plot_study(plan, found, plot)
+        stderr().print(Text(f"drawn into {plot}"))
+
+
+def _command(plan: "Plan", sizes: str, data: Path | None) -> str:
+    """What goes on with a plan. Without the Redis URL, which may hold a password."""
+    given: dict[str, Any] = {
+        _SIZES[plan.puzzle]: sizes, "--deals": plan.deals, "--seed": plan.seed, "--strategy": plan.strategy,
+        "--cap": plan.cap, "--shorten": "" if plan.shorten else None, "--data": data,
+    }  # fmt: skip
+    words = [
+        f"{name} {shlex.quote(str(value))}" if value != "" else name
+        for name, value in given.items()
+        if value is not None
+    ]
+    return f"hakoiri study {plan.puzzle} {' '.join(words)}"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri study superpuzz --columns 4..6 --deals 1000 --seed 1")(study)

@@ -1,0 +1,3 @@
+"""What a person looks at: tables, boards, progress, plots."""
+
+__all__ = ["boards", "plots", "progress", "study_plot", "tables"]

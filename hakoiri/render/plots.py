@@ -1,0 +1,85 @@
+"""Pictures of a run: the sizes of its layers, as a curve that people read faster than a table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coordinator.errors import UnanswerableError
+from hakoiri.api import Run
+from hakoiri.render.boards import NAKURON_COLOURS, framed_nakuron
+from puzzles.nakuron.board import WALL, Board
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ENDINGS = (".png", ".svg", ".pdf")
+#: Boards of up to so many cells a side, frame included, get round balls.
+_ROUND_BALLS = 60
+
+
+def plot_layers(run: Run, target: Path) -> None:
+    """Draw the layer sizes by depth into `target` (PNG, SVG or PDF), the goal and the widest window marked."""
+    _require_ending(target)
+    # matplotlib takes half a second to import; without a display only Agg is safe.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sizes, summary = run.layer_sizes, run.summary()
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.fill_between(range(len(sizes)), sizes, step="mid", alpha=0.35, color="tab:blue")
+    axes.step(range(len(sizes)), sizes, where="mid", color="tab:blue")
+    if (goal := summary["goal_depth"]) is not None:
+        axes.axvline(goal, color="tab:red", linestyle="--", label=f"first goal, {goal} moves")
+    if (widest := summary["largest_window_at"]) is not None:
+        label = f"widest three layers, {summary['largest_window']:,} at {widest}"
+        axes.axvspan(widest - 1.5, widest + 1.5, color="tab:orange", alpha=0.3, label=label)
+    axes.set_xlabel("moves from the start")
+    axes.set_ylabel("configurations")
+    axes.set_title(f"{summary['puzzle']}: {summary['configurations']:,} configurations in {len(sizes)} layers")
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.set_ylim(0)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend()
+    _save(figure, target)
+
+
+def plot_nakuron(board: Board, target: Path) -> None:
+    """Draw a board of nakuron with its frame into `target` (PNG, SVG or PDF); small ones with round balls."""
+    _require_ending(target)
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
+    lines = framed_nakuron(board)
+    cells = np.array([[int(digit) for digit in line] for line in lines])
+    figure = Figure(figsize=(8, 8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    round_ones = len(lines) <= _ROUND_BALLS
+    ground = cells.copy()
+    if round_ones:
+        ground[1:-1, 1:-1][cells[1:-1, 1:-1] != int(WALL)] = 0
+    axes.imshow(ground, cmap=ListedColormap(NAKURON_COLOURS), vmin=0, vmax=5, interpolation="nearest")
+    if round_ones:
+        rows, columns = np.nonzero(ground != cells)
+        size = (0.6 * 8 * 72 / len(lines)) ** 2
+        colours = [NAKURON_COLOURS[digit] for digit in cells[rows, columns]]
+        axes.scatter(columns, rows, s=size, c=colours, edgecolors="black", linewidths=0.5)
+    edge = [0.5, len(lines) - 1.5, len(lines) - 1.5, 0.5, 0.5]
+    axes.plot(edge, [edge[place] for place in (0, 0, 1, 1, 0)], color="black", linewidth=1)
+    axes.set_axis_off()
+    _save(figure, target)
+
+
+def _require_ending(target: Path) -> None:
+    if target.suffix not in _ENDINGS:
+        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
+
+
+def _save(figure: "Figure", target: Path) -> None:
+    try:
+        figure.savefig(target, dpi=120)
+    except OSError as error:
+        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error

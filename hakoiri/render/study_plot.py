@@ -1,0 +1,153 @@
+"""A picture of a study: how moves and positions are spread at each size, and how many deals can be solved."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from coordinator.errors import UnanswerableError
+from coordinator.solitaires.study_plan import Plan
+from coordinator.solitaires.study_table import Convention, Deal, tally
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Found = Mapping[int, Sequence[Deal]]
+_ENDINGS = (".png", ".svg", ".pdf")
+_DOTS_PER_INCH = 120
+_COLOURS: dict[Convention, str] = {"first": "#2b6cb0", "fixed": "#dd7f29"}
+_NAMES: dict[Convention, str] = {"first": "24 goals", "fixed": "one goal, H D S C"}
+_SIDES: dict[Convention, Literal["low", "high"]] = {"first": "low", "fixed": "high"}
+_UNSOLVABLE, _CAPPED = "#d9d9d9", "#fbe3a1"
+_GREY = "#6b7280"
+#: A mean that lies so many times above the median is drawn on a logarithmic axis.
+_SKEWED = 3
+
+
+def check_picture(target: Path) -> None:
+    """`UnanswerableError` for a name that says no kind of picture."""
+    if target.suffix not in _ENDINGS:
+        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
+
+
+def plot_study(plan: Plan, found: Found, target: Path) -> None:
+    """Draw moves, positions and shares by size into `target` (PNG, SVG or PDF)."""
+    check_picture(target)
+    # matplotlib takes half a second to import; without a display only Agg is safe.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    moves, positions, shares = figure.subplots(1, 3)
+    searched = {size: deals for size, deals in found.items() if deals}
+    _draw_moves(moves, plan, searched)
+    _draw_positions(positions, plan, searched)
+    _draw_shares(shares, plan, searched)
+    _finish(figure, plan, searched)
+    try:
+        figure.savefig(target, dpi=_DOTS_PER_INCH)
+    except OSError as error:
+        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
+
+
+def _draw_moves(axes: "Axes", plan: Plan, found: Found) -> None:
+    """Moves of the deals that can be solved, both conventions back to back."""
+    drawn = {
+        (which, place): [solution.moves for deal in deals if (solution := deal.found(which)) is not None]
+        for which in plan.conventions
+        for place, deals in enumerate(found.values())
+    }
+    logarithmic = any(np.mean(values) > _SKEWED * np.median(values) for values in drawn.values() if values)
+    for (which, place), values in drawn.items():
+        side = _SIDES[which] if len(plan.conventions) > 1 else "both"
+        _violin(axes, place, values, _COLOURS[which], side, logarithmic)
+    if logarithmic:
+        _log_ticks(axes)
+    axes.set_title("moves of a solution" if plan.strategy == "dfs" else "fewest moves", fontsize=11)
+    if len(plan.conventions) > 1:
+        for which in plan.conventions:
+            axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=_NAMES[which])
+        axes.legend(frameon=False, loc="upper left")
+
+
+def _draw_positions(axes: "Axes", plan: Plan, found: Found) -> None:
+    for place, deals in enumerate(found.values()):
+        _violin(axes, place, [deal.positions for deal in deals], "#4a7c59", "both", logarithmic=True)
+    if any(deal.capped for deals in found.values() for deal in deals):
+        axes.axhline(np.log10(plan.cap), color="tab:red", linestyle="--", linewidth=1, label="cap")
+        axes.legend(frameon=False, loc="lower right")
+    _log_ticks(axes)
+    axes.set_title("positions generated for a deal", fontsize=11)
+
+
+def _violin(
+    axes: "Axes",
+    place: int,
+    values: Sequence[int],
+    colour: str,
+    side: Literal["both", "low", "high"],
+    logarithmic: bool,
+) -> None:
+    """How some numbers are spread; a line at their mean, a dot at the least and the greatest."""
+    if not values:
+        return
+    heights = np.log10(np.maximum(values, 1)) if logarithmic else np.asarray(values, dtype=np.float64)
+    mean = float(np.log10(np.mean(values)) if logarithmic else np.mean(values))
+    left, right = place - 0.4 * (side != "high"), place + 0.4 * (side != "low")
+    if np.ptp(heights) > 0:
+        body = axes.violinplot(heights, [place], widths=0.8, showextrema=False, side=side)["bodies"]
+        for part in body:  # type: ignore[attr-defined]
+            part.set_facecolor(colour)
+            part.set_alpha(0.55)
+    axes.plot([left, right], [mean, mean], color=colour, linewidth=1.5)
+    dots = place + (0.04 if side == "high" else -0.04 if side == "low" else 0.0)
+    axes.plot([dots, dots], [heights.min(), heights.max()], ".", color=colour, markersize=4)
+
+
+def _log_ticks(axes: "Axes") -> None:
+    """Powers of ten on an axis of logarithms."""
+    from matplotlib.ticker import FuncFormatter, MultipleLocator
+
+    axes.yaxis.set_major_locator(MultipleLocator(1))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10**value:,.0f}" if value >= 0 else ""))
+
+
+def _draw_shares(axes: "Axes", plan: Plan, found: Found) -> None:
+    """Bars of a hundred per cent: what can be solved, what cannot, and what nobody knows."""
+    width = 0.8 / len(plan.conventions)
+    for number, which in enumerate(plan.conventions):
+        for place, deals in enumerate(found.values()):
+            one, middle, below = tally(deals, which), place - 0.4 + width * (number + 0.5), 0.0
+            axes.text(
+                middle, 100 * one.shares[0] + 1, f"{100 * one.shares[0]:.0f}", ha="center", fontsize=8, color="#333333"
+            )  # fmt: skip
+            for count, colour, alpha in (
+                (one.solvable, _COLOURS[which], 0.75), (one.unsolvable, _UNSOLVABLE, 1), (one.capped, _CAPPED, 1),
+            ):  # fmt: skip
+                axes.bar(middle, 100 * count / one.deals, width * 0.94, bottom=below, color=colour, alpha=alpha)
+                below += 100 * count / one.deals
+    axes.set_title("solvable deals, per cent", fontsize=11)
+    axes.set_ylim(0, 115)
+    axes.set_yticks(range(0, 101, 20))
+    axes.bar(0, 0, color=_UNSOLVABLE, label="unsolvable")
+    if any(deal.capped for deals in found.values() for deal in deals):
+        axes.bar(0, 0, color=_CAPPED, label="not settled (capped)")
+    axes.legend(frameon=False, loc="upper center", ncols=2)
+
+
+def _finish(figure: "Figure", plan: Plan, found: Found) -> None:
+    """What all parts share."""
+    for axes in figure.axes:
+        axes.set_xticks(range(len(found)), [str(size) for size in found])
+        axes.set_xlim(-0.6, len(found) - 0.4)
+        axes.set_xlabel(plan.size_option)
+        axes.grid(axis="y", color="#e5e7eb", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(_GREY)
+    words = {"bfs": "breadth first", "dfs": "depth first"}[plan.strategy]
+    what = f"{plan.puzzle}: {plan.deals:,} deals of seed {plan.seed} for each size, {words}"
+    figure.suptitle(f"{what}; lines are means, dots extremes")

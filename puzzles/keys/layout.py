@@ -1,0 +1,122 @@
+"""Packed configurations: unsigned integers of 32, 64, 128 or 256 bits, always in numpy batches.
+
+A batch of n keys is an array of shape (n,) where a key is one number of numpy's, and of shape (n, 2) or (n, 4) of
+uint64 where it is wider: the words of a key, the most significant first. So ``len(keys)``, slices, masks and
+``np.concatenate`` work alike for all layouts; order and equality of wide keys are those of `puzzles.keys.order`.
+"""
+
+import builtins
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Key = int
+Keys = NDArray[np.unsignedinteger[Any]]
+Counts = NDArray[np.uint16]
+Mask = NDArray[np.bool_]
+
+_WORD_BITS = 64
+
+
+class Layout(NamedTuple):
+    """How a key lies in an array: `words` numbers of `dtype`, the most significant first. `name` is pinned by runs."""
+
+    name: str
+    dtype: np.dtype[Any]
+    words: int = 1
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of a key."""
+        return self.dtype.itemsize * self.words
+
+    @property
+    def bits(self) -> int:
+        """The bits of a key."""
+        return 8 * self.bytes
+
+    @property
+    def greatest(self) -> Key:
+        """The greatest key."""
+        return (1 << self.bits) - 1
+
+    @property
+    def digits(self) -> int:
+        """How long a key is as ``0x...`` with all its zeros."""
+        return 2 + 2 * self.bytes
+
+    def empty(self, count: int) -> Keys:
+        """Room for `count` keys, not set to anything."""
+        return np.empty(count if self.words == 1 else (count, self.words), dtype=self.dtype)
+
+    def pack(self, values: Iterable[Key]) -> Keys:
+        """`values` as a batch; ``OverflowError`` for one that is negative or too wide."""
+        if self.words == 1:
+            return np.array(list(values), dtype=self.dtype)
+        raw = b"".join(value.to_bytes(self.bytes, "big") for value in values)
+        return np.frombuffer(raw, dtype=">u8").astype(self.dtype).reshape(-1, self.words)
+
+    def holds(self, keys: Any) -> bool:
+        """Whether `keys` is a batch of this layout."""
+        wanted = () if self.words == 1 else (self.words,)
+        return isinstance(keys, np.ndarray) and keys.dtype == self.dtype and keys.ndim > 0 and keys.shape[1:] == wanted
+
+    def big_endian(self, keys: Keys) -> "builtins.bytes":
+        """The keys as `bytes` bytes each, the most significant first: their order as bytes is their order."""
+        return keys.astype(self.dtype.newbyteorder(">")).tobytes()
+
+    def from_big_endian(self, raw: "builtins.bytes | memoryview") -> Keys:
+        """The inverse of `big_endian`; ``ValueError`` if the bytes are not a whole number of keys."""
+        flat = np.frombuffer(raw, dtype=self.dtype.newbyteorder(">")).astype(self.dtype)
+        return flat if self.words == 1 else flat.reshape(-1, self.words)
+
+
+U32 = Layout("u32", np.dtype(np.uint32))
+U64 = Layout("u64", np.dtype(np.uint64))
+U128 = Layout("u128", np.dtype(np.uint64), 2)
+U256 = Layout("u256", np.dtype(np.uint64), 4)
+#: Key layouts by the name that a manifest pins.
+LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (U32, U64, U128, U256)}
+
+
+def layout_of(keys: Keys) -> Layout:
+    """The layout of a batch; ``KeyError`` for an array that is no batch of keys."""
+    for layout in LAYOUTS.values():
+        if layout.holds(keys):
+            return layout
+    raise KeyError(f"{keys.dtype} of shape {keys.shape}")
+
+
+def is_batch(array: NDArray[Any]) -> bool:
+    """Whether an array is a batch of keys of some layout."""
+    return any(layout.holds(array) for layout in LAYOUTS.values())
+
+
+def ints(keys: Keys) -> list[Key]:
+    """The keys of a batch as Python's integers."""
+    if keys.ndim == 1:
+        values: list[Key] = keys.tolist()
+        return values
+    return [_join(words) for words in keys.tolist()]
+
+
+def key_at(keys: Keys, index: int) -> Key:
+    """One key of a batch as Python's integer."""
+    return int(keys[index]) if keys.ndim == 1 else _join(keys[index].tolist())
+
+
+def narrowest(bits: int) -> Layout:
+    """The narrowest layout with at least so many bits; ``ValueError`` above 256."""
+    for layout in LAYOUTS.values():
+        if bits <= layout.bits:
+            return layout
+    raise ValueError(f"{bits} bits are more than a key can have ({U256.bits})")
+
+
+def _join(words: list[int]) -> Key:
+    key = 0
+    for word in words:
+        key = key << _WORD_BITS | word
+    return key

@@ -1,0 +1,251 @@
+"""Keys of any layout compared, copied and sorted: what kernels share. Wide keys are ordered by their words in turn.
+
+The kernels take batches as `puzzles.keys.layout` describes them; numba compiles one version for single numbers and one
+for rows of words, and drops the branch that does not apply.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+from puzzles.keys.layout import Key, Keys, layout_of
+
+#: Runs of equal first words up to this length are sorted by insertion; up to `_LONG` in a heap, for it all lies in the
+#: first-level cache; longer ones by numpy, word by word.
+_SHORT, _LONG = 24, 256
+
+
+@jit
+def less(keys: Keys, index: int, others: Keys, other: int) -> bool:
+    """Whether ``keys[index] < others[other]``."""
+    if keys.ndim == 1:
+        return bool(keys[index] < others[other])
+    for word in range(keys.shape[1]):
+        if keys[index, word] != others[other, word]:
+            return bool(keys[index, word] < others[other, word])
+    return False
+
+
+@jit
+def equal(keys: Keys, index: int, others: Keys, other: int) -> bool:
+    """Whether ``keys[index] == others[other]``."""
+    if keys.ndim == 1:
+        return bool(keys[index] == others[other])
+    same = True
+    for word in range(keys.shape[1]):
+        same &= keys[index, word] == others[other, word]
+    return bool(same)
+
+
+@jit
+def put(keys: Keys, index: int, others: Keys, other: int) -> None:
+    """``keys[index] = others[other]``."""
+    if keys.ndim == 1:
+        keys[index] = others[other]
+    else:
+        for word in range(keys.shape[1]):
+            keys[index, word] = others[other, word]
+
+
+@jit
+def _increasing(keys: Keys) -> bool:
+    increasing = True
+    for index in range(1, len(keys)):
+        # No early return: so the loop is vectorised.
+        increasing &= less(keys, index - 1, keys, index)
+    return increasing
+
+
+@jit
+def _lower_bounds(keys: Keys, wanted: Keys, found: NDArray[np.int64]) -> None:
+    for number in range(len(wanted)):
+        low = 0
+        high = len(keys)
+        while low < high:
+            middle = (low + high) // 2
+            if less(keys, middle, wanted, number):
+                low = middle + 1
+            else:
+                high = middle
+        found[number] = low
+
+
+@jit
+def _insertion_sort(rows: Keys, begin: int, end: int) -> None:
+    held = np.empty((1, rows.shape[1]), dtype=rows.dtype)
+    for index in range(begin + 1, end):
+        put(held, 0, rows, index)
+        place = index
+        while place > begin and less(held, 0, rows, place - 1):
+            put(rows, place, rows, place - 1)
+            place -= 1
+        put(rows, place, held, 0)
+
+
+@jit
+def _sift_down(rows: Keys, begin: int, root: int, count: int) -> None:
+    while 2 * root + 1 < count:
+        child = 2 * root + 1
+        if child + 1 < count and less(rows, begin + child, rows, begin + child + 1):
+            child += 1
+        if not less(rows, begin + root, rows, begin + child):
+            return
+        _swap(rows, begin + root, begin + child)
+        root = child
+
+
+@jit
+def _swap(rows: Keys, one: int, other: int) -> None:
+    for word in range(rows.shape[1]):
+        rows[one, word], rows[other, word] = rows[other, word], rows[one, word]
+
+
+@jit
+def _heap_sort(rows: Keys, begin: int, end: int) -> None:
+    count = end - begin
+    for root in range(count // 2 - 1, -1, -1):
+        _sift_down(rows, begin, root, count)
+    for last in range(count - 1, 0, -1):
+        _swap(rows, begin, begin + last)
+        _sift_down(rows, begin, 0, last)
+
+
+@jit
+def _sort_ties(rows: Keys, word: int, long: NDArray[np.int64]) -> int:
+    """Sort each run of rows whose words up to `word` are equal, except long runs; the runs themselves are in order.
+
+    Long runs are written into `long`, as (begin, end); how many there are is returned.
+    """
+    begin = 0
+    count = 0
+    while begin < len(rows):
+        end = begin + 1
+        while end < len(rows) and rows[end, word] == rows[begin, word]:
+            end += 1
+        if end - begin <= _SHORT:
+            _insertion_sort(rows, begin, end)
+        elif end - begin <= _LONG:
+            _heap_sort(rows, begin, end)
+        else:
+            long[count, 0] = begin
+            long[count, 1] = end
+            count += 1
+        begin = end
+    return count
+
+
+def _sort_from(rows: Keys, word: int) -> None:
+    """Sort rows in place whose words before `word` are all the same."""
+    rows[:] = rows[np.argsort(rows[:, word])]
+    if word + 1 == rows.shape[1]:
+        return
+    long = np.empty((len(rows) // _LONG + 1, 2), dtype=np.int64)
+    count = _sort_ties(rows, word, long)
+    for begin, end in long[:count].tolist():
+        _sort_from(rows[begin:end], word + 1)
+
+
+@jit
+def _merge_two(keys: Keys, others: Keys, merged: Keys) -> None:
+    index = 0
+    other = 0
+    for place in range(len(merged)):
+        if other == len(others) or (index < len(keys) and less(keys, index, others, other)):
+            put(merged, place, keys, index)
+            index += 1
+        else:
+            put(merged, place, others, other)
+            other += 1
+
+
+def sort_keys(keys: Keys) -> Keys:
+    """The keys in increasing order. A batch of single numbers is sorted in place and returned, one of wide ones copied.
+
+    Wide keys are ordered by numpy's vectorised argsort of their first words, short ties among them by kernels, long
+    ones word by word: cards packed from the most significant bit down tie by the thousand, and a heap of millions is
+    ten times as slow.
+    """
+    if keys.ndim == 1:
+        keys.sort()
+        return keys
+    rows = keys.copy()
+    _sort_from(rows, 0)
+    return rows
+
+
+def merge_sorted(parts: Sequence[Keys]) -> Keys:
+    """The keys of at least one sorted batch, sorted; those that several batches hold come several times."""
+    ordered = sorted(parts, key=len)
+    merged = ordered[0]
+    for part in ordered[1:]:
+        longer = layout_of(part).empty(len(merged) + len(part))
+        _merge_two(merged, part, longer)
+        merged = longer
+    return merged
+
+
+def order_of(keys: Keys) -> NDArray[np.intp]:
+    """The indices that put the keys in increasing order; equal keys keep theirs."""
+    if keys.ndim == 1:
+        return np.argsort(keys, kind="stable")
+    return np.lexsort(keys.T[::-1])
+
+
+def is_increasing(keys: Keys) -> bool:
+    """Whether the keys are strictly increasing."""
+    return bool(_increasing(keys))
+
+
+def lower_bounds(keys: Keys, wanted: Keys) -> NDArray[np.int64]:
+    """For each of `wanted` the number of `keys`, which must be sorted, that are less than it."""
+    if keys.ndim == 1:
+        return np.searchsorted(keys, wanted)
+    found = np.empty(len(wanted), dtype=np.int64)
+    _lower_bounds(keys, wanted, found)
+    return found
+
+
+def members(keys: Keys, wanted: Keys) -> NDArray[np.bool_]:
+    """One truth value per key of `wanted`: is it among the sorted `keys`?"""
+    if not len(keys):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    places = np.minimum(lower_bounds(keys, wanted), len(keys) - 1)
+    return equal_rows(keys[places], wanted)
+
+
+def equal_rows(keys: Keys, others: Keys) -> NDArray[np.bool_]:
+    """Key by key, whether two batches of one length are equal; `others` may also be a batch of one key."""
+    same: NDArray[np.bool_] = keys == others
+    return same if keys.ndim == 1 else np.all(same, axis=1)
+
+
+def equal_neighbours(keys: Keys) -> Keys:
+    """The keys of a sorted batch that stand in it more than once."""
+    found: Keys = keys[1:][equal_rows(keys[1:], keys[:-1])]
+    return found
+
+
+def slice_between(keys: Keys, low: Key, high: Key) -> Keys:
+    """The part of a sorted batch with low <= key < high; a view. `high` may be one beyond the greatest key."""
+    layout = layout_of(keys)
+    if high > layout.greatest:
+        begin, end = int(lower_bounds(keys, layout.pack([low]))[0]), len(keys)
+    else:
+        begin, end = (int(place) for place in lower_bounds(keys, layout.pack([low, high])))
+    return keys[begin:end]
+
+
+@jit
+def _mask_between(keys: Keys, low: Keys, high: Keys, open_end: bool, found: NDArray[np.bool_]) -> None:
+    for index in range(len(keys)):
+        found[index] = not less(keys, index, low, 0) and (open_end or less(keys, index, high, 0))
+
+
+def mask_between(keys: Keys, low: Key, high: Key) -> NDArray[np.bool_]:
+    """For each key of a batch in any order whether low <= key < high; `high` may be one beyond the greatest key."""
+    layout, found = layout_of(keys), np.empty(len(keys), dtype=np.bool_)
+    open_end = high > layout.greatest
+    _mask_between(keys, layout.pack([low]), layout.pack([0 if open_end else high]), open_end, found)
+    return found

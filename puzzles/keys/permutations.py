@@ -1,0 +1,65 @@
+"""Orders of things as numbers 0..n!-1, in plain Python: what the kernels of several puzzles compute in their own ways.
+
+The digit of place i tells how many larger things stand before it, 0..i, and is worth i!. So the things in increasing
+order have number 0, the digits add up to the pairs that stand the wrong way round, and the number of the first k
+places alone, as if nothing followed, is the whole number modulo k!.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.keys.layout import Keys, Layout
+
+#: `all_below` lists no more keys at a time.
+_BLOCK = 1 << 20
+
+
+def digits_of(order: Sequence[int]) -> list[int]:
+    """How many larger things stand before each place. The things are any numbers, all different."""
+    return [sum(earlier > thing for earlier in order[:place]) for place, thing in enumerate(order)]
+
+
+def number_of(order: Sequence[int]) -> int:
+    """The number of an order of things, which are any numbers, all different."""
+    return sum(digit * factorial(place) for place, digit in enumerate(digits_of(order)))
+
+
+def order_of(number: int, length: int) -> list[int]:
+    """The order of the things 0..length-1 that has this number."""
+    left, order = list(range(length)), [0] * length
+    for place in range(length - 1, -1, -1):
+        digit, number = divmod(number, factorial(place))
+        order[place] = left.pop(place - digit)
+    return order
+
+
+def all_orders(length: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of every number and place how many of all things are larger, and how many of these stand before it (the digit).
+
+    Two arrays of shape (length, length!); at length 8 they take 5 MB.
+    """
+    numbers = np.arange(factorial(length))
+    larger, digits = np.zeros((2, length, len(numbers)), dtype=np.int64)
+    for place in range(length):
+        digits[place] = numbers // factorial(place) % (place + 1)
+        larger[:place] += larger[:place] >= digits[place]
+        larger[place] = digits[place]
+    return larger, digits
+
+
+def pack_places(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of an array as one: four bits for each, the first row lowest."""
+    packed = np.zeros(rows.shape[1], dtype=np.int64)
+    for place, row in enumerate(rows):
+        packed |= row << 4 * place
+    return packed
+
+
+def all_below(size: int, layout: Layout) -> Iterator[Keys]:
+    """The keys 0..size-1 in increasing blocks, for `Puzzle.configurations`."""
+    for begin, end in pairwise([*range(0, size, _BLOCK), size]):
+        yield np.arange(begin, end, dtype=layout.dtype)

@@ -1,0 +1,3 @@
+"""Nakuron: coloured balls tilted out of a box."""
+
+__all__ = ["board", "ground", "kernels", "puzzle"]

@@ -1,0 +1,173 @@
+"""Boards of Nakuron as text, drawn at random, and the rules in plain Python: the reference for every kernel.
+
+A text has SIZE, then the four sides of the frame: up, right, down, left (1 to 4 a hole, 5 a wall; up and down from left
+to right, right and left from top to bottom), then SIZE rows of SIZE cells (0 empty, 1 to 4 a ball: red, yellow, green,
+blue; 5 a wall). A side is a number, too: 0 up, 1 right, 2 down, 3 left. The frame stands first: that is the order in
+which the boards with known optima (tests/unit/nakuron_boards.py) have these optima.
+
+Source: the final task of Supercomputing Contest 2011, "Nakuron" (Osaka University and Tokyo Institute of Technology).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.splitmix import random_words
+
+EMPTY, WALL = "0", "5"
+COLOURS = "1234"
+SIDES = ("up", "right", "down", "left")
+#: A game has no more moves.
+MOST_MOVES = 30_000
+_CELLS, _FRAME = "012345", "12345"
+_WORD = 1 << 64
+#: The probabilities of a ball of each colour and of a wall in the three problems of the contest.
+SETTINGS = {
+    1: (Fraction(9, 40), Fraction(1, 10)),
+    2: (Fraction(17, 80), Fraction(3, 20)),
+    3: (Fraction(1, 5), Fraction(1, 5)),
+}
+#: Larger boards no program of the contest had; a kernel holds a row in four words.
+MOST_SIZE = 256
+
+
+@dataclass(frozen=True)
+class Board:
+    """The rows and the four sides of the frame, each a text of digits."""
+
+    rows: tuple[str, ...]
+    frame: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Cells in a row."""
+        return len(self.rows)
+
+    @property
+    def balls(self) -> int:
+        """How many balls lie on it."""
+        return sum(row.count(colour) for row in self.rows for colour in COLOURS)
+
+    def lines(self) -> list[str]:
+        """The lines of its text."""
+        return [str(self.size), *self.frame, *self.rows]
+
+    def text(self) -> str:
+        """Its text in one line, joined by ``/``."""
+        return "/".join(self.lines())
+
+
+class Tilted(NamedTuple):
+    """What a tilt does: the rows after it, and the balls that dropped, as (the hole's colour, the ball's) each."""
+
+    rows: tuple[str, ...]
+    dropped: list[tuple[str, str]]
+
+    @property
+    def score(self) -> int:
+        """How many of them dropped through a hole of their own colour."""
+        return sum(hole == ball for hole, ball in self.dropped)
+
+
+def parse_board(text: str) -> Board:
+    """The board of a text whose lines are joined by ``/``; `ConfigurationError` names the line that is wrong."""
+    lines = text.strip().strip("/").split("/")
+    if not lines[0].isascii() or not lines[0].isdigit() or not 1 <= int(lines[0]) <= MOST_SIZE:
+        raise ConfigurationError(f"the first line says the size of the board, 1 to {MOST_SIZE}, not {_short(lines[0])}")
+    size = int(lines[0])
+    names = [f"the frame's side {side}" for side in SIDES] + [f"row {number}" for number in range(1, size + 1)]
+    for number, (name, line) in enumerate(zip(names, lines[1:], strict=False), 2):
+        _check_line(f"line {number}, {name},", line, size, _FRAME if number <= 1 + len(SIDES) else _CELLS)
+    if len(lines) - 1 != len(names):
+        missing = f"; {names[len(lines) - 1]} is missing" if len(lines) <= len(names) else ""
+        raise ConfigurationError(
+            f"a board of size {size} has the 4 sides of its frame and {size} rows below its size, this text has "
+            f"{len(lines) - 1} lines there{missing}"
+        )
+    sides = len(SIDES)
+    return Board(tuple(lines[1 + sides :]), tuple(lines[1 : 1 + sides]))
+
+
+def _check_line(name: str, line: str, size: int, allowed: str) -> None:
+    for place, digit in enumerate(line, 1):
+        if digit not in allowed:
+            why = "; the frame stands before the rows" if digit == EMPTY else ""
+            raise ConfigurationError(
+                f"{name} has {digit!r} in cell {place}, expected {allowed[0]} to {allowed[-1]}{why}"
+            )
+    if len(line) != size:
+        raise ConfigurationError(f"{name} {_short(line)} has {len(line)} cells, expected {size}")
+
+
+def _short(line: str) -> str:
+    return repr(line if len(line) <= 20 else f"{line[:17]}...")
+
+
+def random_board(size: int, setting: int, seed: int) -> Board:
+    """A board of a contest's setting, the same on every machine: cells row by row, then the sides, a word for each.
+
+    The words are those of SplitMix64 from the state seed * 2^32 + setting (modulo 2^64). A word w of a cell means the
+    fraction w / 2^64: a wall below the setting's probability of walls, from there up balls 1, 2, 3 and 4 by theirs. A
+    word of the frame means hole or wall 1 + w % 5.
+    """
+    if setting not in SETTINGS or not 1 <= size <= MOST_SIZE:
+        raise PuzzleError(
+            f"there is no setting {setting} of size {size}: settings are 1, 2 and 3, sizes 1..{MOST_SIZE}"
+        )
+    words = random_words(((seed << 32) + setting) % _WORD)
+    ball, wall = SETTINGS[setting]
+    rows = tuple("".join(_random_cell(next(words), ball, wall) for _ in range(size)) for _ in range(size))
+    return Board(rows, tuple("".join(_FRAME[next(words) % 5] for _ in range(size)) for _ in SIDES))
+
+
+def _random_cell(word: int, ball: Fraction, wall: Fraction) -> str:
+    # In whole numbers: floating point would round on the border between two.
+    rest = word * wall.denominator - wall.numerator * _WORD
+    if rest < 0:
+        return WALL
+    return COLOURS[min(len(COLOURS) - 1, rest * ball.denominator // (wall.denominator * ball.numerator * _WORD))]
+
+
+def tilt(rows: Sequence[str], frame: Sequence[str], side: int) -> Tilted:
+    """The rows after a tilt: balls roll until a wall, a ball or a frame wall; those that reach a hole drop."""
+    upright, forward = side in (0, 2), side in (0, 3)
+    lines = _flipped(rows) if upright else list(rows)
+    dropped: list[tuple[str, str]] = []
+    for number, (line, hole) in enumerate(zip(lines, frame[side], strict=True)):
+        parts = line.split(WALL)
+        nearest = 0 if forward else -1
+        balls = [part.replace(EMPTY, "") for part in parts]
+        if hole != WALL:
+            dropped += [(hole, ball) for ball in balls[nearest]]
+            balls[nearest] = ""
+        pad = str.ljust if forward else str.rjust
+        lines[number] = WALL.join(pad(each, len(part), EMPTY) for each, part in zip(balls, parts, strict=True))
+    return Tilted(tuple(_flipped(lines) if upright else lines), dropped)
+
+
+def _flipped(rows: Sequence[str]) -> list[str]:
+    """Rows and columns exchanged."""
+    cells, width = "".join(rows), len(rows)
+    return [cells[column::width] for column in range(width)]
+
+
+def replay(board: Board, sequence: Sequence[int]) -> Iterator[Tilted]:
+    """What each move of a sequence does."""
+    rows = board.rows
+    for side in sequence:
+        tilted = tilt(rows, board.frame, side)
+        rows = tilted.rows
+        yield tilted
+
+
+def parse_sequence(text: str) -> list[int]:
+    """The sides of a sequence of digits 0 to 3, with blanks or not; `PuzzleError` names the one that is wrong."""
+    digits = "".join(text.split())
+    for place, digit in enumerate(digits, 1):
+        if digit not in "0123":
+            raise PuzzleError(f"move {place} is {digit!r}: a digit a move: 0 up, 1 right, 2 down, 3 left")
+    if len(digits) > MOST_MOVES:
+        raise PuzzleError(f"the sequence has {len(digits):,} moves, a game has {MOST_MOVES:,} at most")
+    return [int(digit) for digit in digits]

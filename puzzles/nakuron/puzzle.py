@@ -1,0 +1,230 @@
+"""Nakuron: a box of coloured balls is tilted to one of its four sides, and they roll out through coloured holes.
+
+The key of a board: each cell that is no wall is a digit of base 5 (0 empty, else the ball's colour), in reading order,
+27 digits in a word of 64 bits, the first ones in its lowest places; the first word is the most significant. So boards
+of up to 108 such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.jit import jit
+from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
+from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, random_board, tilt
+
+#: Digits of base 5 in a word of a key, and what fits the narrowest layout.
+_DIGITS, _FEWEST_DIGITS = 27, 13
+_BASE = 5
+_WORD_BITS = 64
+#: The board that a search without ``--from`` sets out from (`puzzles.nakuron.board.random_board`).
+_USUAL = (8, 3, 1)
+
+Table = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+
+class Scored(NamedTuple):
+    """The moves of a batch of keys, as in `Expansion`: for each the side, and how many balls met their colour."""
+
+    successors: Keys
+    counts: Counts
+    sides: NDArray[np.uint8]
+    scores: NDArray[np.uint8]
+
+
+class Nakuron(Puzzle):
+    """A move tilts the box to a side: every ball rolls until a wall, a ball or a wall of the frame stops it.
+
+    Through a hole of the frame it drops, and so do those behind it. A ball that drops through a hole of its own colour
+    scores 1; the best play has the highest score, then the fewest moves. Moves that change nothing are none.
+
+    A board is written as its size, the frame's sides up, right, down and left (1 to 4 a hole, 5 a wall) and its rows
+    (0 empty, 1 to 4 a ball, 5 a wall), a configuration as its rows alone.
+    """
+
+    name = "nakuron"
+    summary = "balls rolled out of a box through holes of their colour (--from BOARD)"
+    undirected = False
+    has_scores = True
+    most_successors = len(SIDES)
+
+    def prepare(self, start: str | None) -> None:
+        named = start is not None and not start.strip().lower().startswith("0x")
+        self.board = parse_board(start) if named and start is not None else random_board(*_USUAL)
+        cells = "".join(self.board.rows)
+        self._free = [place for place, cell in enumerate(cells) if cell != WALL]
+        words = -(-len(self._free) // _DIGITS)
+        if words > U256.words:
+            raise PuzzleError(
+                f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most; "
+                "look for a good play of a large board with: hakoiri optimise nakuron --from FILE"
+            )
+        small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
+        self.layout = small if words <= 1 else U128 if words == U128.words else U256
+        self._walls = np.array([_BASE if cell == WALL else 0 for cell in cells], dtype=np.uint8)
+        self._places = np.array(self._free, dtype=np.int64)
+        self._frame = np.array([[int(hole) for hole in side] for side in self.board.frame], dtype=np.uint8)
+
+    def usual_start(self) -> Key:
+        return self.pack(self.board.rows)
+
+    def start_text(self) -> str:
+        return Board(self.rows_of(self.start), self.board.frame).text()
+
+    # Keys
+
+    def pack(self, rows: tuple[str, ...]) -> Key:
+        """The key of a board's rows."""
+        cells, key = "".join(rows), 0
+        for word in range(self.layout.words):
+            digits = [cells[place] for place in self._free[word * _DIGITS : (word + 1) * _DIGITS]]
+            key = key << _WORD_BITS | int("".join(reversed(digits)) or "0", _BASE)
+        return key
+
+    def rows_of(self, key: Key) -> tuple[str, ...]:
+        """The rows of a key; `ConfigurationError` for one that no board has."""
+        cells = [WALL] * len(self._walls)
+        for word in range(self.layout.words):
+            value = key >> (self.layout.words - 1 - word) * _WORD_BITS & ((1 << _WORD_BITS) - 1)
+            for place in self._free[word * _DIGITS : (word + 1) * _DIGITS]:
+                value, digit = divmod(value, _BASE)
+                cells[place] = str(digit)
+            if value:
+                raise ConfigurationError(f"{key:#x} has more digits than the board has cells")
+        size = self.board.size
+        return tuple("".join(cells[row * size : (row + 1) * size]) for row in range(size))
+
+    # The contract
+
+    def successors(self, key: Key) -> list[Key]:
+        rows = self.rows_of(key)
+        found = [tilt(rows, self.board.frame, side).rows for side in range(len(SIDES))]
+        return [self.pack(after) for after in found if after != rows]
+
+    def expand(self, keys: Keys) -> Expansion:
+        return Expansion(*self.scored(keys)[:2])
+
+    def scored(self, keys: Keys) -> Scored:
+        """All moves of a batch with their sides and scores."""
+        words = keys.astype(np.uint64, copy=False).reshape(len(keys), -1)
+        most = len(keys) * self.most_successors
+        room = np.empty((most, words.shape[1]), dtype=np.uint64)
+        counts = np.empty(len(keys), dtype=np.uint16)
+        sides, scores = np.empty(most, dtype=np.uint8), np.empty(most, dtype=np.uint8)
+        total = _expand_keys(words, self._walls, self._places, self._frame, room, counts, sides, scores)
+        found = room[:total].astype(self.layout.dtype)
+        successors: Keys = found if self.layout.words > 1 else found.reshape(-1)
+        return Scored(successors, counts, sides[:total], scores[:total])
+
+    def balls(self, keys: Keys) -> NDArray[np.int64]:
+        """How many balls lie on each board."""
+        words = keys.astype(np.uint64, copy=False).reshape(len(keys), -1).copy()
+        found = np.zeros(len(keys), dtype=np.int64)
+        for _ in range(_DIGITS):
+            found += np.count_nonzero(words % _BASE, axis=1)
+            words //= _BASE
+        return found
+
+    def check_key(self, key: Key) -> None:
+        self.rows_of(key)
+
+    def parse_text(self, text: str) -> Key:
+        lines = text.strip().strip("/").split("/")
+        if len(lines) == self.board.size:
+            lines = [str(self.board.size), *self.board.frame, *lines]
+        board = parse_board("/".join(lines))
+        if board.frame != self.board.frame or board.size != self.board.size:
+            raise ConfigurationError("this board has another frame than the run's")
+        for number, (row, own) in enumerate(zip(board.rows, self.board.rows, strict=True), 1):
+            if [cell == WALL for cell in row] != [cell == WALL for cell in own]:
+                raise ConfigurationError(f"row {number} '{row}' has other walls than the run's board, '{own}'")
+        return self.pack(board.rows)
+
+    def render(self, key: Key) -> str:
+        return "/".join(self.rows_of(key))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """Where the box is tilted, and what it scores: ``"right, 3 of 5"``."""
+        rows, wanted = self.rows_of(before), self.rows_of(after)
+        for side, name in enumerate(SIDES):
+            tilted = tilt(rows, self.board.frame, side)
+            if tilted.rows == wanted:
+                return f"{name}, {tilted.score} of {len(tilted.dropped)}" if tilted.dropped else name
+        raise ConfigurationError(f"no tilt leads from {self.render(before)} to {self.render(after)}")
+
+
+@jit
+def _expand_keys(
+    keys: Words, walls: NDArray[np.uint8], places: Table, frame: NDArray[np.uint8], room: Words, counts: Counts,
+    sides: NDArray[np.uint8], scores: NDArray[np.uint8],
+) -> int:  # fmt: skip
+    """Write the moves of all `keys` (m, words) into `room`, `sides` and `scores`; return how many there are."""
+    size = frame.shape[1]
+    cells, rolled = np.empty(len(walls), dtype=np.uint8), np.empty(len(walls), dtype=np.uint8)
+    total = 0
+    for index in range(len(keys)):
+        _unpack(keys[index], walls, places, cells)
+        before = total
+        for side in range(4):
+            score, changed = 0, False
+            for line in range(size):
+                # The cells of a line from the frame inwards.
+                first = line if side == 0 else size * (size - 1) + line if side == 2 else size * line
+                first += size - 1 if side == 1 else 0
+                step = size if side == 0 else -1 if side == 1 else -size if side == 2 else 1
+                more, moved = _roll_line(cells, first, step, frame[side, line], size, rolled)
+                score += more
+                changed |= moved
+            if changed:
+                _pack(rolled, places, room[total])
+                sides[total], scores[total] = side, score
+                total += 1
+        counts[index] = total - before
+    return total
+
+
+@jit
+def _unpack(words: Words, walls: NDArray[np.uint8], places: Table, cells: NDArray[np.uint8]) -> None:
+    cells[:] = walls
+    value = np.uint64(0)
+    for number in range(len(places)):
+        if number % _DIGITS == 0:
+            value = words[number // _DIGITS]
+        rest = value // np.uint64(_BASE)
+        cells[places[number]] = value - rest * np.uint64(_BASE)
+        value = rest
+
+
+@jit
+def _pack(cells: NDArray[np.uint8], places: Table, words: Words) -> None:
+    words[:] = 0
+    for number in range(len(places) - 1, -1, -1):
+        word = number // _DIGITS
+        words[word] = words[word] * np.uint64(_BASE) + np.uint64(cells[places[number]])
+
+
+@jit
+def _roll_line(
+    cells: NDArray[np.uint8], first: int, step: int, hole: int, size: int, rolled: NDArray[np.uint8]
+) -> tuple[int, bool]:
+    """Roll a line towards its first cell; what dropped into its own colour, and whether anything has changed."""
+    score, changed, is_open, free = 0, False, hole != _BASE, first
+    for number in range(size):
+        place = first + number * step
+        cell = cells[place]
+        rolled[place] = 0
+        if cell == _BASE:
+            rolled[place] = cell
+            is_open, free = False, place + step
+        elif cell and is_open:
+            score += cell == hole
+            changed = True
+        elif cell:
+            rolled[free] = cell
+            changed |= free != place
+            free += step
+    return score, changed

@@ -1,0 +1,181 @@
+"""Sliding tiles on a board of R x C cells with one blank: the 8-puzzle, the 15-puzzle and boards of other shapes.
+
+A text has a row of the board for each row, joined by ``/``: tiles 1 to 9, then a to f, and ``.`` for the blank. The
+solved board has the blank in the first cell and the tiles in order after it, such as ``.12/345/678``.
+
+Keys are numbers 0, 1, 2, ... without a gap, those of the boards that slides can reach. Cells are counted along the
+shorter sides of the board, here called lines; a tile has the number that its cell of the solved board has. Let d[i] be
+how many of the tiles behind the i-th one are smaller; then
+
+    key = (sum of d[i] * (m-1-i)! // 2) * cells + the cell of the blank        for m = cells - 1 tiles
+
+The halving loses d[m-2], which is 0 or 1: it follows from the others, since a slide along a line leaves the tiles in
+their order, and one across lines passes (length of a line) - 1 other tiles, so the parity of the order changes with
+every line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import factorial
+from types import MappingProxyType
+
+import numpy as np
+
+from puzzles.contract import Expansion, Orbits, Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import Key, Keys, Mask, narrowest
+from puzzles.keys.permutations import all_below, digits_of, number_of, order_of
+from puzzles.options import Number, Option
+from puzzles.permutation.tiles_kernels import expand_keys, tables_of
+
+#: The tiles of a board in the order of their cells, 0 for the blank.
+Board = list[int]
+_MOST_CELLS = 16
+_LETTERS = ".123456789abcdef"
+_DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
+
+
+class Tiles(Puzzle):
+    """Options `rows` and `columns`, at most 16 cells in all.
+
+    Orbits: a reflection of the board, or an exchange of rows and columns where it is square, keeps all moves, and so
+    does any renaming of the tiles. If such a symmetry takes the blank of one configuration to the blank of another,
+    then the symmetry and the one renaming that fits take the one configuration to the other, hence also the one's
+    component to the other's. So two configurations of a component are alike if the cells of their blanks are.
+    """
+
+    name = "tiles"
+    summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
+    options: Mapping[str, Option] = MappingProxyType(
+        {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS)}
+    )
+    undirected = True
+
+    def prepare(self, start: str | None) -> None:
+        self.rows, self.columns = int(self.parameters["rows"]), int(self.parameters["columns"])
+        self._cells = self.rows * self.columns
+        if not 2 <= self._cells <= _MOST_CELLS:
+            raise PuzzleError(f"{self.rows} rows x {self.columns} columns are {self._cells} cells; allowed are 2..16")
+        self._length = min(self.rows, self.columns)
+        lines = self._cells // self._length
+        self._size = self._cells if self._length == 1 else factorial(self._cells) // 2
+        self.layout = narrowest((self._size - 1).bit_length())
+        self.most_successors = min(self.rows - 1, 2) + min(self.columns - 1, 2)
+        self._tables = tables_of(lines, self._length)
+        # The cell of the board, in reading order, of each cell as keys count them; and the other way round.
+        reading = np.arange(self._cells).reshape(self.rows, self.columns)
+        self._outer: list[int] = (reading if self.columns == self._length else reading.T).ravel().tolist()
+        self._inner = [self._outer.index(cell) for cell in range(self._cells)]
+        self._classes = _cell_classes(lines, self._length)
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """The blank is in the first cell and the tiles are in order."""
+        goal: Mask = keys == 0
+        return goal
+
+    def expand(self, keys: Keys) -> Expansion:
+        room = self.layout.empty(len(keys) * self.most_successors + 1)
+        counts = np.empty(len(keys), dtype=np.uint16)
+        total = expand_keys(keys, *self._tables, self._length, room, counts)
+        return Expansion(room[:total], counts)
+
+    def orbits(self, keys: Keys) -> Orbits:
+        """One number for each kind of cell that the blank can be on: corners, ..."""
+        classes: Orbits = self._classes[keys % self.layout.dtype.type(self._cells)]
+        return classes
+
+    def configurations(self) -> Iterator[Keys]:
+        return all_below(self._size, self.layout)
+
+    def successors(self, key: Key) -> list[Key]:
+        board = self.unpack(key)
+        blank = board.index(0)
+        row, column = divmod(blank, self.columns)
+        found = []
+        for down, right in _DIRECTIONS:
+            if 0 <= row + down < self.rows and 0 <= column + right < self.columns:
+                tile = (row + down) * self.columns + column + right
+                after = board.copy()
+                after[blank], after[tile] = board[tile], 0
+                found.append(self.pack(after))
+        return found
+
+    def check_key(self, key: Key) -> None:
+        if not 0 <= key < self._size:
+            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
+
+    def parse_text(self, text: str) -> Key:
+        lines, letters = text.split("/"), _LETTERS[: self._cells]
+        if len(lines) != self.rows:
+            raise ConfigurationError(f"a board has {self.rows} rows joined by '/', {text!r} has {len(lines)}")
+        board: Board = []
+        for row, line in enumerate(lines, 1):
+            if len(line) != self.columns:
+                raise ConfigurationError(f"row {row} {line!r} has {len(line)} cells, expected {self.columns}")
+            for letter in line:
+                if letter not in letters:
+                    known = f"the tiles are {letters[1:]}, the blank is '.'"
+                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} is no tile; {known}")
+                if letters.index(letter) in board:
+                    raise ConfigurationError(f"row {row} {line!r}: {letter!r} is there a second time")
+                board.append(letters.index(letter))
+        return self.pack(board)
+
+    def render(self, key: Key) -> str:
+        return self._text(self.unpack(key))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The tile and its way, e.g. ``"5 left"``."""
+        board, later = self.unpack(before), self.unpack(after)
+        target, source = board.index(0), later.index(0)
+        way = (target // self.columns - source // self.columns, target % self.columns - source % self.columns)
+        return f"{_LETTERS[board[source]]} {_DIRECTIONS[way]}"
+
+    def unpack(self, key: Key) -> Board:
+        """The tiles in reading order."""
+        half, blank = divmod(key, self._cells)
+        order = [self._cells - 1 - tile for tile in reversed(order_of(2 * half, self._cells - 1))]
+        if self._parity(order) != self._wanted_parity(blank):
+            order[-2:] = order[:-3:-1]
+        order.insert(blank, 0)
+        return [self._outer[order[cell]] for cell in self._inner]
+
+    def pack(self, board: Board) -> Key:
+        """The key of a board; `ConfigurationError` if no slides lead from the solved board to it."""
+        order = [self._inner[board[cell]] for cell in self._outer]
+        blank = order.index(0)
+        del order[blank]
+        if self._length == 1 and order != sorted(order):
+            stand = f"in another order on {self._text(board)} than on {self._text(list(range(self._cells)))}"
+            raise ConfigurationError(f"tiles cannot pass each other on a board one cell wide: they stand {stand}")
+        if self._parity(order) != self._wanted_parity(blank):
+            solved = self._text(list(range(self._cells)))
+            raise ConfigurationError(
+                f"{self._text(board)} cannot be reached from the solved board {solved}: its parity is odd, "
+                "that is, two tiles would have to change places"
+            )
+        return number_of([-tile for tile in reversed(order)]) // 2 * self._cells + blank
+
+    def _wanted_parity(self, blank: int) -> int:
+        """The parity of the order of the tiles while the blank is on this cell."""
+        return blank // self._length % 2 if self._length % 2 == 0 else 0
+
+    @staticmethod
+    def _parity(order: list[int]) -> int:
+        return sum(digits_of(order)) % 2
+
+    def _text(self, board: Board) -> str:
+        text = "".join(_LETTERS[tile] for tile in board)
+        return "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))
+
+
+def _cell_classes(lines: int, length: int) -> Orbits:
+    """For each cell the first cell that a symmetry of the board takes it to."""
+    line, place = np.divmod(np.arange(lines * length), length)
+    line, place = np.minimum(line, lines - 1 - line), np.minimum(place, length - 1 - place)
+    if lines == length:
+        line, place = np.minimum(line, place), np.maximum(line, place)
+    classes: Orbits = (line * length + place).astype(np.int64)
+    return classes

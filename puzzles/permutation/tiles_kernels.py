@@ -1,0 +1,154 @@
+"""Sliding tiles: the tables of a board, and a compiled kernel: a batch of keys in, all their successors out.
+
+Keys, lines and the digits d[i] are those of `puzzles.permutation.tiles`. The digits lie in a word, four bits each, d[0]
+lowest. A slide across lines by the i-th tile changes the digits of as many tiles as a line has cells, a window of the
+word. What that does to the key stands in a table.
+"""
+
+from functools import lru_cache
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+from puzzles.keys.layout import Counts, Keys
+
+_Words = NDArray[np.int64]
+
+#: Tiles whose digits come from each of the three tables of a `Tables`, the last tiles first.
+_TABLE_TILES = (8, 4, 3)
+_DIGIT_BITS = 4
+
+
+class Tables(NamedTuple):
+    """What the kernel knows of a board.
+
+    `low`, `middle`, `high` have the words of the digits of the last eight tiles, of the four before and of the others.
+    `cells` has for each cell of the blank whether it can move back or ahead in its line, back or ahead by a line (four
+    times 0 or 1); where its windows for the latter two begin in the word, in bits; where their changes begin in
+    `changes`; and what the parity of the line adds to the word.
+    """
+
+    low: _Words
+    middle: _Words
+    high: _Words
+    cells: _Words
+    changes: _Words
+
+
+@lru_cache(maxsize=4)
+def tables_of(lines: int, length: int) -> Tables:
+    """The tables of a board: well under a megabyte, and 13 MB for 4 x 4."""
+    cells = lines * length
+    tiles = cells - 1
+    parity_bit = _DIGIT_BITS * max(tiles - 2, 0)
+    radices = [1 if length == 1 or tile >= tiles - 2 else tiles - tile for tile in range(tiles)]
+    words, end = [], tiles
+    for count in _TABLE_TILES:
+        begin = max(end - count, 0)
+        words.append(_digit_words(begin, radices[begin:end], parity_bit))
+        end = begin
+    worth = [cells * (factorial(tiles - 1 - tile) // 2) if tile < tiles - 2 else 0 for tile in range(tiles)]
+    return Tables(words[0], words[1], words[2], _blank_cells(lines, length, parity_bit), _window_changes(length, worth))
+
+
+def _blank_cells(lines: int, length: int, parity_bit: int) -> _Words:
+    """The rows of `Tables.cells`. A window that does not exist is replaced by one that does: nobody looks at it."""
+    cells = lines * length
+    window = _DIGIT_BITS * length
+    blanks = np.zeros((cells, 9), dtype=np.int64)
+    for cell in range(cells):
+        line, place = divmod(cell, length)
+        before, after = max(cell - length, 0), min(cell, cells - 1 - length)
+        blanks[cell, :4] = place > 0, place < length - 1, line > 0, line < lines - 1
+        blanks[cell, 4:6] = _DIGIT_BITS * before, _DIGIT_BITS * after
+        blanks[cell, 6:8] = before << window, (cells - length + after) << window
+        blanks[cell, 8] = line % 2 << parity_bit if length % 2 == 0 else 0
+    return blanks
+
+
+def _digit_words(begin: int, radices: list[int], parity_bit: int) -> _Words:
+    """The words of all digits of some tiles, from tile `begin` on, the digits of the last one changing fastest.
+
+    In each word the parity of the sum of its digits is at `parity_bit`, where the digit belongs that completes it.
+    """
+    words = np.zeros(1, dtype=np.int64)
+    for tile, radix in enumerate(radices, begin):
+        digit = np.arange(radix)
+        words = (words[:, None] ^ (digit << _DIGIT_BITS * tile) ^ (digit % 2 << parity_bit)).ravel()
+    return words
+
+
+def _window_changes(length: int, worth: list[int]) -> _Words:
+    """What a slide across lines adds to a key: first all slides of the blank back by a line, then all ahead.
+
+    For either, the windows in the order of their first tiles, each with all contents. `worth[i]` is that of d[i].
+    """
+    contents = np.arange(1 << _DIGIT_BITS * length)
+    digits = [contents >> _DIGIT_BITS * place & 15 for place in range(length)]
+    back, ahead = digits.copy(), digits.copy()
+    for place in range(length - 1):
+        back[place : place + 2] = _exchanged(*back[place : place + 2])
+    for place in reversed(range(length - 1)):
+        ahead[place : place + 2] = _exchanged(*ahead[place : place + 2])
+    changes = []
+    for after, cells in ((back, -length), (ahead, length)):
+        for first in range(len(worth) - length + 1):
+            places = zip(digits, after, worth[first:], strict=False)
+            changes.append(cells + sum((new - old) * value for old, new, value in places))
+    return np.concatenate(changes)
+
+
+def _exchanged(one: _Words, other: _Words) -> tuple[_Words, _Words]:
+    """The digits of two neighbouring tiles after they changed places."""
+    larger = one > other
+    return np.where(larger, other, other + 1), np.where(larger, one - 1, one)
+
+
+@jit
+def expand_keys(
+    keys: Keys,
+    low: _Words,
+    middle: _Words,
+    high: _Words,
+    cells: _Words,
+    changes: _Words,
+    length: int,
+    room: Keys,
+    counts: Counts,
+) -> int:
+    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
+
+    `room` must hold one more than there are. Neighbours in the batch are quick if only digits of `low` differ.
+    """
+    number_of_cells = np.int64(len(cells))
+    # Exact for numbers below `span`, which has at most 19 bits: a division by multiplication.
+    inverse = (np.int64(1) << 40) // number_of_cells + 1
+    span = number_of_cells * len(low)
+    window = (np.int64(1) << 4 * length) - 1
+    begin = -span
+    upper = np.int64(0)
+    total = 0
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        if not 0 <= key - begin < span:
+            order = key // span
+            begin = order * span
+            upper = middle[order % len(middle)] ^ high[order // len(middle)]
+        order = (key - begin) * inverse >> 40
+        cell = key - begin - order * number_of_cells
+        word = upper ^ low[order] ^ cells[cell, 8]
+        # Every successor is written, and kept only if there is such a move: branches would be guessed wrongly.
+        first = total
+        room[total] = key - 1
+        total += cells[cell, 0]
+        room[total] = key + 1
+        total += cells[cell, 1]
+        room[total] = key + changes[cells[cell, 6] + (word >> cells[cell, 4] & window)]
+        total += cells[cell, 2]
+        room[total] = key + changes[cells[cell, 7] + (word >> cells[cell, 5] & window)]
+        total += cells[cell, 3]
+        counts[i] = total - first
+    return total

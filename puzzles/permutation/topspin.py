@@ -1,0 +1,245 @@
+"""TopSpin(n, k): n tokens on a ring, of which k neighbours at a time are put in the reverse order.
+
+As in the search literature (for example Yang, Culberson, Holte, Zahavi and Felner, "A general theory of additive state
+space abstractions", 2008), turning the whole ring is no move and costs nothing: rings that differ only by a turn are
+one configuration, and a move reverses any k neighbours, wherever on the ring they are. So (n-1)! configurations have n
+moves each. The toy itself reverses only the tokens in its turnstile; how far its ring is turned is not counted here.
+
+A text names the tokens around the ring: ``1 2 3 4``, or ``1,2,3,4``, beginning with any of them; it is written from
+token 1 on. The key is the number of the order of the other tokens after token 1 (`puzzles.keys.permutations`), so the
+ring in order is 0. Not every number need be reachable from it: if n is odd and k or k-1 a multiple of 4, all reversals
+and turns are even permutations; if n is even and k odd, tokens two apart on the ring stay an even number of places
+apart.
+"""
+
+from collections.abc import Iterator, Mapping
+from math import factorial
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.jit import jit
+from puzzles.keys.bits import popcount
+from puzzles.keys.layout import Key, Keys, Mask, narrowest
+from puzzles.keys.permutations import all_below, all_orders, number_of, order_of, pack_places
+from puzzles.options import Number, Option
+
+#: The tokens around the ring.
+Ring = list[int]
+_Words = NDArray[np.int64]
+
+#: The orders of so many tokens have tables.
+_TABLE_TOKENS = 8
+
+
+class TopSpin(Puzzle):
+    """Options `n` and `k`, k <= n.
+
+    Vertex-transitive: a move is told by places, so any renaming of the tokens keeps all moves, and some renaming takes
+    any ring to any other.
+    """
+
+    name = "topspin"
+    summary = "TopSpin(n, k): tokens on a ring, any k neighbours are reversed; turning the ring is free"
+    options: Mapping[str, Option] = MappingProxyType({"n": Number(8, 4, 13), "k": Number(4, 2, 13)})
+    undirected = True
+    vertex_transitive = True
+
+    def prepare(self, start: str | None) -> None:
+        self.n, self.k = int(self.parameters["n"]), int(self.parameters["k"])
+        if self.k > self.n:
+            raise PuzzleError(f"{self.name} cannot reverse k={self.k} of n={self.n} tokens; k must be at most n")
+        self._size = factorial(self.n - 1)
+        self.layout = narrowest((self._size - 1).bit_length())
+        # What a move does to the ring in order, it does to the places of any other. All moves differ, except that
+        # the ring itself is reversed by any k = n or k = n - 1 neighbours.
+        rings = self._rings_after(list(range(1, self.n + 1)))
+        self._tables = _tables(np.array([[token - 2 for token in ring[1:]] for ring in rings]))
+        self.most_successors = len(rings)
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """The tokens are in order around the ring."""
+        goal: Mask = keys == 0
+        return goal
+
+    def expand(self, keys: Keys) -> Expansion:
+        room = self.layout.empty(len(keys) * self.most_successors)
+        _expand_keys(keys, *self._tables, room)
+        return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
+
+    def configurations(self) -> Iterator[Keys]:
+        return all_below(self._size, self.layout)
+
+    def successors(self, key: Key) -> list[Key]:
+        return [self.pack(ring) for ring in self._rings_after(self.unpack(key))]
+
+    def check_key(self, key: Key) -> None:
+        if not 0 <= key < self._size:
+            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
+
+    def parse_text(self, text: str) -> Key:
+        words = text.replace(",", " ").split()
+        if len(words) != self.n:
+            raise ConfigurationError(f"the ring has {self.n} tokens, {text!r} has {len(words)}")
+        ring: Ring = []
+        for place, word in enumerate(words, 1):
+            if word not in map(str, range(1, self.n + 1)):
+                raise ConfigurationError(f"place {place}: {word!r} is no token; they are 1 to {self.n}")
+            if int(word) in ring:
+                raise ConfigurationError(f"place {place}: token {word} is there a second time")
+            ring.append(int(word))
+        return self.pack(ring)
+
+    def render(self, key: Key) -> str:
+        return " ".join(map(str, self.unpack(key)))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The tokens that are reversed, in their order before that, e.g. ``"reverse 8 1 2 3"``."""
+        ring = self.unpack(before)
+        for first in range(self.n):
+            if self.pack(self._reversed(ring, first)) == after:
+                return f"reverse {' '.join(map(str, (ring + ring)[first : first + self.k]))}"
+        raise ConfigurationError(f"no move leads from {self.render(before)} to {self.render(after)}")
+
+    def unpack(self, key: Key) -> Ring:
+        """The tokens around the ring, from token 1 on."""
+        return [1] + [token + 2 for token in order_of(key, self.n - 1)]
+
+    def pack(self, ring: Ring) -> Key:
+        """The key of a ring, which may begin with any token."""
+        return number_of(_from_token_1(ring)[1:])
+
+    def _reversed(self, ring: Ring, first: int) -> Ring:
+        """The ring after reversing k neighbours, the first of them at place `first`."""
+        turned = ring[first:] + ring[:first]
+        return _from_token_1(turned[: self.k][::-1] + turned[self.k :])
+
+    def _rings_after(self, ring: Ring) -> list[Ring]:
+        """All rings that one move leads to, each once."""
+        found: list[Ring] = []
+        for first in range(self.n):
+            after = self._reversed(ring, first)
+            if after not in found:
+                found.append(after)
+        return found
+
+
+def _from_token_1(ring: Ring) -> Ring:
+    first = ring.index(1)
+    return ring[first:] + ring[:first]
+
+
+class _Tables(NamedTuple):
+    """What the kernel knows of the rings of n tokens; m of the n-1 after token 1, at most eight, have tables.
+
+    Of each order of the first m tokens `ranks` has which of the m it is, 0 the least, and `digits` its digits, place by
+    place in four bits each, place 0 lowest. A row of `moves` tells for each place from which place its token comes;
+    places from `begins` to before `ends` change. `worth[i]` is i!.
+    """
+
+    ranks: _Words
+    digits: _Words
+    worth: _Words
+    moves: _Words
+    begins: _Words
+    ends: _Words
+
+
+def _tables(moves: _Words) -> _Tables:
+    places = moves.shape[1]
+    upper = min(places, _TABLE_TOKENS)
+    larger, digits = all_orders(upper)
+    worth = np.array([factorial(place) for place in range(places)], dtype=np.int64)
+    changed = moves != np.arange(places)
+    begins, ends = changed.argmax(axis=1), places - changed[:, ::-1].argmax(axis=1)
+    return _Tables(pack_places(upper - 1 - larger), pack_places(digits), worth, moves, begins, ends)
+
+
+@jit
+def _expand_keys(
+    keys: Keys,
+    ranks: _Words,
+    digits: _Words,
+    worth: _Words,
+    moves: _Words,
+    begins: _Words,
+    ends: _Words,
+    room: Keys,
+) -> None:
+    """Write the successors of all `keys` into `room`, one for each move.
+
+    A digit changes only at the places that change. Neighbours in the batch are quickest if only their first tokens, as
+    many as have tables, stand in different orders.
+    """
+    places = len(worth)
+    upper = min(places, _TABLE_TOKENS)
+    count = np.int64(len(ranks))
+    one, four, low = np.uint64(1), np.uint64(4), np.uint64(15)
+    tokens = np.zeros(places, dtype=np.uint64)
+    # Before each place: the tokens as a set, a bit each; what the digits are worth; those of the last places alone.
+    before = np.zeros(places + 1, dtype=np.uint64)
+    values = np.zeros(places + 1, dtype=np.int64)
+    last_values = np.zeros(places + 1, dtype=np.int64)
+    begin = -count
+    left = np.uint64(0)
+    at = 0
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        if not 0 <= key - begin < count:
+            begin = key // count * count
+            left = _read_last(begin, upper, worth, tokens, before, last_values)
+        order = key - begin
+        rank_word, digit_word = np.uint64(ranks[order]), np.uint64(digits[order])
+        for place in range(upper):
+            token = left >> ((rank_word & low) << np.uint64(2)) & low
+            tokens[place] = token
+            before[place + 1] = before[place] | one << token
+            values[place + 1] = values[place] + np.int64(digit_word & low) * worth[place]
+            rank_word >>= four
+            digit_word >>= four
+        for place in range(upper, places):
+            values[place + 1] = order + last_values[place + 1]
+        for move in range(len(moves)):
+            seen = before[begins[move]]
+            after = key - values[ends[move]] + values[begins[move]]
+            for place in range(begins[move], ends[move]):
+                token = tokens[moves[move, place]]
+                after += np.int64(popcount(seen >> token)) * worth[place]
+                seen |= one << token
+            room[at + move] = after
+        at += len(moves)
+
+
+@jit
+def _read_last(
+    number: int | np.int64,
+    upper: int,
+    worth: _Words,
+    tokens: NDArray[np.uint64],
+    before: NDArray[np.uint64],
+    values: _Words,
+) -> np.uint64:
+    """Write what is known of the places from `upper` on; return the tokens left for those before, in increasing order.
+
+    They have four bits each, the least token lowest; 0 is the least token of all. `number` is a multiple of upper!.
+    """
+    left = np.uint64(0xFEDCBA9876543210)
+    present = (np.uint64(1) << np.uint64(len(worth))) - np.uint64(1)
+    for place in range(len(worth) - 1, upper - 1, -1):
+        values[place + 1] = number
+        digit = number // worth[place]
+        number -= digit * worth[place]
+        shift = np.uint64(4 * (place - digit))
+        tokens[place] = left >> shift & np.uint64(15)
+        before[place + 1] = present
+        present ^= np.uint64(1) << tokens[place]
+        lower = (np.uint64(1) << shift) - np.uint64(1)
+        left = left & lower | left >> np.uint64(4) & ~lower
+    return left

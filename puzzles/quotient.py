@@ -1,0 +1,70 @@
+"""Any puzzle with mirror images as the puzzle of its mirror classes, each class named by its least key."""
+
+from collections.abc import Iterator
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.keys.layout import Key, Keys, Mask, key_at
+from puzzles.keys.order import equal_rows
+
+
+class MergedMirrors(Puzzle):
+    """`base` with each configuration and its mirror images taken as one.
+
+    Right only because the mirror is an automorphism of the moves and keeps the goal; the tests check both on the
+    whole space (trap: klotski#34). A distance is then the distance to the nearer of the images.
+    """
+
+    def __init__(self, base: Puzzle) -> None:
+        self.base = base
+        self.name, self.version = base.name, base.version
+        self.options, self.parameters = base.options, base.parameters
+        self.layout, self.undirected, self.most_successors = base.layout, base.undirected, base.most_successors
+        self.start_is_board = base.start_is_board
+        self._start = self.representative(base.start)
+
+    def representative(self, key: Key) -> Key:
+        """The key that names the class of `key`."""
+        return key_at(self.base.canonical(self.keys([key])), 0)
+
+    def usual_start(self) -> Key:
+        return self.representative(self.base.usual_start())
+
+    def is_goal(self, keys: Keys) -> Mask:
+        return self.base.is_goal(keys)
+
+    def expand(self, keys: Keys) -> Expansion:
+        successors, counts = self.base.expand(keys)
+        return Expansion(self.base.canonical(successors), counts)
+
+    def successors(self, key: Key) -> list[Key]:
+        return [self.representative(successor) for successor in self.base.successors(key)]
+
+    def configurations(self) -> Iterator[Keys]:
+        for block in self.base.configurations():
+            yield block[equal_rows(self.base.canonical(block), block)]
+
+    def check_key(self, key: Key) -> None:
+        self.base.check_key(key)
+
+    def parse_text(self, text: str) -> Key:
+        return self.base.parse_text(text)
+
+    def parse(self, text: str) -> Key:
+        """The representative of what the text says."""
+        return self.representative(self.base.parse(text))
+
+    def render(self, key: Key) -> str:
+        return self.base.render(key)
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        return self.base.describe_move(before, after)
+
+    def lift(self, path: list[Key], start: Key) -> list[Key]:
+        """A real path from `start` whose classes are those of `path`; `start` belongs to the first class.
+
+        It exists because the mirror is an automorphism; of several images the least key is taken.
+        """
+        real = [start]
+        for wanted in path[1:]:
+            real.append(min(key for key in self.base.successors(real[-1]) if self.representative(key) == wanted))
+        return real

@@ -1,0 +1,226 @@
+"""Hakoiri-musume, known abroad as Klotski: 65,880 configurations of ten pieces on a board of 4 x 5.
+
+The packing is the one of Goto, Kawai and Sasaki ("Hakoiri-musume and L6", section 2): the six larger pieces have at
+most 16 places each, so four bits apiece; the two blanks have 190 states, so eight bits; the four unit squares fill
+what is left. From the highest bit:
+
+    bits 31..28  daughter, 2x2: row * 3 + column of its top left cell, 12 places
+    bits 27..24  horizontal, 1x2 (one row, two columns): row * 3 + column, 15 places
+    bits 23..8   four verticals, 2x1: row * 4 + column, 16 places, in increasing order so that the packing is unique
+    bits  7..0   the pair of blank cells, numbered 0..189 in lexicographic order
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import U32, Key, Keys, Mask
+from puzzles.options import Choice, Option
+from puzzles.sliding_blocks.boards import Piece, describe_steps, parse_rectangles, render_pieces
+from puzzles.sliding_blocks.klotski_kernels import COLUMNS, PAIRS, PLACES, ROWS, SHAPES, SLOTS, expand_keys, mirror_keys
+
+USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
+_METRICS = ("unit", "straight", "finger")
+_WANTED = {"2x2": 1, "horizontal 1x2": 1, "vertical 2x1": 4, "1x1": 4}
+_SHAPE_NAMES = tuple(_WANTED)
+_DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+_GOAL_PLACE = PLACES[0].index((3, 1))
+
+_PAIR_NUMBER = {pair: number for number, pair in enumerate(PAIRS)}
+_PIECES = [[Piece(row, column, *SHAPES[shape]) for row, column in PLACES[shape]] for shape in range(4)]
+_CELLS = {piece: frozenset(piece.cells(COLUMNS)) for pieces in _PIECES for piece in pieces}
+_ALL_CELLS = frozenset(range(ROWS * COLUMNS))
+
+
+class Klotski(Puzzle):
+    """Option `metric`: what counts as one move of one piece.
+
+    ``unit`` is one step (the paper's choice), ``straight`` any distance in one direction, ``finger`` any way at all.
+    """
+
+    name = "klotski"
+    summary = "Hakoiri-musume: ten pieces on a board of 4 x 5"
+    options: Mapping[str, Option] = MappingProxyType({"metric": Choice(_METRICS)})
+    layout = U32
+    undirected = True
+    # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.
+    most_successors = 10
+    has_mirrors = True
+
+    def usual_start(self) -> Key:
+        return self.parse_text(USUAL_START)
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """The daughter stands in the middle of the two bottom rows."""
+        goal: Mask = (keys >> 28) == _GOAL_PLACE
+        return goal
+
+    def expand(self, keys: Keys) -> Expansion:
+        room = np.empty(len(keys) * self.most_successors, dtype=np.uint32)
+        counts = np.empty(len(keys), dtype=np.uint16)
+        total = expand_keys(keys, _METRICS.index(self.parameters["metric"]), room, counts)
+        return Expansion(room[:total], counts)
+
+    def canonical(self, keys: Keys) -> Keys:
+        """The lesser of each key and its left-right mirror image, which keeps moves, goal and metric."""
+        mirrored = np.empty_like(keys)
+        mirror_keys(keys, mirrored)
+        return np.minimum(keys, mirrored)
+
+    def configurations(self) -> Iterator[Keys]:
+        """One block per place of the daughter: 12 blocks, 65,880 keys."""
+        for daughter in range(len(PLACES[0])):
+            keys = [
+                self._pack([daughter, horizontal, *verticals], blanks)
+                for horizontal, verticals, free in _fill_larger(_CELLS[_PIECES[0][daughter]])
+                for blanks in combinations(free, 2)
+            ]
+            yield self.keys(keys)
+
+    def successors(self, key: Key) -> list[Key]:
+        pieces = self.unpack(key)
+        blanks = self.blanks(key)
+        found = []
+        for piece in pieces:
+            rest = [other for other in pieces if other is not piece]
+            found += [self.pack([*rest, target]) for target in self._targets(piece, blanks | _CELLS[piece])]
+        return found
+
+    def check_key(self, key: Key) -> None:
+        taken: dict[int, str] = {}
+        verticals = [(key >> shift) & 15 for shift in (20, 16, 12, 8)]
+        if verticals != sorted(verticals):
+            raise ConfigurationError(f"{key:#010x}: its vertical pieces are not in increasing order: {verticals}")
+        for slot, shape in enumerate(SLOTS):
+            place = (key >> (28 - 4 * slot)) & 15
+            if place >= len(PLACES[shape]):
+                raise ConfigurationError(
+                    f"{key:#010x}: the {_SHAPE_NAMES[shape]} piece has place {place} of {len(PLACES[shape])}"
+                )
+            _take(key, taken, _PIECES[shape][place], f"the {_SHAPE_NAMES[shape]} piece")
+        if key & 0xFF >= len(PAIRS):
+            raise ConfigurationError(f"{key:#010x}: the blanks have number {key & 0xFF} of {len(PAIRS)}")
+        for cell in PAIRS[key & 0xFF]:
+            _take(key, taken, Piece(*divmod(cell, COLUMNS), 1, 1), "a blank")
+
+    def parse_text(self, text: str) -> Key:
+        pieces = parse_rectangles(text, ROWS, COLUMNS)
+        for letter, piece in pieces.items():
+            if (piece.height, piece.width) not in SHAPES:
+                raise ConfigurationError(
+                    f"piece {letter} is {piece.height}x{piece.width}; this puzzle has 2x2, 1x2, 2x1 and 1x1 pieces"
+                )
+        for shape, (name, wanted) in zip(SHAPES, _WANTED.items(), strict=True):
+            letters = [letter for letter, piece in pieces.items() if (piece.height, piece.width) == shape]
+            if len(letters) != wanted:
+                which = f" ({', '.join(letters)})" if letters else ""
+                raise ConfigurationError(f"the board needs {wanted} {name} pieces and has {len(letters)}{which}")
+        return self.pack(list(pieces.values()))
+
+    def render(self, key: Key) -> str:
+        return render_pieces(self.unpack(key), ROWS, COLUMNS)
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
+        pieces, later = set(self.unpack(before)), set(self.unpack(after))
+        (moved,) = pieces - later
+        (target,) = later - pieces
+        cell = moved.row * COLUMNS + moved.column
+        letter = self.render(before).replace("/", "")[cell]
+        return f"{letter} {describe_steps(_way(moved, target, self.blanks(before) | _CELLS[moved]))}"
+
+    def unpack(self, key: Key) -> list[Piece]:
+        """The ten pieces: daughter, horizontal, four verticals, four unit squares."""
+        larger = [_PIECES[shape][(key >> (28 - 4 * slot)) & 15] for slot, shape in enumerate(SLOTS)]
+        units = _ALL_CELLS - self.blanks(key) - frozenset(cell for piece in larger for cell in _CELLS[piece])
+        return larger + [_PIECES[3][cell] for cell in sorted(units)]
+
+    def pack(self, pieces: list[Piece]) -> Key:
+        """The key of ten pieces in any order; they must be the right ones and must not overlap."""
+        places: list[list[int]] = [[], [], [], []]
+        for piece in pieces:
+            shape = SHAPES.index((piece.height, piece.width))
+            places[shape].append(PLACES[shape].index((piece.row, piece.column)))
+        covered = frozenset(cell for piece in pieces for cell in _CELLS[piece])
+        first, second = sorted(_ALL_CELLS - covered)
+        return self._pack([*places[0], *places[1], *sorted(places[2])], (first, second))
+
+    @staticmethod
+    def _pack(larger: list[int], blanks: tuple[int, ...]) -> Key:
+        key = 0
+        for place in larger:
+            key = key << 4 | place
+        return key << 8 | _PAIR_NUMBER[blanks[0], blanks[1]]
+
+    @staticmethod
+    def blanks(key: Key) -> frozenset[int]:
+        """The two empty cells."""
+        return frozenset(PAIRS[key & 0xFF])
+
+    def _targets(self, piece: Piece, free: frozenset[int]) -> list[Piece]:
+        """Where one move can bring `piece`, whose own cells are among the `free` ones."""
+        metric = self.parameters["metric"]
+        if metric == "finger":
+            return [target for target in _reach(piece, free) if target != piece]
+        longest = 1 if metric == "unit" else max(ROWS, COLUMNS)
+        found = []
+        for down, right in _DIRECTIONS:
+            target = piece
+            for _ in range(longest):
+                target = target._replace(row=target.row + down, column=target.column + right)
+                if not _CELLS.get(target, _ALL_CELLS) <= free:
+                    break
+                found.append(target)
+        return found
+
+
+def _take(key: Key, taken: dict[int, str], piece: Piece, what: str) -> None:
+    for cell in piece.cells(COLUMNS):
+        if cell in taken:
+            row, column = divmod(cell, COLUMNS)
+            raise ConfigurationError(
+                f"{key:#010x}: {taken[cell]} and {what} both cover row {row + 1} column {column + 1}"
+            )
+        taken[cell] = what
+
+
+def _fill_larger(taken: frozenset[int]) -> Iterator[tuple[int, tuple[int, ...], list[int]]]:
+    """Places of the horizontal and the verticals beside a daughter, in key order, with the six cells left free."""
+    for horizontal, piece in enumerate(_PIECES[1]):
+        if _CELLS[piece] & taken:
+            continue
+        covered = taken | _CELLS[piece]
+        possible = [place for place, piece in enumerate(_PIECES[2]) if not _CELLS[piece] & covered]
+        for verticals in combinations(possible, 4):
+            cells = [cell for place in verticals for cell in _CELLS[_PIECES[2][place]]]
+            if len(set(cells)) == len(cells):
+                yield horizontal, verticals, sorted(_ALL_CELLS - covered - set(cells))
+
+
+def _reach(piece: Piece, free: frozenset[int]) -> dict[Piece, Piece | None]:
+    """Every place that `piece` can be pushed to over free cells -> the place before it, nearest first."""
+    before: dict[Piece, Piece | None] = {piece: None}
+    queue = deque([piece])
+    while queue:
+        here = queue.popleft()
+        for down, right in _DIRECTIONS:
+            there = here._replace(row=here.row + down, column=here.column + right)
+            if there not in before and _CELLS.get(there, _ALL_CELLS) <= free:
+                before[there] = here
+                queue.append(there)
+    return before
+
+
+def _way(piece: Piece, target: Piece, free: frozenset[int]) -> list[tuple[int, int]]:
+    before = _reach(piece, free)
+    way: list[tuple[int, int]] = []
+    here: Piece | None = target
+    while here is not None:
+        way.append((here.row, here.column))
+        here = before[here]
+    return way[::-1]

@@ -1,0 +1,121 @@
+"""Cards on a field of four rows: their words, deals in and out of text, and deals drawn by a generator of our own.
+
+A card is a number, suit * ranks + rank, both from 0. A text has four rows joined by ``/``, its cards parted by blanks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from puzzles.errors import ConfigurationError
+from puzzles.keys.splitmix import random_words
+
+#: A card's number.
+Card = int
+SUITS = 4
+#: A cell without a card.
+BLANK = ".."
+
+
+@dataclass(frozen=True)
+class Deck:
+    """The letters of suits and ranks, in order; of the ranks a game may use the first ones alone."""
+
+    suits: str
+    ranks: str
+
+    def word(self, card: Card, ranks: int) -> str:
+        """A card in two letters."""
+        suit, rank = divmod(card, ranks)
+        return self.suits[suit] + self.ranks[rank]
+
+    def card(self, word: str, ranks: int) -> Card:
+        """The card of a word; `ConfigurationError` that says what is wrong with it."""
+        suit, rank = (self.suits.find(word[:1]), self.ranks.find(word[1:2])) if len(word) == 2 else (-1, -1)
+        if min(suit, rank) < 0:
+            raise ConfigurationError(
+                f"{word!r} is no card: a suit ({self.suits}) and a rank ({self.ranks[:ranks]}), e.g. "
+                f"{self.word(0, ranks)}"
+            )
+        if rank >= ranks:
+            raise ConfigurationError(f"{word} is of too high a rank: here they are {self.ranks[:ranks]}")
+        return suit * ranks + rank
+
+
+#: As the contest writes them: Gap.
+NUMBERED = Deck("1234", "123456789TJQK")
+#: As the paper on Superpuzz does, 0 being ten.
+LETTERED = Deck("HDSC", "A234567890JQK")
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The words of each row."""
+    return [row.split() for row in text.strip().strip("/").split("/")]
+
+
+def has_blanks(text: str) -> bool:
+    """Whether a text is a position, not a deal."""
+    return any(BLANK in row for row in rows_of(text))
+
+
+def parse_cards(
+    rows: list[list[str]], deck: Deck, ranks: int, wanted: Sequence[Card], blanks: int
+) -> list[Card | None]:
+    """The cards of all rows, one after another, ``None`` for a blank: each of `wanted` once and so many blanks.
+
+    Raises `ConfigurationError` that names the card and the row.
+    """
+    found: list[Card | None] = []
+    seen: dict[Card, str] = {}
+    for number, row in enumerate(rows, 1):
+        for column, word in enumerate(row, 1):
+            where = f"row {number} column {column}"
+            if word == BLANK:
+                found.append(None)
+                continue
+            try:
+                card = deck.card(word, ranks)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{where}: {error}") from None
+            if card in seen:
+                raise ConfigurationError(
+                    f"{where}: {word} is already in {seen[card]}{_missing(rows, deck, ranks, wanted)}"
+                )
+            if card not in wanted:
+                raise ConfigurationError(f"{where}: {word} does not belong on this field")
+            seen[card] = where
+            found.append(card)
+    if len(seen) < len(wanted) or found.count(None) != blanks:
+        raise ConfigurationError(
+            f"expected {len(wanted)} cards and {blanks} blanks ({BLANK}), found {len(seen)} and {found.count(None)}"
+            f"{_missing(rows, deck, ranks, wanted)}"
+        )
+    return found
+
+
+def _missing(rows: list[list[str]], deck: Deck, ranks: int, wanted: Sequence[Card]) -> str:
+    there = {word for row in rows for word in row}
+    words = [word for word in (deck.word(card, ranks) for card in wanted) if word not in there]
+    return f"; missing: {' '.join(words[:8])}{' ...' if len(words) > 8 else ''}" if words else ""
+
+
+def check_shape(rows: list[list[str]], width: int, what: str) -> None:
+    """Raise `ConfigurationError` unless there are four rows of `width` words; `what` names the text and the way out."""
+    if len(rows) != SUITS:
+        raise ConfigurationError(f"{what} has {SUITS} rows joined by '/', this text has {len(rows)}")
+    for number, row in enumerate(rows, 1):
+        if len(row) != width:
+            raise ConfigurationError(f"row {number} '{' '.join(row)}' has {len(row)} cards; {what} has {width} in each")
+
+
+def random_deal(cards: int, seed: int, number: int) -> list[Card]:
+    """Deal `number` of a seed: the cards 0..cards-1 in reading order, the same on every machine.
+
+    Fisher-Yates: from the last place to the second, each card is exchanged with that of place ``word % (place + 1)``,
+    the words being those of SplitMix64 from the state seed * 2^32 + number (modulo 2^64).
+    """
+    words = random_words((seed << 32) + number)
+    deal = list(range(cards))
+    for place in range(cards - 1, 0, -1):
+        other = next(words) % (place + 1)
+        deal[place], deal[other] = deal[other], deal[place]
+    return deal

@@ -1,0 +1,184 @@
+"""What Gap and Superpuzz share: a field of cards as a key, its text, and the moves into blanks."""
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import Key, Keys, Mask
+from puzzles.keys.order import equal_rows
+from puzzles.solitaires.cards import (
+    BLANK,
+    SUITS,
+    Card,
+    Deck,
+    check_shape,
+    has_blanks,
+    parse_cards,
+    random_deal,
+    rows_of,
+)
+from puzzles.solitaires.kernels import MOST_MOVES, expand_fields
+from puzzles.solitaires.placing import placing
+
+#: The deal that a search without ``--from`` sets out from: the first of this seed.
+USUAL_SEED = 1
+
+
+class Solitaire(Puzzle):
+    """Four suits on four rows; cards go one by one into blanks, each to the right of its predecessor.
+
+    A *card* is here one of those that lie on the field, numbered suit by suit from 0: ``card % run`` is its rank among
+    them. A *cell* is ``row * columns + column``.
+    """
+
+    undirected = False
+    deck: ClassVar[Deck]
+    #: Whether a blank at the left end takes the first card of any suit.
+    any_ace: ClassVar[bool]
+    #: The option that says how many columns there are.
+    size_option: ClassVar[str]
+
+    def prepare(self, start: str | None) -> None:
+        self.columns = int(self.parameters[self.size_option])
+        self.run = self.columns - 1
+        self.most_successors = MOST_MOVES if self.any_ace else SUITS
+        self.placing = placing(self.columns)
+        self.layout = self.placing.layout
+        self.deal = None if start is None else self._deal_of(start)
+        if start is None:
+            self.deal = self.text_of_deal(random_deal(SUITS * self.columns, USUAL_SEED, 0))
+
+    # Deals
+
+    def _deal_of(self, text: str) -> str | None:
+        """The tidy text of a deal; ``None`` where the text says a position or a key instead."""
+        if text.strip().lower().startswith("0x") or has_blanks(text):
+            return None
+        self._refuse_many(rows_of(text))
+        return self.text_of_deal(self.parse_deal(text))
+
+    def _refuse_many(self, rows: list[list[str]]) -> None:
+        """`ConfigurationError` for the contest's file of many deals, which begins with their number."""
+        if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
+            raise ConfigurationError(
+                f"this text is a list of {rows[0][0]} deals: 'hakoiri solve {self.name} FILE' answers them all, "
+                "a run takes one"
+            )
+
+    def text_of_deal(self, deal: list[Card]) -> str:
+        """A deal, all cards in reading order, as text."""
+        words = [self.deck.word(card, self.columns) for card in deal]
+        rows = (words[row * self.columns : (row + 1) * self.columns] for row in range(SUITS))
+        return "/".join(" ".join(row) for row in rows)
+
+    def parse_deal(self, text: str) -> list[Card]:
+        """The cards of a deal in reading order; `ConfigurationError` names the card and the row that is wrong."""
+        rows = rows_of(text)
+        check_shape(rows, self.columns, f"a deal of {self.size_option}={self.columns}{self._other_size(rows)}")
+        cards = parse_cards(rows, self.deck, self.columns, range(SUITS * self.columns), 0)
+        return [card for card in cards if card is not None]
+
+    def _other_size(self, rows: list[list[str]]) -> str:
+        """A hint where the text is a whole deal of another size."""
+        widths = {len(row) for row in rows}
+        if len(rows) == SUITS and len(widths) == 1 and (width := widths.pop()) != self.columns:
+            return f" (for this one say -o {self.size_option}={width})"
+        return ""
+
+    def start_of(self, deal: list[Card]) -> Key:
+        """The position that a deal, all cards in reading order, becomes when its blanks are made."""
+        return self.placing.pack(self.places_of(deal))
+
+    @abstractmethod
+    def places_of(self, deal: list[Card]) -> list[int]:
+        """The cell of each card on the field, once a deal's blanks are made."""
+
+    # The contract
+
+    def usual_start(self) -> Key:
+        return self.parse_text(self.start_text())
+
+    def start_text(self) -> str:
+        return self.deal or self.render(self.start)
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """Every suit is in order in a row."""
+        found = np.zeros(len(keys), dtype=np.bool_)
+        for goal in self.keys(self.goals):
+            found |= equal_rows(keys, np.broadcast_to(goal, keys.shape))
+        return found
+
+    @property
+    @abstractmethod
+    def goals(self) -> list[Key]:
+        """The keys of all goals."""
+
+    def expand(self, keys: Keys) -> Expansion:
+        words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words)
+        room = np.empty((len(keys) * self.most_successors, self.layout.words), dtype=np.uint64)
+        counts = np.empty(len(keys), dtype=np.uint16)
+        total = expand_fields(
+            words, self.columns, self.any_ace, self.placing.words, self.placing.shifts, self.placing.masks, room,
+            counts,
+        )  # fmt: skip
+        found = room[:total].astype(self.layout.dtype)
+        return Expansion(found if self.layout.words > 1 else found.reshape(-1), counts)
+
+    def successors(self, key: Key) -> list[Key]:
+        places = self.placing.unpack(key)
+        return [self.placing.pack(moved(places, card, cell)) for card, cell in self.moves(places)]
+
+    def moves(self, places: list[int]) -> list[tuple[int, int]]:
+        """Each card that can move and the blank that it goes to, blanks in reading order."""
+        at = {cell: card for card, cell in enumerate(places)}
+        found = []
+        for blank in range(self.placing.cells):
+            if blank in at:
+                continue
+            row, column = divmod(blank, self.columns)
+            left = at.get(blank - 1)
+            if column == 0:
+                found += [(suit * self.run, blank) for suit in range(SUITS) if self.any_ace or suit == row]
+            elif left is not None and left % self.run < self.run - 1:
+                found.append((left + 1, blank))
+        return found
+
+    def move_between(self, before: Key, after: Key) -> tuple[int, int, int]:
+        """The one card whose cell differs, the cell that it left and the one that it went to."""
+        one, other = self.placing.unpack(before), self.placing.unpack(after)
+        (card,) = [card for card in range(self.placing.cards) if one[card] != other[card]]
+        return card, one[card], other[card]
+
+    def check_key(self, key: Key) -> None:
+        self.placing.unpack(key)
+
+    def render(self, key: Key) -> str:
+        words = [BLANK] * self.placing.cells
+        for card, cell in enumerate(self.placing.unpack(key)):
+            words[cell] = self.word(card)
+        return "/".join(" ".join(self._drawn_row(row, words)) for row in range(SUITS))
+
+    def _drawn_row(self, row: int, words: list[str]) -> list[str]:
+        """The words of one row of a position, `words` being those of all cells."""
+        return words[row * self.columns : (row + 1) * self.columns]
+
+    @abstractmethod
+    def word(self, card: int) -> str:
+        """A card of the field in two letters."""
+
+    def parse_text(self, text: str) -> Key:
+        if has_blanks(text):
+            return self.placing.pack(self._parse_position(rows_of(text)))
+        return self.start_of(self.parse_deal(text))
+
+    @abstractmethod
+    def _parse_position(self, rows: list[list[str]]) -> list[int]:
+        """The cell of each card of a text with blanks."""
+
+
+def moved(places: list[int], card: int, cell: int) -> list[int]:
+    """The places after `card` has gone to `cell`."""
+    return [*places[:card], cell, *places[card + 1 :]]

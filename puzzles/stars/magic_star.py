@@ -1,0 +1,246 @@
+"""Magic stars: 1 to 2n on the points of the star {n/2}, so that the four numbers of every line add up to 4n + 2."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from puzzles.contract import Expansion
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import Key, Keys, Mask
+from puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
+from puzzles.options import Choice, Number
+from puzzles.stars.drawing import draw, draw_svg
+from puzzles.stars.figure import star
+from puzzles.stars.kernels import least_images, walk_paper, walk_ring
+from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
+from puzzles.tree import Harvest, Tree
+
+GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
+_NOTHING_THERE = "."
+#: More numbers than any search will place.
+_ALL = 2**62
+#: With more points the first program would place 10^16 numbers and more.
+_MOST_GENERATED = 8
+
+
+class MagicStar(Tree):
+    """The numbers 1 to 2n on the 2n points of the star {n/2}, so that the four of every line add up to 4n + 2.
+
+    Points are numbered row by row from the top, for six tips as in figure 7 of Hiroi's article. A text gives the
+    numbers in this order, the rows joined by `/`, a dot where none stands. `strategy` is one of the article's three
+    programs: `generate` places all numbers and then looks at the lines; `prune` looks at each line when its fourth
+    number comes; `prune+symmetry`, besides, finds one solution of each orbit, in an order that completes lines early
+    and lets the last number of a line follow from the others. `solutions=keep` stores one solution of each orbit.
+    """
+
+    name = "magic-star"
+    summary = "Magic stars: 1 to 2n on the star {n/2}, every line with the same sum"
+    options = {  # noqa: RUF012
+        "points": Number(6, 5, MOST_POINTS // 2),
+        "strategy": Choice((FASTEST, PRUNE, GENERATE)),
+        "solutions": Choice(("count", "keep")),
+    }
+
+    def prepare(self, start: str | None) -> None:
+        self.star = star(int(self.parameters["points"]))
+        self.strategy = self.parameters["strategy"]
+        if self.strategy == GENERATE and self.star.tips > _MOST_GENERATED:
+            raise PuzzleError(
+                f"{self.name} with strategy={GENERATE} would take years for {self.star.tips} points: it is for "
+                f"{_MOST_GENERATED} at most; take {PRUNE} or {FASTEST}"
+            )
+        self.keeps = self.parameters["solutions"] == "keep"
+        self._numbering = Numbering(self.star.points)
+        self.layout = self._numbering.layout
+        self.most_successors = self.star.points
+        self._permutations = self.star.automorphisms()
+        self.symmetries, self.automorphisms = 2 * self.star.tips, len(self._permutations)
+        self._permutation_table = np.array(self._permutations, dtype=np.int64)
+        self._lines = np.array(self.star.lines, dtype=np.int64)
+        self._completed = paper_order(self.star)
+        self._orders = ring_orders(self.star)
+        self._table = table(self._orders)
+        widths = [step.numbers for step in self._orders[0]] if self._breaks_symmetry else [1] * self.star.points
+        self.levels, self._widths = len(widths), widths
+
+    @property
+    def _breaks_symmetry(self) -> bool:
+        return self.strategy == FASTEST
+
+    # Kernels
+
+    def expand(self, keys: Keys) -> Expansion:
+        placings = self._numbering.unpack(keys)
+        level = self._level_of(placings)
+        if level == self.levels:
+            return Expansion(self.layout.empty(0), np.zeros(len(keys), dtype=np.uint16))
+        found, counts, _ = self._walk(placings, level, level + 1)
+        return Expansion(self._numbering.pack(found), counts.astype(np.uint16))
+
+    def harvest(self, keys: Keys) -> Harvest:
+        placings = self._numbering.unpack(keys)
+        found, _, nodes = self._walk(placings, self._level_of(placings), self.levels, goals_alone=True)
+        least, is_least, is_least_of_all = least_images(found, self._permutation_table, self.symmetries)
+        # Where symmetry is broken each orbit comes once, by whichever of its images; else it comes by all of them.
+        if self._breaks_symmetry:
+            is_least[:] = True
+        orbits, classes = int(np.count_nonzero(is_least)), int(np.count_nonzero(is_least & is_least_of_all))
+        solutions = self.symmetries * orbits if self._breaks_symmetry else len(found)
+        return Harvest(solutions, orbits, classes, int(nodes), self._numbering.pack(least[is_least]))
+
+    def exceeds(self, keys: Keys, nodes: int) -> bool:
+        placings = self._numbering.unpack(keys)
+        found = (
+            self._walk(placings[row : row + 1], self._level_of(placings), self.levels, True, nodes)
+            for row in range(len(placings))
+        )
+        return any(placed > nodes for _, _, placed in found)
+
+    def _walk(
+        self, placings: Placings, level: int, end: int, goals_alone: bool = False, most: int = _ALL
+    ) -> tuple[Placings, np.ndarray, int]:
+        if self._breaks_symmetry:
+            return walk_ring(placings, level, end, self._table, most)
+        lines = self._lines if goals_alone and self.strategy == GENERATE else self._lines[:0]
+        return walk_paper(placings, level, end, self._completed, self.strategy == PRUNE, lines, most)
+
+    def _level_of(self, placings: Placings) -> int:
+        """The level of some placings, which all have the same."""
+        placed = int(np.count_nonzero(placings[0])) if len(placings) else 0
+        return int(np.searchsorted(np.cumsum(self._widths), placed, side="right")) if placed else 0
+
+    def numbers_placed(self, level: int) -> int:
+        return self._widths[level - 1] if level else 0
+
+    # Plain rules
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def successors(self, key: Key) -> list[Key]:
+        numbers = self._numbering.numbers_of(key)
+        if self._breaks_symmetry:
+            return [self._numbering.key_of(following) for following in self._ring_successors(numbers)]
+        point = numbers.index(0) if 0 in numbers else self.star.points
+        if point == self.star.points or any(numbers[point:]):
+            return []  # All points have numbers, or others than the first, which is no node of this tree.
+        placed = ([*numbers[:point], number, *numbers[point + 1 :]] for number in self._unused(numbers))
+        looks = self.strategy == PRUNE
+        return [self._numbering.key_of(following) for following in placed if not looks or not self._wrong(following)]
+
+    def _ring_successors(self, numbers: list[int]) -> Iterator[list[int]]:
+        for steps in self._orders:
+            if any(numbers) and numbers[steps[0].chosen] != steps[0].fixed:
+                continue
+            level = next((level for level, step in enumerate(steps) if not numbers[step.chosen]), None)
+            if level is not None and self._placed_by(steps[:level]) == {*np.flatnonzero(numbers)}:
+                step = steps[level]
+                found = (self._after(numbers, step, number) for number in self._unused(numbers))
+                yield from (following for following in found if following is not None)
+
+    def _placed_by(self, steps: list[Step]) -> set[int]:
+        points = {point for step in steps for point in (step.chosen, step.forced)}
+        return points - {NONE}
+
+    def _after(self, numbers: list[int], step: Step, number: int) -> list[int] | None:
+        """`numbers` with `number` on the chosen point of `step` and what follows; ``None`` if that cannot be."""
+        if step.fixed not in (0, number) or (step.above != NONE and number < numbers[step.above]):
+            return None
+        following = list(numbers)
+        following[step.chosen] = number
+        if step.forced != NONE:
+            other = self.star.total - number - sum(numbers[point] for point in step.on_line if point != NONE)
+            if other not in self._unused(following):
+                return None
+            following[step.forced] = other
+        if self._wrong(following):
+            return None
+        if step.open_line[0] != NONE:
+            left, unused = self.star.total - sum(following[point] for point in step.open_line), self._unused(following)
+            if not any(left - one in unused and left - one != one for one in unused):
+                return None
+        return following
+
+    def _unused(self, numbers: list[int]) -> list[int]:
+        return [number for number in range(1, self.star.points + 1) if number not in numbers]
+
+    def _wrong(self, numbers: list[int]) -> bool:
+        """Some line is complete and does not add up."""
+        lines = ([numbers[point] for point in line] for line in self.star.lines)
+        return any(0 not in line and sum(line) != self.star.total for line in lines)
+
+    def reference_harvest(self, key: Key) -> Harvest:
+        found: list[Key] = []
+        nodes, waiting = 0, [key]
+        while waiting:
+            node = waiting.pop()
+            placed = self._placed(node)
+            if placed == self.star.points and not self._wrong(self._numbering.numbers_of(node)):
+                found.append(node)
+            for successor in self.successors(node):
+                nodes += self._placed(successor) - placed
+                waiting.append(successor)
+        least = {min(self.images(each)) for each in found} if self._breaks_symmetry else set(found)
+        least = {each for each in least if each == self.images(each)[0]}
+        classes = sum(each == min(self._all_images(each)) for each in least)
+        solutions = self.symmetries * len(found) if self._breaks_symmetry else len(found)
+        return Harvest(solutions, len(least), classes, nodes, self.keys(sorted(least)))
+
+    def _placed(self, key: Key) -> int:
+        return sum(number > 0 for number in self._numbering.numbers_of(key))
+
+    def images(self, key: Key) -> list[Key]:
+        return sorted(self._all_images(key)[: self.symmetries])
+
+    def _all_images(self, key: Key) -> list[Key]:
+        numbers = self._numbering.numbers_of(key)
+        return [self._numbering.key_of([numbers[point] for point in image]) for image in self._permutations]
+
+    # Goals and text
+
+    def is_goal(self, keys: Keys) -> Mask:
+        placings = self._numbering.unpack(keys)
+        sums = placings[:, self._lines].sum(axis=2, dtype=np.int64)
+        distinct = (np.sort(placings, axis=1) == np.arange(1, self.star.points + 1)).all(axis=1)
+        return np.asarray(distinct & (sums == self.star.total).all(axis=1))
+
+    def render(self, key: Key) -> str:
+        numbers = self._numbering.numbers_of(key)
+        if wrong := [number for number in numbers if number > self.star.points]:
+            raise ConfigurationError(f"{wrong[0]} is not one of the numbers 1 to {self.star.points}")
+        return "/".join(" ".join(str(numbers[point] or _NOTHING_THERE) for point in row) for row in self.star.rows)
+
+    def parse_text(self, text: str) -> Key:
+        words = [word for word in re.split(r"[\s/,]+", text) if word]
+        if len(words) != self.star.points:
+            raise ConfigurationError(
+                f"a star of {self.star.tips} tips has {self.star.points} points, {text!r} has {len(words)} numbers; "
+                "write a dot where none stands"
+            )
+        numbers = [self._number(word) for word in words]
+        for number in numbers:
+            if number and numbers.count(number) > 1:
+                raise ConfigurationError(f"the number {number} stands on {numbers.count(number)} points")
+        return self._numbering.key_of(numbers)
+
+    def _number(self, word: str) -> int:
+        if word == _NOTHING_THERE:
+            return 0
+        if not re.fullmatch(r"[0-9]{1,2}", word) or not 1 <= int(word) <= self.star.points:
+            raise ConfigurationError(f"{word!r} is neither a number from 1 to {self.star.points} nor a dot")
+        return int(word)
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        numbers, following = self._numbering.numbers_of(before), self._numbering.numbers_of(after)
+        placed = [point for point in range(self.star.points) if numbers[point] != following[point]]
+        return ", ".join(f"{following[point]} on {point}" for point in placed)
+
+    def placings(self, keys: Keys) -> Placings:
+        return self._numbering.unpack(keys)
+
+    def drawing(self, key: Key) -> str:
+        return draw(self.star, self._numbering.numbers_of(key))
+
+    def svg(self, key: Key) -> str:
+        return draw_svg(self.star, self._numbering.numbers_of(key))

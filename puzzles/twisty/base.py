@@ -1,0 +1,273 @@
+"""Puzzles whose pieces change places and twist when a part is turned: the pocket cube and the Pyraminx.
+
+Such a puzzle is told by its stickers, numbered face by face: the places of its pieces, each with its stickers
+clockwise, and the turns, each as what it does to the stickers. All else follows.
+
+A key is ``order * twists + twist``. `order` is the number of the pieces in their places among all orders in
+lexicographic order; the digits of `twist` are the twists of the places, without the one that follows from the others.
+What a turn does to either does not depend on the other, so two small tables make a move.
+
+A text has the colours of the stickers, a row for each face; a colour has the name of the face that it covers at the
+start.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, combinations, permutations
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.jit import jit
+from puzzles.keys.layout import U32, Key, Keys, Mask
+
+#: The stickers of a piece's place, clockwise.
+Place = tuple[int, ...]
+#: For each sticker the one whose colour it takes.
+Turn = tuple[int, ...]
+_Table = NDArray[np.uint32]
+_Numbers = NDArray[np.int64]
+
+#: `configurations` lists no more keys at a time.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The faces in the order of their rows, and the places by name, a noun first: ``"corner URF"``.
+
+    The pieces of `exchanged` places go from one to another; those of `pivots` twist where they are; those of `still`
+    places never move. `even`: only even permutations of the exchanged pieces can be reached.
+    """
+
+    faces: str
+    exchanged: Mapping[str, Place]
+    pivots: Mapping[str, Place] = field(default_factory=dict)
+    still: Mapping[str, Place] = field(default_factory=dict)
+    even: bool = False
+
+    @property
+    def moving(self) -> dict[str, Place]:
+        """The exchanged places, then the pivots."""
+        return {**self.exchanged, **self.pivots}
+
+    @property
+    def row(self) -> int:
+        """The stickers of a face."""
+        return sum(map(len, chain(self.moving.values(), self.still.values()))) // len(self.faces)
+
+    @property
+    def dependent(self) -> int:
+        """The moving place whose twist follows from the others: those of all exchanged places add up to full turns."""
+        return len(self.exchanged) - 1
+
+    @property
+    def orders(self) -> list[tuple[int, ...]]:
+        """Which piece is in each exchanged place, every possible order, in lexicographic order."""
+        found = permutations(range(len(self.exchanged)))
+        return [order for order in found if not self.even or _is_even(order)]
+
+
+class Twisty(Puzzle):
+    """What the puzzles share: they give their `pieces` and `turns`."""
+
+    layout = U32
+    undirected = True
+    # Other names for the stickers make any configuration the solved one.
+    vertex_transitive = True
+    pieces: Pieces
+
+    @abstractmethod
+    def turns(self) -> dict[str, Turn]:
+        """The moves by name. For each move the one that takes it back must be there too."""
+
+    def prepare(self, start: str | None) -> None:
+        pieces = self.pieces
+        self._turns = self.turns()
+        self.most_successors = len(self._turns)
+        self._places = list(pieces.moving.values())
+        self._home = "".join(face * pieces.row for face in pieces.faces)
+        self._orders = pieces.orders
+        self._order_number = {order: number for number, order in enumerate(self._orders)}
+        # How many twists each digit of `twist` can be; the dependent place has no digit.
+        turning = [len(place) for place in self._places]
+        self._digits = turning[: pieces.dependent] + turning[pieces.dependent + 1 :]
+        self._twists = prod(self._digits)
+        self._size = len(self._orders) * self._twists
+        self._order_table, self._twist_table = self._tables()
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def is_goal(self, keys: Keys) -> Mask:
+        """Every face has one colour."""
+        goal: Mask = keys == 0
+        return goal
+
+    def expand(self, keys: Keys) -> Expansion:
+        room = self.layout.empty(len(keys) * self.most_successors)
+        _expand_keys(keys, self._order_table, self._twist_table, room)
+        return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
+
+    def configurations(self) -> Iterator[Keys]:
+        for begin in range(0, self._size, _BLOCK):
+            yield np.arange(begin, min(begin + _BLOCK, self._size), dtype=np.uint32)
+
+    def successors(self, key: Key) -> list[Key]:
+        colours = self._colours(key)
+        return [self._key_of("".join(colours[sticker] for sticker in turn)) for turn in self._turns.values()]
+
+    def check_key(self, key: Key) -> None:
+        if not 0 <= key < self._size:
+            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
+
+    def parse_text(self, text: str) -> Key:
+        faces, size = self.pieces.faces, self.pieces.row
+        rows = text.split("/")
+        if len(rows) != len(faces):
+            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, joined by '/'"
+            raise ConfigurationError(f"expected {wanted}; {text!r} has {len(rows)}")
+        for face, row in zip(faces, rows, strict=True):
+            if len(row) != size:
+                raise ConfigurationError(f"face {face}: {row!r} has {len(row)} stickers, expected {size}")
+            for colour in row:
+                if colour not in faces:
+                    raise ConfigurationError(f"face {face}: {colour!r} is no colour; they are {', '.join(faces)}")
+        colours = "".join(rows)
+        for colour in faces:
+            if colours.count(colour) != size:
+                raise ConfigurationError(f"colour {colour} is there {colours.count(colour)} times, expected {size}")
+        for name, place in self.pieces.still.items():
+            if _seen(colours, place) != _seen(self._home, place):
+                raise ConfigurationError(
+                    f"{name} never moves: it must have the colours {_seen(self._home, place)}, here it has "
+                    f"{_seen(colours, place)}; turn the whole puzzle until that piece is in its place"
+                )
+        return self._key_of(colours)
+
+    def render(self, key: Key) -> str:
+        colours, size = self._colours(key), self.pieces.row
+        return "/".join(colours[begin : begin + size] for begin in range(0, len(colours), size))
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The name of the turn, e.g. ``"U"``, or ``"U'"`` for the other way round."""
+        (name,) = [name for name, key in zip(self._turns, self.successors(before), strict=True) if key == after]
+        return name
+
+    def _colours(self, key: Key) -> str:
+        """The colours of all stickers."""
+        number, rest = divmod(key, self._twists)
+        twists: list[int] = []
+        for base in reversed(self._digits):
+            rest, twist = divmod(rest, base)
+            twists.insert(0, twist)
+        exchanged, dependent = len(self.pieces.exchanged), self.pieces.dependent
+        twists.insert(dependent, -sum(twists[:dependent]) % len(self._places[dependent]))
+        colours = list(self._home)
+        for here, place in enumerate(self._places):
+            piece = self._places[self._orders[number][here]] if here < exchanged else place
+            for index, sticker in enumerate(piece):
+                colours[place[(index + twists[here]) % len(place)]] = self._home[sticker]
+        return "".join(colours)
+
+    def _key_of(self, colours: str) -> Key:
+        """The key of the colours of all stickers; `ConfigurationError` if no turns lead there."""
+        order, twists = self._pieces_in(colours)
+        noun = next(iter(self.pieces.exchanged)).split()[0]
+        exchanged, dependent = len(self.pieces.exchanged), self.pieces.dependent
+        if sum(twists[:exchanged]) % len(self._places[dependent]):
+            raise ConfigurationError(f"no turns lead here: one {noun} is turned in its place, all else being right")
+        if order not in self._order_number:
+            raise ConfigurationError(f"no turns lead here: two {noun}s have changed places, all else being right")
+        key = self._order_number[order]
+        for base, twist in zip(self._digits, twists[:dependent] + twists[dependent + 1 :], strict=True):
+            key = key * base + twist
+        return key
+
+    def _pieces_in(self, colours: str) -> tuple[tuple[int, ...], list[int]]:
+        """Which piece is in each exchanged place, and the twist of the piece in each moving place."""
+        exchanged, names = len(self.pieces.exchanged), list(self.pieces.moving)
+        order: list[int] = []
+        twists = []
+        for here, place in enumerate(self._places):
+            seen = _seen(colours, place)
+            possible = range(exchanged) if here < exchanged else [here]
+            found = [
+                (piece, twist)
+                for piece in possible
+                for twist in range(len(place))
+                if seen == _twisted(_seen(self._home, self._places[piece]), twist)
+            ]
+            if not found:
+                raise ConfigurationError(f"{names[here]} has the colours {seen}, clockwise: no such piece can be there")
+            ((piece, twist),) = found
+            if piece in order:
+                raise ConfigurationError(f"{names[order.index(piece)]} and {names[here]} hold the same piece: {seen}")
+            order.append(piece)
+            twists.append(twist)
+        return tuple(order[:exchanged]), twists
+
+    def _tables(self) -> tuple[_Table, _Table]:
+        """What each turn makes of each order, times the number of twists, and of each twist."""
+        orders: _Numbers = np.array(self._orders)
+        twists = np.stack(np.unravel_index(np.arange(self._twists), self._digits), axis=1)
+        exchanged, dependent = len(self.pieces.exchanged), self.pieces.dependent
+        turning = np.array([len(place) for place in self._places])
+        last = -twists[:, :dependent].sum(axis=1) % turning[dependent]
+        twists = np.insert(twists, dependent, last, axis=1)
+        # Read as numbers, the orders are sorted, so the place of a number is the number of its order.
+        weights = exchanged ** np.arange(exchanged)[::-1]
+        order_columns, twist_columns = [], []
+        for turn in self._turns.values():
+            sources, added = self._carried(turn)
+            order_columns.append(np.searchsorted(orders @ weights, orders[:, sources[:exchanged]] @ weights))
+            turned = np.delete((twists[:, sources] + added) % turning, dependent, axis=1)
+            twist_columns.append(np.ravel_multi_index(tuple(turned.T), self._digits))
+        order_table, twist_table = np.stack(order_columns, axis=1), np.stack(twist_columns, axis=1)
+        return (order_table * self._twists).astype(np.uint32), twist_table.astype(np.uint32)
+
+    def _carried(self, turn: Turn) -> tuple[list[int], list[int]]:
+        """From which place the piece of each moving place comes, and by how much it twists on the way."""
+        sources, added = [], []
+        for place in self._places:
+            came_from = turn[place[0]]
+            (source,) = [number for number, other in enumerate(self._places) if came_from in other]
+            sources.append(source)
+            added.append(-self._places[source].index(came_from) % len(place))
+        return sources, added
+
+
+def turned_then(first: Turn, second: Turn) -> Turn:
+    """The turn that is `first`, then `second`."""
+    return tuple(first[sticker] for sticker in second)
+
+
+def _is_even(order: tuple[int, ...]) -> bool:
+    return sum(one > other for one, other in combinations(order, 2)) % 2 == 0
+
+
+def _seen(colours: str, place: Place) -> str:
+    """The colours of a place, clockwise."""
+    return "".join(colours[sticker] for sticker in place)
+
+
+def _twisted(colours: str, twist: int) -> str:
+    """The colours of a piece that was twisted clockwise."""
+    return colours[len(colours) - twist :] + colours[: len(colours) - twist]
+
+
+@jit
+def _expand_keys(keys: Keys, orders: _Table, twists: _Table, room: Keys) -> None:
+    """Write the successors of all `keys` into `room`: for each key one per column of the tables."""
+    size, moves = twists.shape
+    total = 0
+    for i in range(len(keys)):
+        order = keys[i] // np.uint32(size)
+        twist = keys[i] - order * np.uint32(size)
+        for move in range(moves):
+            room[total] = orders[order, move] + twists[twist, move]
+            total += 1

@@ -1,0 +1,3 @@
+"""Puzzles in files of a user's own: found again by digest, and put under guard."""
+
+__all__ = ["files", "guard"]

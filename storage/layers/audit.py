@@ -1,0 +1,59 @@
+"""The part of `verify` that needs no rules of a puzzle: checksums, digests, order, disjointness."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import equal_neighbours, is_increasing, sort_keys
+from storage.errors import DamagedError
+from storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Depth
+
+#: Keys of all layers looked at together for being in two of them.
+_KEYS_AT_ONCE = 1 << 22
+
+
+def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
+    """The faults of one stored layer: broken blocks, keys out of order, a size or digest unlike its record."""
+    size, lanes, last, in_order = 0, NOTHING, -1, True
+    try:
+        record = store.layer_record(depth)
+        for block in store.blocks(depth):
+            in_order = in_order and key_at(block, 0) > last and is_increasing(block)
+            size, lanes, last = size + len(block), add_lanes(lanes, lanes_of(block)), key_at(block, -1)
+    except DamagedError as error:
+        yield str(error)
+        return
+    if not in_order:
+        yield f"layer {depth}: its keys are not strictly increasing"
+    if size != record.size:
+        yield f"layer {depth}: {size} configurations on disk, {record.size} in its record"
+    if (digest := digest_text(lanes)) != record.digest:
+        yield f"layer {depth}: its keys have the digest {digest}, its record says {record.digest}"
+
+
+def check_disjoint(store: RunStore, depths: list[Depth]) -> Iterator[str]:
+    """A fault for the least configuration that stands in two of the layers `depths`, which must be sound.
+
+    Looks at all layers together, one key range after the other, so that memory does not grow with the run.
+    """
+    for low, high in pairwise(_bounds(store, depths)):
+        keys: Keys = np.concatenate([store.slice(depth, low, high) for depth in depths])
+        twice = equal_neighbours(sort_keys(keys))
+        if len(twice):
+            where = [depth for depth in depths if store.contains(depth, twice[:1])[0]]
+            yield f"configuration {key_at(twice, 0):#x} stands in layers {', '.join(map(str, where))}"
+            return
+
+
+def _bounds(store: RunStore, depths: list[Depth]) -> list[Key]:
+    """Key ranges that hold some millions of keys each: cut where blocks of the largest layer begin."""
+    sizes = {depth: store.layer_record(depth).size for depth in depths}
+    if not any(sizes.values()):
+        return []
+    firsts = store.first_keys(max(sizes, key=lambda depth: sizes[depth]))
+    step = max(1, len(firsts) * _KEYS_AT_ONCE // sum(sizes.values()))
+    return [0, *firsts[step::step], store.layout.greatest + 1]

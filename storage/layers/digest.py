@@ -1,0 +1,86 @@
+"""The digest of a set of configurations, the same however the set was cut up and in whatever order it was made.
+
+Each key is mixed to 64 bits in two independent ways; each lane is the sum of the mixed keys modulo 2**64. So the
+digests of disjoint key ranges add up to the digest of the layer, and workers can compute them side by side. 128 bits
+find every fault of hardware or program that one can hope to see; they are no defence against a forger.
+
+Lane 0 is the finaliser of splitmix64 (Stafford's mix 13), lane 1 that of MurmurHash3, each on the key plus a
+different odd constant, so that key 0 counts too. A wide key is mixed word by word, the most significant first: each
+word is added to what the words before it gave.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from puzzles.jit import jit
+from puzzles.keys.layout import Keys
+
+#: Two lanes of 64 bits, e.g. ``(0x..., 0x...)``.
+Lanes = tuple[int, int]
+NOTHING: Lanes = (0, 0)
+
+_LANE_0 = np.uint64(0x9E3779B97F4A7C15)
+_LANE_1 = np.uint64(0xC2B2AE3D27D4EB4F)
+_STAFFORD_1, _STAFFORD_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_MURMUR_1, _MURMUR_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
+
+
+@jit
+def _stafford(x: np.uint64) -> np.uint64:
+    x = (x ^ (x >> np.uint64(30))) * _STAFFORD_1
+    x = (x ^ (x >> np.uint64(27))) * _STAFFORD_2
+    return x ^ (x >> np.uint64(31))
+
+
+@jit
+def _murmur(y: np.uint64) -> np.uint64:
+    y = (y ^ (y >> np.uint64(33))) * _MURMUR_1
+    y = (y ^ (y >> np.uint64(33))) * _MURMUR_2
+    return y ^ (y >> np.uint64(33))
+
+
+@jit
+def _lanes(keys: Keys) -> tuple[np.uint64, np.uint64]:
+    lane_0 = np.uint64(0)
+    lane_1 = np.uint64(0)
+    for index in range(len(keys)):
+        if keys.ndim == 1:
+            word = np.uint64(keys[index])
+            lane_0 += _stafford(word + _LANE_0)
+            lane_1 += _murmur(word + _LANE_1)
+        else:
+            x = np.uint64(0)
+            y = np.uint64(0)
+            for number in range(keys.shape[1]):
+                x = _stafford(x + keys[index, number] + _LANE_0)
+                y = _murmur(y + keys[index, number] + _LANE_1)
+            lane_0 += x
+            lane_1 += y
+    return lane_0, lane_1
+
+
+def lanes_of(keys: Keys) -> Lanes:
+    """The lanes of a batch of distinct keys."""
+    lane_0, lane_1 = _lanes(keys)
+    return int(lane_0), int(lane_1)
+
+
+def add_lanes(one: Lanes, other: Lanes) -> Lanes:
+    """The lanes of the union of two disjoint sets."""
+    return (one[0] + other[0]) % (1 << 64), (one[1] + other[1]) % (1 << 64)
+
+
+def digest_text(lanes: Lanes) -> str:
+    """The 32 hexadecimal digits that users compare."""
+    return f"{lanes[0]:016x}{lanes[1]:016x}"
+
+
+def chain(parts: Iterable[bytes | str]) -> str:
+    """The digest of a whole run from those of its parts in order: SHA-256 over them, each ended by a newline."""
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(part.encode() if isinstance(part, str) else part)
+        whole.update(b"\n")
+    return whole.hexdigest()

@@ -1,0 +1,157 @@
+"""Scratch files of a long layer: what its expansion gave and memory did not hold, by key range, until it is merged.
+
+``<run>/spill/<range>`` is a sequence of frames, each a block of strictly increasing keys:
+
+    CRC-32 of all that follows, four bytes; number of bytes after these eight, four bytes; both big-endian
+    the first key, big-endian; the number of keys, four bytes, big-endian; the differences (`storage.layers.codec`)
+
+Frames are appended. After `sync` all of them outlive a power cut; how long each file was then is written down in the
+run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if its CRC
+differs. Nothing here is needed once the layer is committed.
+"""
+
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from puzzles.keys.layout import Key, Keys, Layout
+from puzzles.keys.order import slice_between
+from storage.engine.environment import require_free, translated
+from storage.errors import DamagedError
+from storage.layers.blocks import Packed, unpack_blocks
+from storage.layers.codec import Bytes
+from storage.names import SPILL_FOLDER
+
+_WORD = 4
+_HEADER = 2 * _WORD
+
+
+@dataclass(frozen=True)
+class SpillFiles:
+    """How long the file of each range is, in bytes, and how many keys it has; range numbers as text, for msgpack."""
+
+    lengths: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, int] = field(default_factory=dict)
+
+    def beyond(self, first: int) -> "SpillFiles":
+        """Those of range `first` and the ranges after it."""
+        kept = (
+            {name: count for name, count in part.items() if int(name) >= first} for part in (self.lengths, self.keys)
+        )
+        return SpillFiles(*kept)
+
+
+class Spill:
+    """The spill files of one run. Appended to by the one driver of the run; read by its threads."""
+
+    def __init__(self, directory: Path, layout: Layout) -> None:
+        self._run, self._layout = directory, layout
+        self._folder = directory / SPILL_FOLDER
+        self.files = SpillFiles()
+        #: The files appended to since they were last made durable.
+        self._unsynced: set[str] = set()
+
+    @property
+    def stored_bytes(self) -> int:
+        """What the files take on disk."""
+        return sum(self.files.lengths.values())
+
+    def keys_in(self, number: int) -> int:
+        """How many keys the file of a range has."""
+        return self.files.keys.get(str(number), 0)
+
+    def append(self, number: int, packed: Packed) -> None:
+        """Write a strictly increasing batch to the file of a range. Raises `DiskFullError` before room runs out."""
+        raw = b"".join(self._frame(*part) for part in packed.parts())
+        require_free(self._run, len(raw))
+        with translated(self._run):
+            self._folder.mkdir(exist_ok=True)
+            with open(self._folder / str(number), "ab") as file:
+                file.write(raw)
+        lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
+        lengths[name] = lengths.get(name, 0) + len(raw)
+        keys[name] = keys.get(name, 0) + int(packed.counts.sum())
+        self.files = SpillFiles(lengths, keys)
+        self._unsynced.add(name)
+
+    def read(self, number: int) -> Iterator[Packed]:
+        """The batches of a range, in no order among them; `DamagedError` for a broken frame."""
+        length = self.files.lengths.get(str(number), 0)
+        if not length:
+            return
+        with translated(self._run), open(self._folder / str(number), "rb") as file:
+            while file.tell() < length:
+                yield self._read_frame(file, number)
+
+    def read_between(self, number: int, low: Key, high: Key) -> Iterator[Keys]:
+        """The keys of a range with low <= key < high, batch by batch."""
+        for packed in self.read(number):
+            try:
+                yield slice_between(unpack_blocks(packed), low, high)
+            except DamagedError as error:
+                raise self._broken(number) from error
+
+    def forget_below(self, first: int) -> None:
+        """Remove the files of the ranges before range `first`."""
+        for name in self.files.lengths:
+            if int(name) < first:
+                (self._folder / name).unlink(missing_ok=True)
+        self.files = self.files.beyond(first)
+
+    def sync(self) -> None:
+        """Return when everything appended is on disk."""
+        with translated(self._run):
+            for path in [*(self._folder / name for name in self._unsynced), self._folder]:
+                if path.exists():
+                    descriptor = os.open(path, os.O_RDONLY)
+                    try:
+                        os.fsync(descriptor)
+                    finally:
+                        os.close(descriptor)
+        self._unsynced.clear()
+
+    def restore(self, files: SpillFiles) -> None:
+        """Take up the files as the run's books know them; `DamagedError` if one is missing or too short."""
+        with translated(self._run):
+            for name, length in files.lengths.items():
+                path = self._folder / name
+                if not path.exists() or path.stat().st_size < length:
+                    raise self._broken(int(name))
+                os.truncate(path, length)
+            for path in list(self._folder.glob("*")):
+                if path.name not in files.lengths:
+                    path.unlink()
+        self.files = files
+
+    def clear(self) -> None:
+        """Remove all files."""
+        self.files = SpillFiles()
+        self._unsynced.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _frame(self, first: Key, count: int, differences: Bytes) -> bytes:
+        rest = first.to_bytes(self._layout.bytes, "big") + count.to_bytes(_WORD, "big") + differences.tobytes()
+        return zlib.crc32(rest).to_bytes(_WORD, "big") + len(rest).to_bytes(_WORD, "big") + rest
+
+    def _read_frame(self, file: BinaryIO, number: int) -> Packed:
+        header = file.read(_HEADER)
+        rest = file.read(int.from_bytes(header[_WORD:], "big"))
+        width = self._layout.bytes
+        if len(rest) < width + _WORD or zlib.crc32(rest) != int.from_bytes(header[:_WORD], "big"):
+            raise self._broken(number)
+        count = int.from_bytes(rest[width : width + _WORD], "big")
+        data = np.frombuffer(rest, dtype=np.uint8, offset=width + _WORD)
+        counts, ends = (np.array([value], dtype=np.int64) for value in (count, len(data)))
+        return Packed(self._layout.from_big_endian(rest[:width]), counts, ends, data)
+
+    def _broken(self, number: int) -> DamagedError:
+        return DamagedError(
+            f"run {self._run.name}: its spill file {number} is damaged; "
+            f"'hakoiri resume {self._run.name} --repair' computes the layer again"
+        )

@@ -1,0 +1,169 @@
+"""The store of one run: its books and its layers of keys. The format of a layer is in `storage.layers.blocks`."""
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
+from puzzles.keys.order import lower_bounds, members, slice_between
+from storage.errors import DamagedError
+from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks
+from storage.layers.digest import digest_text, lanes_of
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import Depth, LayerRecord
+from storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
+
+#: Pages read since the last time they were let go, at most.
+_MOST_MAPPED_BYTES = 8 << 20
+#: Blocks read in one transaction: one that stayed open would keep old pages from being used again.
+_BATCH = 8
+
+
+class RunStore(Ledger):
+    """An open run. Open it `writable` only while holding its lock; `layout` is that of its keys.
+
+    `database` in some methods is BLOCKS, the layers by depth, or SEEN, the runs of a directed search by number.
+    """
+
+    def __init__(self, directory: Path, writable: bool = False) -> None:
+        super().__init__(directory, writable)
+        self.layout = LAYOUTS[self.manifest.layout]
+        self._indexed: set[Depth] = set()
+        self._mapped_bytes = 0
+
+    def layer(self, depth: Depth) -> Keys:
+        """The keys of a layer, strictly increasing. `DamagedError` if a block or their number is wrong."""
+        size = self.layer_record(depth).size
+        blocks = list(self.blocks(depth))
+        keys = np.concatenate(blocks) if blocks else self.layout.empty(0)
+        if len(keys) != size:
+            raise self._damaged(f"layer {depth} has {len(keys)} configurations on disk, its record says {size}")
+        return keys
+
+    def blocks(self, number: Depth, begin: Key = 0, database: bytes = BLOCKS, after: bool = False) -> Iterator[Keys]:
+        """The keys of a layer block by block, from the block on that may hold `begin`.
+
+        With `after`, from the block on that begins with `begin` or later.
+        """
+        prefix = number_key(number)
+        name: bytes | None
+        if begin > self.layout.greatest:
+            return
+        name = block_key(number, begin, self.layout.bytes) if after else self._name_around(database, number, begin)
+        while name is not None:
+            entries: list[tuple[bytes, Keys]] = []
+            with self._environment.transaction() as transaction:
+                cursor = transaction.cursor(db=self._databases[database])
+                more = cursor.set_range(name)
+                while more and bytes(cursor.key()).startswith(prefix) and len(entries) < _BATCH:
+                    entries.append((bytes(cursor.key()), self._decode(bytes(cursor.key()), cursor.value())))
+                    more = cursor.next()
+                name = bytes(cursor.key()) if more and bytes(cursor.key()).startswith(prefix) else None
+            for _, keys in entries:
+                yield keys
+
+    def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
+        """The keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
+        found = []
+        for block in self.blocks(number, low, database):
+            if ints(block[:1])[0] >= high:
+                break
+            found.append(slice_between(block, low, high))
+        return np.concatenate(found) if found else self.layout.empty(0)
+
+    def first_keys(self, number: Depth, database: bytes = BLOCKS) -> list[Key]:
+        """The first key of each block of a layer."""
+        return [split_block_key(name)[1] for name in self.names(database, number_key(number))]
+
+    def contains(self, depth: Depth, keys: Keys) -> Mask:
+        """One truth value per key: is it in the layer? `keys` increase. Decodes at most one block per key."""
+        if not 0 <= depth <= self.state.depth:
+            return np.zeros(len(keys), dtype=np.bool_)
+        self.require_whole(depth)
+        return self.members(depth, keys)
+
+    def members(self, number: Depth, keys: Keys, database: bytes = BLOCKS) -> Mask:
+        """`contains` for a layer or run that is known to be whole."""
+        found = np.zeros(len(keys), dtype=np.bool_)
+        begin = 0
+        while begin < len(keys):
+            name = self._name_around(database, number, key_at(keys, begin))
+            value = None if name is None else self.read(database, name)
+            if name is None or value is None:
+                return found
+            block = self._decode(name, value)
+            # All keys up to the last of this block are decided by it.
+            last = key_at(block, -1)
+            end = len(keys)
+            if last < self.layout.greatest:
+                end = begin + max(1, int(lower_bounds(keys[begin:], self.layout.pack([last + 1]))[0]))
+            found[begin:end] = members(block, keys[begin:end])
+            begin = end
+        return found
+
+    def find(self, key: Key) -> Depth | None:
+        """The depth of the layer that holds `key`, or ``None``. Decodes at most one block per layer."""
+        wanted = self.layout.pack([key])
+        return next((depth for depth in range(self.state.depth + 1) if self.contains(depth, wanted)[0]), None)
+
+    def put_layer(self, depth: Depth, keys: Keys, goals: int) -> LayerRecord:
+        """Stage a layer; it is on disk after the next `commit`. `keys` must be strictly increasing."""
+        stored, index = self.stage_blocks(depth, pack_blocks(keys))
+        record = LayerRecord(depth, len(keys), digest_text(lanes_of(keys)), goals, stored, index, self.state.session)
+        self.stage_layer(record)
+        return record
+
+    def stage_blocks(self, number: Depth, packed: Packed, index: int = 0, database: bytes = BLOCKS) -> tuple[int, int]:
+        """Stage some blocks of a layer, in increasing order; how many bytes, and the index with them added to it."""
+        stored = 0
+        for name, value in encode_entries(number, packed):
+            self.stage(database, name, value)
+            stored += len(name) + len(value)
+            index = zlib.crc32(name, index)
+        return stored, index
+
+    def stage_layer(self, record: LayerRecord) -> None:
+        """Stage the record of a layer whose blocks are staged or committed."""
+        self.stage_record(LAYERS, number_key(record.depth), record.as_dict())
+        self._indexed.discard(record.depth)
+
+    def require_whole(self, depth: Depth) -> None:
+        """Once per layer: `DamagedError` unless its blocks are those of its record, none lost and none astray."""
+        if depth not in self._indexed:
+            self.require_names(depth, self.layer_record(depth).index, f"layer {depth}")
+            self._indexed.add(depth)
+
+    def require_names(self, number: Depth, index: int, what: str, database: bytes = BLOCKS) -> None:
+        """`DamagedError` that names `what` unless the CRC-32 of the names of its blocks is `index`."""
+        found = 0
+        for name in self.names(database, number_key(number)):
+            found = zlib.crc32(name, found)
+        if found != index:
+            raise self._damaged(f"{what} is damaged: its blocks are not those of its record")
+
+    def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
+        """The name of the block of a layer with the greatest first key that is not above `key`, else of its first."""
+        wanted = block_key(number, key, self.layout.bytes)
+        with self._environment.transaction() as transaction:
+            cursor = transaction.cursor(db=self._databases[database])
+            found = cursor.set_range(wanted)
+            if found and bytes(cursor.key()) == wanted:
+                return wanted
+            if (cursor.prev() if found else cursor.last()) and split_block_key(bytes(cursor.key()))[0] == number:
+                return bytes(cursor.key())
+            if cursor.set_range(wanted) and split_block_key(bytes(cursor.key()))[0] == number:
+                return bytes(cursor.key())
+            return None
+
+    def _decode(self, name: bytes, value: "memoryview | bytes") -> Keys:
+        self._mapped_bytes += len(value)
+        try:
+            keys = decode_entry(name, memoryview(value), self.layout)
+        except DamagedError as error:
+            raise self._damaged(str(error)) from error
+        if self._mapped_bytes > _MOST_MAPPED_BYTES:
+            self._mapped_bytes = 0
+            self._environment.forget_pages()
+        return keys

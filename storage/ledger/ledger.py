@@ -1,0 +1,259 @@
+"""The books of one run: its manifest, its state, its small records, and the commits that make all of it durable.
+
+Written by the one process that holds the run's lock, read by any number at any time, with no other service alive.
+Imports neither numpy nor numba, so that `runs` and `status` answer at once.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from storage.engine.environment import Environment, require_free, translated
+from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
+from storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
+from storage.ledger.records import pack_record, unpack_record
+from storage.names import (
+    CANCEL_KEY,
+    CREATED_FILE,
+    FORMAT_VERSION,
+    LAYERS,
+    MANIFEST_KEY,
+    META,
+    PARTIAL_KEY,
+    QUEUED_FILE,
+    STATE_KEY,
+    creating,
+    number_key,
+)
+
+#: LMDB rewrites the tree pages above what a commit touches; this much more than the payload must be free.
+_WRITE_OVERHEAD = 1.25
+
+
+def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
+    """The directory of a new run, wholly there and durable on return. `StorageError` if it cannot be written.
+
+    `queued` leaves the mark by which a coordinator takes the run up by itself.
+    """
+    final, building = data / manifest.run, creating(data, manifest.run)
+    with translated(final):
+        building.mkdir(parents=True)
+    try:
+        require_free(building, 0)
+        environment = Environment(building, writable=True)
+        try:
+            with environment.transaction(write=True) as transaction:
+                meta = environment.databases[META]
+                for name, fields in ((MANIFEST_KEY, manifest.as_dict()), (STATE_KEY, State().as_dict())):
+                    transaction.put(name, pack_record(fields, META + name), db=meta)
+        finally:
+            environment.close()
+        with translated(final):
+            (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
+            if queued:
+                (building / QUEUED_FILE).touch()
+            for entry in (*building.iterdir(), building):
+                _flush(entry)
+            building.rename(final)
+            _flush(data)
+    except DiskFullError as error:
+        raise DiskFullError(f"the disk under {data} is full; free some space and try again") from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return final
+
+
+def _flush(path: Path) -> None:
+    """Let a file, or the names in a directory, outlive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Ledger:
+    """An open run without its layers. Open it `writable` only while holding its `storage.ledger.lock.RunLock`.
+
+    Attributes: `directory`, `manifest`, and `state` as of the last commit by this process, or as found on opening.
+    """
+
+    def __init__(self, directory: Path, writable: bool = False) -> None:
+        self.directory = directory
+        self._environment = Environment(directory, writable)
+        self._databases = self._environment.databases
+        self._pending: list[tuple[bytes, bytes, bytes]] = []
+        self._pending_bytes = 0
+        self._erasures: list[tuple[bytes, bytes]] = []
+        self._poisoned = ""
+        try:
+            self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
+            self.state = self.read_state()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close; what was not committed is gone."""
+        self._environment.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Reading
+
+    def read_state(self) -> State:
+        """The state as of the last commit of whatever process."""
+        return State(**known_fields(State, self.read_record(META, STATE_KEY, "state")))
+
+    def layer_record(self, depth: Depth) -> LayerRecord:
+        """What is known of layer `depth` without reading its keys."""
+        fields = self.read_record(LAYERS, number_key(depth), f"record of layer {depth}")
+        return LayerRecord(**known_fields(LayerRecord, fields))
+
+    def layer_records(self) -> list[LayerRecord]:
+        """The records of all layers that `state` counts, by depth."""
+        return [self.layer_record(depth) for depth in range(self.state.depth + 1)]
+
+    def read_partial(self) -> dict[str, Any] | None:
+        """How far the layer after the last is, if an earlier session left it half done; fields of its maker's."""
+        if self.read(META, PARTIAL_KEY) is None:
+            return None
+        return self.read_record(META, PARTIAL_KEY, "record of the layer in work")
+
+    def cancel_requested(self) -> bool:
+        """Whether somebody asked the driver of this run to stop for good."""
+        with self._environment.transaction() as transaction:
+            return transaction.get(CANCEL_KEY, db=self._databases[META]) is not None
+
+    def read(self, database: bytes, name: bytes) -> bytes | None:
+        """One raw entry."""
+        with self._environment.transaction() as transaction:
+            value = transaction.get(name, db=self._databases[database])
+            return None if value is None else bytes(value)
+
+    def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
+        """The names that begin with `prefix` of a database's entries, in order."""
+        with self._environment.transaction() as transaction:
+            cursor = transaction.cursor(db=self._databases[database])
+            found = []
+            more = cursor.set_range(prefix)
+            while more and bytes(cursor.key()).startswith(prefix):
+                found.append(bytes(cursor.key()))
+                more = cursor.next()
+            return found
+
+    # Writing
+
+    @property
+    def poisoned(self) -> bool:
+        """Whether a write failed, so that none is possible any more."""
+        return bool(self._poisoned)
+
+    @property
+    def staged_bytes(self) -> int:
+        """How many bytes wait for the next commit."""
+        return self._pending_bytes
+
+    @property
+    def staged(self) -> bool:
+        """Whether something waits for the next commit."""
+        return bool(self._pending)
+
+    def stage_record(self, database: bytes, name: bytes, fields: dict[str, Any]) -> None:
+        """Keep a record for the next `commit`."""
+        self.stage(database, name, pack_record(fields, database + name))
+
+    def stage(self, database: bytes, name: bytes, value: bytes) -> None:
+        """Keep an entry for the next `commit`."""
+        self._pending.append((database, name, value))
+        self._pending_bytes += len(name) + len(value)
+
+    def commit(self, state: State) -> None:
+        """Make all that is staged, and `state`, durable at once.
+
+        Raises `DiskFullError` before anything is written where room is short. After any other failure the store is
+        poisoned: it refuses to write until it is opened again, and on disk the last commit stands.
+        """
+        self._refuse_if_poisoned()
+        require_free(self.directory, int(self._pending_bytes * _WRITE_OVERHEAD))
+        state = replace(state, updated=time.time())
+        try:
+            with self._environment.transaction(write=True) as transaction:
+                for database, prefix in self._erasures:
+                    for name in self.names(database, prefix):
+                        transaction.delete(name, db=self._databases[database])
+                for database, name, value in self._pending:
+                    transaction.put(name, value, db=self._databases[database])
+                record = pack_record(state.as_dict(), META + STATE_KEY)
+                transaction.put(STATE_KEY, record, db=self._databases[META])
+                if state.status in ENDED:
+                    # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the wish.
+                    transaction.delete(CANCEL_KEY, db=self._databases[META])
+        except StorageError as error:
+            self._poisoned = str(error)
+            raise
+        self.discard_staged()
+        self.state = state
+
+    def discard_staged(self) -> None:
+        """Forget what is staged."""
+        self._pending.clear()
+        self._erasures.clear()
+        self._pending_bytes = 0
+
+    def erase(self, database: bytes, prefix: bytes = b"") -> None:
+        """With the next commit, before anything staged is written: delete the entries that begin with `prefix`."""
+        self._refuse_if_poisoned()
+        self._erasures.append((database, prefix))
+
+    def request_cancel(self) -> None:
+        """Ask the driver to stop for good. Safe beside a driver in another process; its last commit clears the wish."""
+        with self._environment.transaction(write=True) as transaction:
+            transaction.put(CANCEL_KEY, b"1", db=self._databases[META])
+
+    # Inside
+
+    def _refuse_if_poisoned(self) -> None:
+        if self._poisoned:
+            raise PoisonedError(f"an earlier write failed ({self._poisoned}); open the run again to go on")
+
+    def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
+        """One record; `DamagedError` that names `what` if it is missing or broken."""
+        value = self.read(database, name)
+        if value is None:
+            raise self._damaged(f"its {what} is missing")
+        try:
+            return unpack_record(value, what, database + name)
+        except DamagedError as error:
+            raise self._damaged(str(error)) from error
+
+    def _entries(self, database: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        with self._environment.transaction() as transaction:
+            cursor = transaction.cursor(db=self._databases[database])
+            more = cursor.set_range(prefix)
+            while more and bytes(cursor.key()).startswith(prefix):
+                yield bytes(cursor.key()), bytes(cursor.value())
+                more = cursor.next()
+
+    def _damaged(self, what: str) -> DamagedError:
+        run = self.directory.name
+        return DamagedError(
+            f"run {run}: {what}; 'hakoiri verify {run}' lists all faults, 'resume --repair' mends layers"
+        )
+
+
+def _read_manifest(fields: dict[str, Any], directory: Path) -> Manifest:
+    if fields.get("format") != FORMAT_VERSION:
+        raise FormatError(
+            f"run {directory.name} has storage format {fields.get('format')}, this program reads {FORMAT_VERSION}; "
+            "use the version of Hakoiri that made it"
+        )
+    return Manifest(**known_fields(Manifest, fields))

@@ -1,0 +1,93 @@
+"""One driver per run: an advisory lock that the kernel lets go when its process dies, however it dies."""
+
+import fcntl
+import json
+import os
+import socket
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from storage.engine.environment import translated
+from storage.errors import RunHeldError
+from storage.names import HOLDER_FILE
+
+#: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
+_TRIES, _PAUSE_SECONDS = 20, 0.01
+
+
+class RunLock:
+    """The right to write to a run, held from construction until `release`. Raises `RunHeldError`, naming the holder."""
+
+    def __init__(self, directory: Path) -> None:
+        with translated(directory):
+            self._file = open(directory / HOLDER_FILE, "a+", encoding="utf-8")  # noqa: SIM115  (closed by release)
+        for _ in range(_TRIES):
+            if _try_lock(self._file.fileno()):
+                break
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            who = describe_holder(_read_holder(directory))
+            self._file.close()
+            raise RunHeldError(
+                f"run {directory.name} is held by {who}; wait for it, or stop it with 'hakoiri cancel {directory.name}'"
+            )
+        with suppress(OSError):  # On a full disk the holder stays nameless, but holds.
+            self._file.truncate(0)
+            self._file.write(json.dumps(_myself()))
+            self._file.flush()
+
+    def release(self) -> None:
+        """Let the run go."""
+        self._file.close()
+
+    def __enter__(self) -> "RunLock":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def holder_of(directory: Path) -> dict[str, Any] | None:
+    """Who drives the run now (``pid, host, command, since``), or ``None``."""
+    try:
+        with open(directory / HOLDER_FILE, encoding="utf-8") as file:
+            return None if _try_lock(file.fileno(), fcntl.LOCK_SH) else _read_holder(directory)
+    except FileNotFoundError:
+        return None
+
+
+def describe_holder(holder: dict[str, Any]) -> str:
+    """E.g. ``process 4711 on host den (hakoiri run klotski, since 2026-11-21 10:00:00)``."""
+    return (
+        f"process {holder.get('pid', '?')} on host {holder.get('host', '?')} "
+        f"({holder.get('command', '?')}, since {holder.get('since', '?')})"
+    )
+
+
+def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _myself() -> dict[str, Any]:
+    # Of the arguments only the command's name: a Redis URL may hold a password.
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
+
+
+def _read_holder(directory: Path) -> dict[str, Any]:
+    try:
+        holder = json.loads((directory / HOLDER_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return holder if isinstance(holder, dict) else {}

@@ -1,0 +1,82 @@
+"""The names that a run has on disk, each made here alone. `docs/storage-format.md` shows them in use.
+
+``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``; ``created``, the time of the run's making as a text of
+nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
+``queued``, while a coordinator is to drive the run to its end; and ``spill/`` while a long layer is made
+(`storage.layers.spill`).
+A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
+"""
+
+import struct
+from pathlib import Path
+
+FORMAT_VERSION = 3
+
+DATA_FILE = "data.mdb"
+CREATED_FILE = "created"
+HOLDER_FILE = "holder"
+QUEUED_FILE = "queued"
+SPILL_FOLDER = "spill"
+_CREATING_PREFIX = ".creating-"
+_DELETING_PREFIX = ".deleting-"
+
+#: LMDB's databases inside `DATA_FILE`.
+META, LAYERS, BLOCKS, SEEN = b"meta", b"layers", b"blocks", b"seen"
+COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
+#: Of a tree: what is known of each chunk of subtrees, and the solutions found there.
+CHUNKS, FOUND = b"chunks", b"found"
+DATABASES = (META, LAYERS, BLOCKS, SEEN, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND)
+MANIFEST_KEY, STATE_KEY, CANCEL_KEY, DIAMETER_KEY = b"manifest", b"state", b"cancel", b"diameter"
+#: How far the layer after the last is, and which runs of older keys a directed search has.
+PARTIAL_KEY, SEEN_KEY = b"partial", b"seen"
+#: How the subtrees of a tree are cut into chunks.
+CUTTING_KEY = b"cutting"
+
+#: A sparse address range, reserved once and never resized: resizing across processes corrupts.
+MAP_BYTES = 1 << 40
+
+
+def creating(data: Path, run: str) -> Path:
+    """Where a run is built before it is renamed into place."""
+    return data / f"{_CREATING_PREFIX}{run}"
+
+
+def deleting(data: Path, run: str) -> Path:
+    """What a run is renamed to before its files go."""
+    return data / f"{_DELETING_PREFIX}{run}"
+
+
+def deleted_directories(data: Path) -> list[Path]:
+    """What is left of runs that were to be removed."""
+    return sorted(data.glob(f"{_DELETING_PREFIX}*"))
+
+
+def run_directories(data: Path) -> list[Path]:
+    """The whole runs in a data directory, by name; none where there is no such directory."""
+    if not data.is_dir():
+        return []
+    found = (entry for entry in data.iterdir() if not entry.name.startswith("."))
+    return sorted(entry for entry in found if (entry / DATA_FILE).is_file())
+
+
+def created_at(directory: Path) -> int:
+    """When a run was made, in nanoseconds since 1970; 0 if that is not known any more."""
+    try:
+        return int((directory / CREATED_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0
+
+
+def number_key(number: int) -> bytes:
+    """The key of a layer (its depth), a run of older keys, a component, a slab of labels or a chunk: 4 bytes."""
+    return struct.pack(">I", number)
+
+
+def block_key(depth: int, first: int, key_bytes: int) -> bytes:
+    """The key of the block of layer `depth` that begins with configuration `first`: sorts as (depth, first)."""
+    return number_key(depth) + first.to_bytes(key_bytes, "big")
+
+
+def split_block_key(raw: bytes) -> tuple[int, int]:
+    """The inverse of `block_key`: depth and first configuration."""
+    return int.from_bytes(raw[:4], "big"), int.from_bytes(raw[4:], "big")

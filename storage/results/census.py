@@ -1,0 +1,74 @@
+"""What a whole-space run adds to its store: the component of every configuration, and a record per component.
+
+``labels``      entry per slab of 65,536 configurations in key order: CRC-32, then their components, uint32 big-endian
+``components``  record per component (`storage.ledger.manifest.ComponentRecord`)
+``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
+                once, its lesser key first, in increasing order
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.keys.layout import Keys
+from storage.errors import DamagedError
+from storage.layers.store import RunStore
+from storage.ledger.manifest import ComponentRecord
+from storage.ledger.records import seal, unseal
+from storage.names import COMPONENTS, LABELS, PAIRS, number_key
+
+_SLAB = 1 << 16
+Labels = NDArray[np.uint32]
+
+
+def stage_labels(store: RunStore, labels: Labels) -> None:
+    """Stage the component of every configuration, in the order of the keys."""
+    for number, begin in enumerate(range(0, len(labels), _SLAB)):
+        name = number_key(number)
+        store.stage(LABELS, name, seal(labels[begin : begin + _SLAB].astype(">u4").tobytes(), name))
+
+
+def read_labels(store: RunStore) -> Labels:
+    """The component of every configuration, in the order of the keys; `DamagedError` if a slab is wrong."""
+    count = store.state.configurations
+    slabs = []
+    for number in range(-(-count // _SLAB)):
+        name = number_key(number)
+        payload = unseal(_entry(store, LABELS, number, "labels"), f"labels slab {number}", name)
+        slabs.append(np.frombuffer(payload, dtype=">u4").astype(np.uint32))
+    labels = np.concatenate(slabs) if slabs else np.empty(0, dtype=np.uint32)
+    if len(labels) != count:
+        raise DamagedError(f"run {store.directory.name}: {len(labels)} labels on disk for {count} configurations")
+    return labels
+
+
+def stage_component(store: RunStore, record: ComponentRecord, pairs: Keys) -> None:
+    """Stage a component's record and its diametral pairs, shape (pair_count, 2)."""
+    name = number_key(record.component)
+    store.stage_record(COMPONENTS, name, record.as_dict())
+    store.stage(PAIRS, name, seal(store.layout.big_endian(pairs), name))
+
+
+def read_component(store: RunStore, component: int) -> ComponentRecord:
+    """The record of one component, by its number."""
+    fields = store.read_record(COMPONENTS, number_key(component), f"record of component {component}")
+    return ComponentRecord.from_dict(fields)
+
+
+def recorded_components(store: RunStore) -> dict[int, ComponentRecord]:
+    """The records of all components measured so far, by number."""
+    components = (int.from_bytes(name, "big") for name in store.names(COMPONENTS))
+    return {component: read_component(store, component) for component in components}
+
+
+def read_pairs(store: RunStore, component: int) -> Keys:
+    """The diametral pairs of one component, shape (pair_count, 2), wide keys (pair_count, 2, words)."""
+    payload = unseal(_entry(store, PAIRS, component, "pairs"), f"pairs of component {component}", number_key(component))
+    flat = store.layout.from_big_endian(payload)
+    return flat.reshape(-1, 2, *flat.shape[1:])
+
+
+def _entry(store: RunStore, database: bytes, number: int, what: str) -> bytes:
+    value = store.read(database, number_key(number))
+    if value is None:
+        raise DamagedError(f"run {store.directory.name}: its {what} {number} is missing")
+    return value

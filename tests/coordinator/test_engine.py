@@ -1,0 +1,214 @@
+"""One suite for every layout, directed or not, in every manner: the layers are those of a plain search, always."""
+
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coordinator.layers.buckets import Buckets
+from coordinator.layers.closed_set import Seen
+from coordinator.layers.step import LayerStep
+from coordinator.runs.verify import verify_directory
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from hakoiri.api import Run, census, explore
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key, ints, key_at
+from puzzles.keys.order import sort_keys
+from puzzles.registry import PUZZLES
+from storage.errors import DamagedError
+from storage.layers.spill import Spill
+from storage.layers.store import RunStore
+from storage.names import BLOCKS, LAYERS, number_key
+from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
+from tests.support.searching import reference_distances, reference_layers
+from tests.support.toy import DeadEnds, Toy
+
+#: What is spied on, so that no manner passes because it went an easier way than it says.
+WAYPOINTS = (
+    (LayerStep, "run"),
+    (LayerStep, "_spill_all"),
+    (LayerStep, "_save"),
+    (Spill, "append"),
+    (Buckets, "add_scattered"),
+    (Buckets, "add_sorted"),
+    (Buckets, "cut_again"),
+    (Seen, "_put_away"),
+)
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is among the puzzles."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+
+
+def waypoints(manner: str, keys: str, directed: str) -> set[str]:
+    """What a search in this manner must have passed."""
+    if manner == "default":
+        return set()
+    passed = {"run", "add_sorted" if MANNERS[manner].elsewhere else "add_scattered"}
+    if manner in ("starving", "durable") or (manner in ("spilling", "farmed") and directed == "no"):
+        passed |= {"_spill_all", "append"}
+    if manner == "durable":
+        passed |= {"_save"}
+    if manner in ("crowded", "spilling", "starving") and keys == "clumped":
+        passed |= {"cut_again"}
+    if manner in ("spilling", "starving", "farmed") and directed == "yes":
+        passed |= {"_put_away"}
+    return passed
+
+
+#: Manners that differ little from others are tried with the narrowest and the widest keys alone.
+SEARCHES = [
+    (layout, keys, manner)
+    for layout, keys in EMBEDDINGS
+    for manner in MANNERS
+    if manner not in ("chunks", "crowded", "half farmed")
+    or (layout in ("u32", "u256") and keys in ("spread", "clumped"))
+]
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+@pytest.mark.parametrize(("layout", "keys", "manner"), SEARCHES)
+def test_the_layers_are_those_of_a_plain_search(
+    layout: str, keys: str, directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": layout, "keys": keys, "directed": directed}
+    MANNERS[manner].take(monkeypatch, layout)
+    calls = spied(monkeypatch, *WAYPOINTS)
+    directory = new_run(tmp_path, options)
+    driven(directory, MANNERS[manner].ways)
+    assert_as_expected(directory, options)
+    assert waypoints(manner, keys, directed) <= set(calls)
+
+
+@pytest.mark.parametrize("manner", ["default", "spilling", "starving", "farmed"])
+@pytest.mark.parametrize("layout", ["u32", "u256"])
+def test_a_large_last_layer_may_lead_nowhere(
+    layout: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
+    MANNERS[manner].take(monkeypatch, layout)
+    puzzle = DeadEnds({"layout": layout, "keys": "spread", "directed": "yes"})
+    with explore("dead-ends", puzzle.parameters, data=tmp_path, ways=MANNERS[manner].ways) as run:
+        layers = reference_layers(puzzle.successors, puzzle.start)
+        assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers
+        assert len(layers) == 6
+        assert len(layers[-1]) > 60
+
+
+@pytest.mark.parametrize("manner", ["default", "starving", "farmed", "durable"])
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_a_search_until_its_goal_stops_there(
+    directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS[manner].take(monkeypatch, "u64")
+    options = {"layout": "u64", "keys": "spread", "directed": directed}
+    toy = Toy(options)
+    layers = reference_layers(toy.successors, toy.start)
+    goals = {layers[4][10], layers[5][3], layers[7][0]}
+    monkeypatch.setattr("tests.support.toy.is_goal", lambda key: key in goals)
+    with explore("toy", options, until_goal=True, data=tmp_path, ways=MANNERS[manner].ways) as run:
+        assert run.store.state.goal_depth == 4
+        assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers[:5]
+        assert not run.store.state.exhausted
+        assert_real(run.puzzle, run.path().keys, toy.start, layers[4][10])
+        assert len(run.path()) == 4
+
+
+def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    MANNERS["chunks"].take(monkeypatch, "u32")
+    directory = new_run(tmp_path, {"layout": "u32"})
+    driven(directory, MANNERS["chunks"].ways)
+    with RunStore(directory) as store:
+        assert len(store.names(LAYERS)) == store.state.depth + 1
+        with pytest.raises(DamagedError, match="is missing"):
+            store.layer_record(store.state.depth + 1)
+
+
+@pytest.mark.parametrize(("layout", "directed"), [("u32", "yes"), ("u64", "no"), ("u128", "yes"), ("u256", "no")])
+def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
+    layout: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["spilling"].take(monkeypatch, layout)
+    options = {"layout": layout, "keys": "clumped", "directed": directed, "size": "250"}
+    directory = new_run(tmp_path, options)
+    driven(directory, MANNERS["spilling"].ways)
+    for full in (False, True):
+        report = verify_directory(directory, full, Control(), SilentObserver())
+        assert report.faults == []
+        assert report.checked["layers"] == len(expected(**options).layers)
+    # A configuration of layer 4 moved to layer 3, its books with it.
+    with RunStore(directory, writable=True) as store:
+        third, fourth = store.layer(3), store.layer(4)
+        for depth, keys in ((3, sort_keys(np.concatenate([third, fourth[5:6]]))), (4, np.delete(fourth, 5, axis=0))):
+            store.erase(BLOCKS, number_key(depth))
+            store.put_layer(depth, keys, int(Toy({"layout": layout}).is_goal(keys).sum()))
+        store.commit(store.state)
+    report = verify_directory(directory, True, Control(), SilentObserver())
+    assert any("layer 3" in fault for fault in report.faults)
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+@pytest.mark.parametrize(
+    ("layout", "keys"), [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
+)
+def test_paths_along_the_moves_are_shortest(
+    layout: str, keys: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["spilling"].take(monkeypatch, layout)
+    options = {"layout": layout, "keys": keys, "directed": directed}
+    directory = new_run(tmp_path, options)
+    driven(directory, MANNERS["spilling"].ways)
+    layers = expected(layout, keys, directed).layers
+    with closing(Run(RunStore(directory))) as run:
+        for depth, layer in enumerate(layers):
+            for target in layer[:2]:
+                found = run.path(f"{target:#x}")
+                assert_real(run.puzzle, found.keys, run.puzzle.start, target)
+                assert len(found) == depth
+        found = run.path("goal")
+        assert len(found) == run.store.state.goal_depth
+        source = layers[3][0]
+        distances = reference_distances(run.puzzle.successors, source)
+        for target in list(distances)[::100]:
+            found = run.path(f"{target:#x}", f"{source:#x}")
+            assert_real(run.puzzle, found.keys, source, target)
+            assert len(found) == distances[target]
+
+
+def assert_real(puzzle: Puzzle, path: list[Key], source: Key, target: Key) -> None:
+    assert (path[0], path[-1]) == (source, target)
+    assert all(after in puzzle.successors(before) for before, after in pairwise(path))
+
+
+@pytest.mark.parametrize("ways", [Ways(workers=1), Ways(workers=2, chunk=100, farm_from=1)], ids=["here", "threads"])
+@pytest.mark.parametrize(
+    ("layout", "keys"), [("u32", "high"), ("u64", "clumped"), ("u128", "clumped"), ("u256", "spread")]
+)
+def test_a_census_is_that_of_plain_searches(layout: str, keys: str, ways: Ways, tmp_path: Path) -> None:
+    options = {"layout": layout, "keys": keys, "size": "200"}
+    with census("toy", options, data=tmp_path, ways=ways) as run:
+        toy = Toy(options)
+        every, labels = run.configurations()
+        assert ints(every) == sorted(toy.vertices)
+        distances = {key: reference_distances(toy.successors, key) for key in toy.vertices}
+        components = sorted(
+            {tuple(sorted(reached)) for reached in distances.values()}, key=lambda found: (-len(found), found)
+        )
+        label_of = dict(zip(ints(every), labels.tolist(), strict=True))
+        assert label_of == {key: number for number, component in enumerate(components) for key in component}
+        for component, record in zip(components, run.components(), strict=True):
+            exact = [max(distances[key].values()) for key in component]
+            farthest = [(key, other) for key in component for other in distances[key] if key < other]
+            pairs = sorted(pair for pair in farthest if distances[pair[0]][pair[1]] == max(exact))
+            assert (record.size, record.representative, record.pair_count) == (len(component), component[0], len(pairs))
+            assert (record.diameter, record.radius) == (max(exact), min(exact))
+            assert (record.periphery, record.centre) == (exact.count(max(exact)), exact.count(min(exact)))
+            stored = run.diameter(record.component).pairs
+            assert [(key_at(pair, 0), key_at(pair, 1)) for pair in stored] == pairs
+        directory = run.store.directory
+    assert verify_directory(directory, True, Control(), SilentObserver()).faults == []

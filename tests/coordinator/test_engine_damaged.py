@@ -1,0 +1,154 @@
+"""Runs of every layout damaged where a long layer leaves its traces: said, never taken for something else, mended."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from coordinator.layers.closed_set import Seen
+from coordinator.runs.drive import drive
+from coordinator.session.control import Control, SilentObserver
+from puzzles.registry import PUZZLES
+from storage.errors import DamagedError
+from storage.layers.spill import Spill
+from storage.layers.store import RunStore
+from storage.names import BLOCKS, META, PARTIAL_KEY, SEEN, SPILL_FOLDER, number_key
+from tests.support.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run
+from tests.support.searching import Countdown
+
+LAYOUTS_AND_KEYS = [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
+kinds = pytest.mark.parametrize("directed", ["no", "yes"])
+layouts = pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS)
+
+#: A run whose books are wrong may go on for ever.
+pytestmark = pytest.mark.timeout(30)
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is among the puzzles."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+
+
+@pytest.fixture
+def options(layout: str, keys: str, directed: str) -> dict[str, str]:
+    """A toy of a few hundred configurations."""
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+
+
+def repaired(directory: Path, manner: str) -> None:
+    assert drive(directory, MANNERS[manner].ways, Control(), SilentObserver(), repair=True).status == "complete"
+
+
+def interrupted(directory: Path, manner: str, owner: type, method: str, number: int) -> None:
+    """Drive a run up to a certain call."""
+    control = Control()
+    with pytest.MonkeyPatch.context() as patch:
+        before_call(patch, owner, method, Countdown(number, lambda: control.interrupt("enough")))
+        assert driven(directory, MANNERS[manner].ways, control).status == "interrupted"
+
+
+def lose_entry(directory: Path, database: bytes, prefix: bytes, which: int = 0) -> None:
+    with RunStore(directory, writable=True) as store:
+        store.erase(database, store.names(database, prefix)[which])
+        store.commit(store.state)
+
+
+@kinds
+@layouts
+@pytest.mark.parametrize("depths", [[3], [0, 2, 4, 5]], ids=str)
+def test_lost_blocks_are_computed_again(
+    depths: list[int], options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["spilling"].take(monkeypatch, options["layout"])
+    directory = new_run(tmp_path, options)
+    driven(directory, MANNERS["spilling"].ways)
+    for depth in depths:
+        lose_entry(directory, BLOCKS, number_key(depth), -1)
+    with RunStore(directory) as store:
+        for depth in depths:
+            with pytest.raises(DamagedError, match=f"layer {depth} .*--repair"):
+                store.layer(depth)
+    repaired(directory, "spilling")
+    with RunStore(directory) as store:
+        found = [(record.size, record.digest, record.goals) for record in store.layer_records()]
+        assert found == expected(**options).records
+        for depth in depths:
+            store.layer(depth)
+
+
+@kinds
+@pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS[::3])
+@pytest.mark.parametrize("manner", ["starving", "default"])
+@pytest.mark.parametrize("back", [0, 1])
+def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
+    back: int, manner: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["durable"].take(monkeypatch, options["layout"])
+    directory = new_run(tmp_path, options)
+    interrupted(directory, "durable", Spill, "sync", 4)
+    with RunStore(directory, writable=True) as store:
+        depth = store.state.depth
+        assert depth > 2
+        # As if the interruption had come before the layer was begun.
+        store.erase(META, PARTIAL_KEY)
+        store.erase(BLOCKS, number_key(depth + 1))
+        store.commit(store.state)
+    lose_entry(directory, BLOCKS, number_key(depth - back), -1)
+    MANNERS[manner].take(monkeypatch, options["layout"])
+    with pytest.raises(DamagedError, match=f"layer {depth - back}"):
+        driven(directory, MANNERS[manner].ways)
+    with RunStore(directory) as store:
+        assert (store.state.status, store.state.depth) == ("interrupted", depth)
+    repaired(directory, manner)
+    assert_as_expected(directory, options)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "yes"), ("u256", "spread", "yes")])
+@pytest.mark.parametrize("how", ["lost", "spoiled"])
+def test_damaged_runs_of_older_keys_are_made_again(
+    how: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["spilling"].take(monkeypatch, options["layout"])
+    directory = new_run(tmp_path, options)
+    interrupted(directory, "spilling", Seen, "add", 10)
+    with RunStore(directory, writable=True) as store:
+        names = store.names(SEEN)
+        value = store.read(SEEN, names[-1])
+        assert value
+        if how == "lost":
+            store.erase(SEEN, names[-1])
+        else:
+            store.stage(SEEN, names[-1], value[:-1] + bytes([value[-1] ^ 4]))
+        store.commit(store.state)
+    with pytest.raises(DamagedError, match="--repair"):
+        driven(directory, MANNERS["spilling"].ways)
+    repaired(directory, "spilling")
+    assert_as_expected(directory, options)
+
+
+@kinds
+@pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS[1:3])
+@pytest.mark.parametrize("how", ["lost", "short", "spoiled"])
+def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
+    how: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["durable"].take(monkeypatch, options["layout"])
+    directory, rng = new_run(tmp_path, options), Random(str(options))
+    interrupted(directory, "durable", Spill, "sync", 4)
+    with RunStore(directory) as store:
+        lengths = (store.read_partial() or {})["spilled"]["lengths"]
+    name = rng.choice(sorted(lengths))
+    path = directory / SPILL_FOLDER / name
+    content = bytearray(path.read_bytes()[: lengths[name]])
+    if how == "lost":
+        path.unlink()
+    elif how == "short":
+        path.write_bytes(content[: rng.randrange(len(content))])
+    else:
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        path.write_bytes(content)
+    with pytest.raises(DamagedError, match=rf"run {directory.name}: .*spill file {name} .*--repair"):
+        driven(directory, MANNERS["durable"].ways)
+    repaired(directory, "durable")
+    assert_as_expected(directory, options)

@@ -1,0 +1,214 @@
+"""Searches interrupted, failing or killed inside a layer: whoever goes on, however, arrives at the same run."""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from coordinator.layers.buckets import Buckets
+from coordinator.runs.create import make_run
+from coordinator.session.control import Control
+from coordinator.session.resources import Ways
+from puzzles.registry import PUZZLES, PuzzleSpec
+from storage.engine.environment import disk_full
+from storage.errors import StorageError
+from storage.layers.spill import Spill
+from storage.layers.store import RunStore
+from storage.ledger.ledger import Ledger
+from storage.names import HOLDER_FILE, SPILL_FOLDER
+from tests.support.engine import MANNERS, assert_as_expected, assert_tidy, before_call, driven, expected, new_run, spied
+from tests.support.searching import Countdown, ImpatientControl
+from worker.errors import TaskError
+
+#: A run whose books are wrong may go on for ever.
+pytestmark = pytest.mark.timeout(30)
+
+SEARCHES = [
+    ("u32", "clumped", "no"), ("u32", "low", "yes"), ("u64", "spread", "no"), ("u64", "clumped", "yes"),
+    ("u128", "spread", "yes"), ("u128", "clumped", "no"), ("u256", "spread", "no"), ("u256", "clumped", "yes"),
+]  # fmt: skip
+searches = pytest.mark.parametrize(("layout", "keys", "directed"), SEARCHES)
+
+
+def every_other(name: str, values: Iterable[str]) -> pytest.MarkDecorator:
+    """Half of all combinations with the searches, so that each value and each search has its share."""
+    pairs = [(value, search) for value in values for search in SEARCHES]
+    chosen = [
+        (value, *search) for number, (value, search) in enumerate(pairs) if (number + number // len(SEARCHES)) % 2
+    ]
+    return pytest.mark.parametrize((name, "layout", "keys", "directed"), chosen)
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is among the puzzles."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+
+
+@pytest.fixture
+def options(layout: str, keys: str, directed: str) -> dict[str, str]:
+    """A toy of a few hundred configurations."""
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+
+
+@pytest.fixture
+def manners(monkeypatch: pytest.MonkeyPatch, layout: str) -> Callable[[str], Ways]:
+    """Takes on a manner by its name; returns its ways."""
+
+    def take(name: str) -> Ways:
+        MANNERS[name].take(monkeypatch, layout)
+        return MANNERS[name].ways
+
+    return take
+
+
+def assert_begun_well(directory: Path, options: dict[str, str]) -> None:
+    """What an interrupted run has of layers is the beginning of the whole."""
+    right = expected(**options)
+    with RunStore(directory) as store:
+        found = [(record.size, record.digest, record.goals) for record in store.layer_records()]
+        assert found == right.records[: len(found)]
+
+
+@searches
+@pytest.mark.parametrize("manner", ["starving", "durable", "any"])
+def test_a_search_may_be_interrupted_at_any_check(
+    manner: str, options: dict[str, str], manners: Callable[[str], Ways], tmp_path: Path
+) -> None:
+    rng = Random(str(options) + manner)
+    directory, sessions, status = new_run(tmp_path, options), 0, ""
+    while status != "complete":
+        sessions += 1
+        # More and more patient, for what is done within an expansion counts only from its next checkpoint on.
+        ways = manners(rng.choice(list(MANNERS)) if manner == "any" else manner)
+        status = driven(directory, ways, ImpatientControl(rng.randrange(1, 20 * sessions + 1))).status
+        assert_begun_well(directory, options)
+    assert sessions > 1
+    assert_as_expected(directory, options)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "clumped", "yes")])
+def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
+    options: dict[str, str], manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways = manners("starving")
+    pieces = calls_of([(Buckets, "between")], new_run(tmp_path / "undisturbed", options), ways)["between"]
+    stopped = 0
+    for piece in range(2, pieces, 2):
+        directory, control = new_run(tmp_path, options), Control()
+        with monkeypatch.context() as patch:
+            before_call(patch, Buckets, "between", Countdown(piece, partial(control.interrupt, "between pieces")))
+            stopped += driven(directory, ways, control).status == "interrupted"
+        driven(directory, ways)
+        assert_as_expected(directory, options)
+    assert stopped > 5
+
+
+def calls_of(steps: Sequence[tuple[type, str]], directory: Path, ways: Ways) -> Counter[str]:
+    """How often some methods are called while a new run is driven to its end; a little depends on the clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        calls = spied(patch, *steps)
+        assert driven(directory, ways).status == "complete"
+    return calls
+
+
+def raise_error(error: Exception) -> None:
+    raise error
+
+
+MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
+    "a commit": ("durable", (Ledger, "commit"), StorageError("a wire came loose")),
+    "a commit on a full disk": ("durable", (Ledger, "commit"), disk_full(Path())),
+    "a spill on a full disk": ("starving", (Spill, "append"), disk_full(Path())),
+    "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
+    "a task": ("durable", (Buckets, "_add"), TaskError("a worker lost its mind")),
+}
+
+
+@every_other("what", MISHAPS)
+def test_a_search_goes_on_after_failures(
+    what: str, options: dict[str, str], manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manner, step, error = MISHAPS[what]
+    ways, rng = manners(manner), Random(str(options) + what)
+    calls = calls_of([step], new_run(tmp_path / "undisturbed", options), ways).total()
+    directory, failures = new_run(tmp_path, options), 0
+    for _ in range(3):
+        mishap = Countdown(rng.randint(1, max(1, calls // 4)), partial(raise_error, error))
+        with monkeypatch.context() as patch:
+            before_call(patch, *step, mishap)
+            with suppress(type(error)):
+                driven(directory, ways)
+        failures += mishap.left <= 0
+        assert_begun_well(directory, options)
+    assert failures
+    driven(directory, manners(rng.choice([manner, *MANNERS])))
+    assert_as_expected(directory, options)
+
+
+#: Whatever changes something on disk: a kill before it finds the disk as everything before it left it.
+STEPS = [(Ledger, "commit"), (Spill, "append"), (Spill, "sync"), (Spill, "forget_below"), (Spill, "clear")]
+
+
+def as_a_kill_leaves_it(directory: Path, target: Path, rng: Random) -> None:
+    """A copy of a run that is being driven. What was not flushed yet is torn or followed by noise."""
+    shutil.copytree(directory, target, ignore=shutil.ignore_patterns("lock.mdb", HOLDER_FILE))
+    with RunStore(target) as store:
+        flushed = (store.read_partial() or {"spilled": {"lengths": {}}})["spilled"]["lengths"]
+    for path in (target / SPILL_FOLDER).glob("*"):
+        whole = path.read_bytes()
+        kept = rng.randint(flushed.get(path.name, 0), len(whole))
+        path.write_bytes(whole[:kept] + rng.randbytes(rng.choice([0, 0, 5, 500])))
+
+
+@every_other("manner", ["starving", "durable"])
+def test_a_search_goes_on_after_a_kill(
+    manner: str,
+    options: dict[str, str],
+    manners: Callable[[str], Ways],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ways, rng = manners(manner), Random(str(options) + manner)
+    calls = calls_of(STEPS, new_run(tmp_path / "undisturbed", options), ways)
+    directory = new_run(tmp_path, options)
+    kills = [(STEPS, number) for number in rng.sample(range(1, calls.total() * 3 // 4), 4)]
+    kills.append(([(Spill, "clear")], calls["clear"]))
+    left = [tmp_path / f"left-{number}" for number in range(len(kills))]
+    with monkeypatch.context() as patch:
+        for target, (steps, number) in zip(left, kills, strict=True):
+            kill = Countdown(number, partial(as_a_kill_leaves_it, directory, target, rng))
+            for step in steps:
+                before_call(patch, *step, kill)
+        driven(directory, ways)
+    assert_as_expected(directory, options)
+    for target in left:
+        driven(target, manners(rng.choice([manner, manner, *MANNERS])))
+        assert_as_expected(target, options)
+
+
+@pytest.mark.parametrize("layout", ["u32", "u128"])
+def test_a_kill_at_the_very_end_leaves_nothing_twice(
+    layout: str, manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
+    ways = manners("starving")
+    spec = PuzzleSpec("dead-ends", {"layout": layout, "keys": "spread", "directed": "yes"})
+    directory, rng, left = make_run(tmp_path, spec, "explore", False, ways), Random(layout), []
+
+    def keep(*_: object) -> None:
+        left.append(tmp_path / f"left-{len(left)}")
+        as_a_kill_leaves_it(directory, left[-1], rng)
+
+    with monkeypatch.context() as patch:
+        before_call(patch, Ledger, "commit", keep)
+        state = driven(directory, ways)
+    for target in left[-5:]:
+        assert driven(target, ways).digest == state.digest
+        with RunStore(target) as store:
+            assert_tidy(store)

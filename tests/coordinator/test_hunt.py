@@ -1,0 +1,505 @@
+"""The hunt and its certificates: quick counts against the plain rules, the same hunt however it is cut, damage seen."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coordinator.errors import ContradictionError, StopRun
+from coordinator.runs.certificate import (
+    Certificate,
+    CertificateError,
+    certify,
+    read_certificate,
+    verify_certificate,
+    verify_file,
+    write_certificate,
+)
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from coordinator.solitaires.hunt import Found, Limits, chase, kept
+from coordinator.solitaires.hunt_plan import FIRST_CYCLE, Hunt, Standing, grown, moment_of, temperature
+from puzzles.errors import PuzzleError
+from puzzles.solitaires.cards import Card, random_deal
+from puzzles.solitaires.gap import Gap
+from puzzles.solitaires.kernels import BLANK
+from storage.errors import StorageError
+from tests.support import card_rules as rules
+from worker.errors import TaskError
+from worker.solitaires import hunting
+from worker.solitaires.counting_kernels import Field, count_positions, early_layers
+from worker.solitaires.hunting import OBJECTIVES, Figures, Leg, Objective, Walked, deal_of, field_of, figures_of, walk
+from worker.solitaires.hunting_kernels import _undo_moves, change
+
+PLENTY = 1_000_000
+CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
+#: Of 6 ranks, on its way up.
+LARGE = "43 11 44 13 33 26/23 25 36 35 14 46/21 32 22 12 31 16/45 24 42 41 15 34"
+objectives = pytest.mark.parametrize("objective", OBJECTIVES)
+
+
+def gap(ranks: int) -> Gap:
+    return Gap({"ranks": str(ranks)})
+
+
+def plain_figures(deal: str) -> Figures:
+    """By the words of the problem, on boards of words."""
+    found = rules.distances(rules.gap_start(deal), gap=True)
+    moves = [distance for board, distance in found.items() if rules.is_gap_goal(board)]
+    return Figures(len(found), min(moves, default=None), max(found.values()))
+
+
+def small_hunt(objective: Objective = "positions", **changes: Any) -> Hunt:
+    return replace(Hunt("gap", {"ranks": "4"}, objective, work=240_000), **changes)
+
+
+def hunted(hunt: Hunt, data: Path, legs: int, workers: int = 2) -> Found:
+    return chase(hunt, data, Ways(workers=workers), Limits(legs=legs), Control(), SilentObserver())
+
+
+def what_is_found(found: Found) -> list[tuple[int, str]]:
+    return [(record.score, record.deal) for record in found.records]
+
+
+# One leg
+
+
+@pytest.mark.parametrize("ranks", [3, 4, 5])
+def test_the_quick_count_is_that_of_the_plain_rules(ranks: int) -> None:
+    puzzle = gap(ranks)
+    for number in range(12):
+        deal = random_deal(4 * ranks, 5, number)
+        found = plain_figures(puzzle.text_of_deal(deal))
+        table = hunting._tables()[1]
+        assert count_positions(field_of(puzzle, deal), ranks, table, PLENTY) == found.positions
+        assert count_positions(field_of(puzzle, deal), ranks, table, 3) == min(3, found.positions)
+        assert figures_of(puzzle, deal, PLENTY) == found
+
+
+def test_the_quick_count_of_a_large_deal() -> None:
+    puzzle = gap(7)
+    deal = puzzle.parse_deal(CLIMBED)
+    assert count_positions(field_of(puzzle, deal), 7, hunting._tables()[1], PLENTY) == 423_672
+
+
+def test_the_first_layers_are_those_of_the_plain_rules() -> None:
+    puzzle, nothing = gap(5), np.zeros(0, dtype=np.int64)
+    deal = puzzle.parse_deal(hard_deal())
+    field, table = field_of(puzzle, deal), hunting._tables()[1]
+    sizes = np.bincount(list(rules.distances(rules.gap_start(hard_deal()), gap=True).values()))
+    whole, ended = early_layers(field, 5, table, nothing, 0.0, PLENTY)
+    assert (whole.tolist()[: len(sizes)], ended) == (sizes.cumsum().tolist(), True)
+    early, reached = early_layers(field, 5, table, nothing, 0.0, 1_000)
+    assert reached
+    assert early.tolist() == whole.tolist()[: len(early)]
+    assert early[-1] >= 1_000 > early[-2]
+    expected = np.where(np.arange(len(early)) == 7, early + 1, 0)
+    assert early_layers(field, 5, table, expected, 1.0, 1_000)[1] is False
+    assert len(early_layers(field, 5, table, expected, 1.0, 1_000)[0]) == 8
+    assert early_layers(field, 5, table, early, 1.0, 1_000)[1] is True
+
+
+def test_screened_walks_find_better_deals_too() -> None:
+    puzzle = gap(6)
+    deal = puzzle.parse_deal(LARGE)
+    begun = figures_of(puzzle, deal, PLENTY)
+    found = walk(puzzle, Leg(deal, "positions", 1, 0.03, 1_500_000, PLENTY, begun.positions))
+    assert begun.positions > 20_000, "too few to be screened"
+    assert found.figures is not None
+    assert found.figures.positions == found.best_score > begun.positions
+
+
+@pytest.mark.parametrize("ranks", [3, 7, 13])
+def test_a_deal_and_its_field(ranks: int) -> None:
+    puzzle = gap(ranks)
+    for number in range(5):
+        deal = random_deal(4 * ranks, 1, number)
+        back = deal_of(puzzle, field_of(puzzle, deal))
+        assert sorted(back) == list(range(4 * ranks))
+        assert puzzle.start_of(back) == puzzle.start_of(deal)
+
+
+def after_moves(puzzle: Gap, number: int, moves: int) -> Field:
+    """A position on the way from a random deal, as far as it goes: with cards behind their predecessors."""
+    places = puzzle.places_of(random_deal(4 * puzzle.columns, 2, number))
+    for _ in range(moves):
+        if possible := puzzle.moves(places):
+            card, cell = possible[number % len(possible)]
+            places[card] = cell
+    field = np.full(4 * puzzle.columns, BLANK, dtype=np.int8)
+    field[places] = np.arange(len(places))
+    return field
+
+
+def test_moves_taken_back_lead_to_where_they_were_taken_back_from() -> None:
+    puzzle, state, changed = gap(4), np.array([7], dtype=np.uint64), 0
+    for number in range(20):
+        field = after_moves(puzzle, number, 6)
+        wanted, before = puzzle.render(key_of(puzzle, field)), field.copy()
+        _undo_moves(field, 4, state)
+        changed += not np.array_equal(field, before)
+        reached = rules.distances(rules.board_of(puzzle.render(key_of(puzzle, field))), gap=True)
+        assert rules.board_of(wanted) in reached
+        assert not in_order(puzzle, field)
+    assert changed > 10
+
+
+def key_of(puzzle: Gap, field: Field) -> int:
+    return puzzle.start_of(deal_of(puzzle, field))
+
+
+def in_order(puzzle: Gap, field: Field) -> list[int]:
+    """The cards that lie right of their predecessors."""
+    rows = [row.split() for row in puzzle.render(key_of(puzzle, field)).split("/")]
+    following = {f"{suit}{rank}": f"{suit}{rank + 1}" for suit in range(1, 5) for rank in range(1, 9)}
+    return [column for row in rows for column, word in enumerate(row[1:], 1) if following.get(row[column - 1]) == word]
+
+
+def test_a_change_leaves_a_deal() -> None:
+    puzzle, state = gap(5), np.array([3], dtype=np.uint64)
+    field = field_of(puzzle, random_deal(20, 1, 1))
+    seen = set()
+    for _ in range(300):
+        change(field, 5, state)
+        assert sorted(field.tolist()) == [BLANK] * 4 + list(range(16))
+        assert not in_order(puzzle, field)
+        seen.add(field.tobytes())
+    assert len(seen) > 250
+
+
+@objectives
+def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -> None:
+    puzzle = gap(4)
+    leg = Leg(random_deal(16, 1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
+    found = walk(puzzle, leg)
+    assert found == walk(puzzle, hunting.asked(hunting.request(leg)))
+    assert found == hunting.answered(hunting.answer(found))
+    assert found.figures == plain_figures(puzzle.text_of_deal(found.best))
+    assert found.figures is not None
+    assert found.figures.score(objective) == found.best_score >= found.score
+    stands = figures_of(puzzle, found.deal, PLENTY)
+    assert stands.score(objective) == found.score
+    assert walk(puzzle, replace(leg, seed=6)) != found
+    assert walk(puzzle, replace(leg, above=found.best_score)).figures is None
+
+
+@objectives
+def test_deals_beyond_the_cap_are_passed_over(objective: Objective) -> None:
+    puzzle = gap(5)
+    found = walk(puzzle, Leg(puzzle.parse_deal(hard_deal()), objective, 1, 0.5, 400_000, 2_000, -1))
+    assert found.figures is not None
+    assert found.figures.positions < 2_000 or objective == "moves"
+
+
+def hard_deal() -> str:
+    """Of more than ten thousand positions."""
+    return "23 11 32 24 45/21 22 14 44 35/43 12 33 31 25/15 42 13 34 41"
+
+
+def test_a_wrong_count_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hunting, "figures_of", lambda *_: Figures(1, None, 0))
+    with pytest.raises(TaskError, match=r"the hunt found .* positions, but it is"):
+        walk(gap(4), Leg(random_deal(16, 1, 0), "positions", 1, 0.1, 20_000, PLENTY, 1))
+
+
+# The hunt
+
+
+def test_cycles_double_and_stages_cool_down() -> None:
+    moments = [moment_of(generation, 7) for generation in range(3 * FIRST_CYCLE)]
+    eighth = FIRST_CYCLE // 8
+    assert [moment.ranks for moment in moments] == [
+        ranks
+        for size in (2 * eighth, 4 * eighth)
+        for ranks, parts in ((5, 1), (6, 1), (7, 2))
+        for _ in range(parts * size)
+    ]
+    assert [moment.cycle for moment in moments] == [0] * FIRST_CYCLE + [1] * 2 * FIRST_CYCLE
+    last = moments[-FIRST_CYCLE:]
+    assert [moment.step for moment in last] == list(range(FIRST_CYCLE))
+    temperatures = [temperature("positions", moment) for moment in last]
+    assert temperatures == sorted(temperatures, reverse=True)
+    assert (temperatures[0], temperatures[-1]) == pytest.approx((0.05, 0.02))
+    assert temperature("positions", moments[0]) == pytest.approx(0.08)
+
+
+def test_legs_grow_with_the_cycles() -> None:
+    hunt, deals = small_hunt(work=80_000), [[0]] * 4
+    first = [number * hunt.pool for number in (0, 8, 24, 56, 88)]
+    assert [moment_of(number // hunt.pool, 7) for number in first[-2:]] == [(3, 5, False, 0, 8), (4, 5, False, 0, 8)]
+    assert [hunt.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
+
+
+@pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])
+def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
+    moments = [moment_of(generation, ranks) for generation in range(FIRST_CYCLE)]
+    assert {moment.ranks for moment in moments} == stages
+    assert moments[-1].ranks == ranks
+    assert all(temperature(objective, moment) > 0 for moment in moments for objective in OBJECTIVES)
+
+
+def standings(scores: Sequence[int], deals: Sequence[list[Card]]) -> list[Standing]:
+    return [
+        Standing(
+            leg, gap(len(deal) // 4).text_of_deal(deal), score, gap(len(deal) // 4).text_of_deal(deal), score, 1, 1, 0.0
+        )
+        for leg, (score, deal) in enumerate(zip(scores, deals, strict=True))
+    ]
+
+
+def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
+    hunt = small_hunt(options={"ranks": "3"})
+    select = FIRST_CYCLE + 8
+    deals = [random_deal(12, 9, number) for number in range(4)]
+    before = standings((50, 20, 90, 70), deals)
+    assert hunt.deals(select, before) == [deals[0], deals[2], deals[2], deals[3]]
+    assert hunt.deals(select + 1, before) == deals
+    fresh = hunt.deals(FIRST_CYCLE, before)
+    assert len({tuple(deal) for deal in fresh + deals + hunt.deals(0, [])}) == 12
+
+
+def test_the_best_deal_of_all_comes_back_halfway() -> None:
+    hunt = small_hunt(options={"ranks": "3"})
+    deals = [random_deal(12, 9, number) for number in range(5)]
+    before, (best,) = standings((50, 20, 90, 70), deals[:4]), standings((95,), deals[4:])
+    second, third = FIRST_CYCLE, 3 * FIRST_CYCLE
+    assert hunt.deals(second + 8, before, best) == [deals[0], deals[4], deals[2], deals[3]]
+    assert hunt.deals(third + 8, before, best) == [deals[0], deals[2], deals[2], deals[3]]
+    assert hunt.deals(third + 16, before, best) == [deals[0], deals[4], deals[2], deals[3]]
+
+
+def test_the_better_half_is_grown_twice() -> None:
+    hunt = small_hunt(options={"ranks": "5"})
+    deals = [random_deal(12, 9, number) for number in range(4)]
+    begun = hunt.deals(2, standings((50, 20, 90, 70), deals))
+    assert [without_last_column(deal) for deal in begun] == [deals[2], deals[2], deals[3], deals[3]]
+    assert begun == hunt.deals(2, standings((50, 20, 90, 70), deals))
+
+
+def without_last_column(deal: list[Card]) -> list[Card]:
+    """What a grown deal has grown from; all new cards lie in the last column."""
+    ranks = len(deal) // 4
+    assert {card % ranks for card in deal[ranks - 1 :: ranks]} == {ranks - 1}
+    assert sorted(deal) == list(range(4 * ranks))
+    kept = [card for place, card in enumerate(deal) if place % ranks < ranks - 1]
+    return [card // ranks * (ranks - 1) + card % ranks for card in kept]
+
+
+def test_new_cards_come_in_any_order() -> None:
+    deal = random_deal(12, 1, 1)
+    last = {tuple(grown(deal, word)[3::4]) for word in range(24)}
+    assert len(last) == 24
+    assert all(without_last_column(grown(deal, word)) == deal for word in (0, 5, 2**64 - 1))
+
+
+@objectives
+def test_a_hunt_is_the_same_however_it_is_cut(objective: Objective, tmp_path: Path) -> None:
+    hunt = small_hunt(objective)
+    whole = hunted(hunt, tmp_path / "whole", 24, workers=1)
+    for legs in (3, 14, 24):
+        cut = hunted(hunt, tmp_path / "cut", legs)
+    assert cut.best is not None and whole.best is not None
+    assert (cut.best.score, cut.legs, cut.tried, cut.generated) == (whole.best.score, 24, whole.tried, whole.generated)
+    assert whole.best.figures == plain_figures(whole.best.deal)
+    assert whole.best.figures.score(objective) == whole.best.score
+    assert [record.score for record in whole.records] == sorted({record.score for record in whole.records})
+    assert what_is_found(kept(hunt, tmp_path / "whole")) == what_is_found(whole)
+
+
+def test_another_seed_is_another_hunt(tmp_path: Path) -> None:
+    one, other = (hunted(small_hunt(seed=seed), tmp_path, 20) for seed in (1, 2))
+    assert what_is_found(one) != what_is_found(other)
+
+
+def test_a_stop_keeps_what_has_landed(tmp_path: Path) -> None:
+    control = Control()
+
+    class Stopper(SilentObserver):
+        def note(self, text: str) -> None:
+            if text.startswith("record"):
+                control.interrupt("enough")
+
+    hunt = small_hunt()
+    with pytest.raises(StopRun, match="enough"):
+        chase(hunt, tmp_path, Ways(workers=1), Limits(), control, Stopper())
+    stopped = kept(hunt, tmp_path)
+    assert stopped.records
+    assert hunted(hunt, tmp_path, 20).tried == hunted(hunt, tmp_path / "other", 20).tried
+
+
+def test_time_ends_a_hunt_but_not_without_a_record(tmp_path: Path) -> None:
+    found = chase(small_hunt(), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    assert found.records
+    again = chase(small_hunt(), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    assert what_is_found(again) == what_is_found(found)
+
+
+def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
+    found = chase(small_hunt(cap=2), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    assert (found.best, found.legs) == (None, 4 * FIRST_CYCLE)
+
+
+def test_what_belongs_to_another_hunt_is_refused(tmp_path: Path) -> None:
+    hunted(small_hunt(), tmp_path, 1)
+    with pytest.raises(StorageError, match="was made with cap '10000000', this asks for '5000'"):
+        kept(small_hunt(cap=5_000), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("figures", '{"score": 3}'), ("figures", "[]"), ("figures", "{"), ("figures", '{"odd": 1}')]
+)
+def test_damaged_findings_are_one_line(column: str, value: str, tmp_path: Path) -> None:
+    hunted(small_hunt(), tmp_path, 1)
+    with sqlite3.connect(small_hunt().file(tmp_path)) as connection:
+        connection.execute(f"UPDATE findings SET {column} = ?", (value,))  # noqa: S608
+    connection.close()
+    with pytest.raises(StorageError, match="is damaged"):
+        kept(small_hunt(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"puzzle": "superpuzz", "options": {}}, "superpuzz has no deals to hunt for; gap has"),
+        ({"objective": "beauty"}, "allowed are positions|moves|depth"),
+        ({"options": {"ranks": "14"}}, "ranks=14"),
+    ],
+)
+def test_what_cannot_be_hunted_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(PuzzleError) as refused:
+        small_hunt(**changes).build()
+    assert words in str(refused.value)
+
+
+# Certificates
+
+
+@pytest.fixture(scope="module")
+def certificate() -> Certificate:
+    """Of a deal with many layers."""
+    puzzle = gap(4)
+    deal = "24 12 11 34/21 22 43 14/33 32 23 31/44 42 13 41"
+    return certify(puzzle, deal, plain_figures(deal), Control(), SilentObserver())
+
+
+def verdict(certificate: Certificate) -> list[str]:
+    return verify_certificate(certificate, False, Control(), SilentObserver()).faults
+
+
+def test_a_certificate_is_what_the_plain_rules_say(certificate: Certificate, tmp_path: Path) -> None:
+    found = rules.distances(rules.gap_start(certificate.deal), gap=True)
+    sizes = np.bincount(list(found.values())).tolist()
+    assert [layer.size for layer in certificate.layers] == sizes
+    assert certificate.figures == plain_figures(certificate.deal)
+    write_certificate(certificate, tmp_path / "new" / "a.json")
+    assert read_certificate(tmp_path / "new" / "a.json") == certificate
+    report = verify_file(tmp_path / "new" / "a.json", True, Control(), SilentObserver())
+    assert report.ok
+    assert report.checked["configurations"] == sum(sizes)
+
+
+def test_programs_that_disagree_make_no_certificate(certificate: Certificate) -> None:
+    wrong = replace(certificate.figures, depth=certificate.figures.depth + 1)
+    with pytest.raises(ContradictionError, match="one of the two programs is wrong"):
+        certify(gap(4), certificate.deal, wrong, Control(), SilentObserver())
+
+
+def altered_layer(certificate: Certificate, **changes: Any) -> Certificate:
+    layers = list(certificate.layers)
+    layers[5] = replace(layers[5], **changes)
+    return replace(certificate, layers=layers)
+
+
+@pytest.mark.parametrize(
+    ("alter", "word"),
+    [
+        (partial(altered_layer, size=1), "layer 5: its size is"),
+        (partial(altered_layer, digest="0" * 32), "layer 5: its digest is"),
+        (lambda one: replace(one, layers=one.layers[:-1]), "the certificate has 17 layers, the deal has 18"),
+        (lambda one: replace(one, digest="0" * 64), "the digest of all layers is"),
+        (lambda one: replace(one, figures=replace(one.figures, positions=9)), "positions: the run by layers found"),
+        (lambda one: replace(one, figures=replace(one.figures, moves=None)), "moves: the search in memory found"),
+        (lambda one: replace(one, figures=replace(one.figures, depth=9)), "depth: the run by layers found"),
+    ],
+)
+def test_a_certificate_that_lies_is_found_out(
+    alter: Callable[[Certificate], Certificate], word: str, certificate: Certificate
+) -> None:
+    assert any(fault.startswith(word) for fault in verdict(alter(certificate)))
+
+
+def test_the_layers_of_another_deal_are_found_out(certificate: Certificate) -> None:
+    """Two cards exchanged: nothing else in the file changes."""
+    faults = verdict(
+        replace(certificate, deal=certificate.deal.replace("34", "..").replace("22", "34").replace("..", "22"))
+    )
+    assert any(fault.startswith("layer 0: its digest") for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"certificate": 2}, "certificate is not 1"),
+        ({"certificate": True}, "certificate is not 1"),
+        ({"puzzle": 3}, "puzzle is no text"),
+        ({"puzzle": "klotski"}, "option"),
+        ({"puzzle": "superpuzz", "options": {"columns": "4"}}, "no card"),
+        ({"puzzle": "trap.py:Trap"}, "there is no puzzle"),
+        ({"options": [1]}, "options"),
+        ({"options": {"ranks": "5"}}, "a deal of ranks=5"),
+        ({"deal": None}, "deal is no text"),
+        ({"deal": "0x0"}, "not of a deal of gap"),
+        ({"figures": {"positions": 1, "moves": None}}, "figures has no depth"),
+        ({"figures": {"positions": "1", "moves": None, "depth": 1}}, "figures: positions is no number"),
+        ({"figures": {"positions": 1, "moves": -1, "depth": 1}}, "figures: moves is no number"),
+        ({"layers": {}}, "layers is no list"),
+        ({"layers": [{"size": 1, "digest": "0" * 31}]}, "layer 0: digest is not 32"),
+        ({"layers": [{"size": 1.0, "digest": "0" * 32}]}, "layer 0: size is no number"),
+        ({"layers": [7]}, "layer 0 is no object"),
+        ({"digest": "z" * 64}, "digest is not 64"),
+        ({"extra": 1}, "a field 'extra' that belongs to no certificate"),
+    ],
+)
+def test_a_file_that_is_no_certificate_is_refused(
+    change: dict[str, Any], words: str, certificate: Certificate, tmp_path: Path
+) -> None:
+    target = tmp_path / "damaged.json"
+    write_certificate(certificate, target)
+    target.write_text(json.dumps(json.loads(target.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    with pytest.raises(CertificateError) as refused:
+        verify_file(target, False, Control(), SilentObserver())
+    assert words in str(refused.value)
+    assert str(target) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "no JSON"),
+        (b"\xff\xfe", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"[]", "the file is no object"),
+        (b" " * 1_000_001, "more than 1,000,000 bytes"),
+        (b'{"certificate": 1}', "the file has no puzzle"),
+    ],
+)
+def test_bytes_that_are_no_certificate_are_refused(raw: bytes, words: str, tmp_path: Path) -> None:
+    target = tmp_path / "odd.json"
+    target.write_bytes(raw)
+    with pytest.raises(CertificateError, match=words):
+        read_certificate(target)
+    with pytest.raises(CertificateError, match="cannot be read"):
+        read_certificate(tmp_path / "missing.json")
+
+
+def test_figures_survive_the_way_to_the_findings() -> None:
+    found = Walked([1], 1, [2], 3, Figures(4, None, 5), 6, 7)
+    assert hunting.answered(hunting.answer(found)) == found
+    assert asdict(Figures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}

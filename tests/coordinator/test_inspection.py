@@ -1,0 +1,119 @@
+"""Puzzles that break their own promises: a search says so, names the configuration, and claims nothing false."""
+
+from pathlib import Path
+
+import pytest
+
+from coordinator.errors import ContradictionError
+from coordinator.runs.create import make_run
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import verify_directory
+from coordinator.session.control import Control, SilentObserver
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import LAYOUTS
+from puzzles.registry import PUZZLES, PuzzleSpec
+from puzzles.user.guard import try_out
+from storage.layers.store import RunStore
+from tests.support.engine import MANNERS
+from tests.support.toy import GuardedLiar, vertex_keys
+from worker.errors import TaskError
+
+#: What is said of each lie; ``{start}`` is the key of the start.
+SAID = {
+    "dtype": r"liar: expand, given 1 .*{start}.* successors as int64 of shape .*layout {layout}",
+    "shape": r"liar: expand, given 1 .*{start}.* successors as uint\d+ of shape \(\d+, .*1\).*layout {layout}",
+    "few-counts": r"liar: expand, given 1 .*{start}.* gave \d+ successors and 0 counts whose sum is 0",
+    "wrong-sum": r"liar: expand, given 1 .*{start}.* gave (\d+) successors and 1 counts whose sum is (?!\1)",
+    "many": r"liar: {start} has \d+ successors, most_successors says 4",
+    "stray": r"liar: a move from {start} leads to (0x[0-9a-f]+), no configuration: \1 has fallen over",
+    "raises": r"ZeroDivisionError: a slip of the pen",
+}
+
+
+@pytest.fixture(autouse=True)
+def liar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The liar is among the puzzles."""
+    monkeypatch.setitem(PUZZLES, "liar", ("tests.support.toy", "Liar"))
+
+
+def started(data: Path, **options: str) -> Path:
+    return make_run(data, PuzzleSpec("liar", options), "explore", False, MANNERS["default"].ways)
+
+
+@pytest.mark.parametrize("layout", ["u32", "u128"])
+@pytest.mark.parametrize("manner", ["default", "chunks"])
+@pytest.mark.parametrize("lie", SAID)
+def test_a_broken_expansion_is_named(
+    lie: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS[manner].take(monkeypatch, layout)
+    directory = started(tmp_path, layout=layout, keys="clumped", lie=lie)
+    vertices = vertex_keys(layout, "clumped", 600)
+    words = SAID[lie].format(start=f"{vertices[0]:#x}", layout=layout)
+    with pytest.raises(TaskError if lie == "raises" else PuzzleError, match=words) as refusal:
+        drive(directory, MANNERS[manner].ways, Control(), SilentObserver())
+    assert "\n" not in str(refusal.value)
+    with RunStore(directory) as store:
+        assert store.state.status == "failed"
+        assert store.state.reason == str(refusal.value)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("manner", ["default", "spilling"])
+def test_moves_that_cannot_be_taken_back_are_found_within_few_layers(
+    manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS[manner].take(monkeypatch, layout)
+    directory = started(tmp_path, layout=layout, keys="clumped", directed="yes", lie="one-way")
+    words = r"liar says that every move can be taken back, but (0x[0-9a-f]+) leads to (0x[0-9a-f]+), which does not"
+    with pytest.raises(ContradictionError, match=words) as refusal:
+        drive(directory, MANNERS[manner].ways, Control(), SilentObserver())
+    here, there = (int(word.rstrip(","), 16) for word in str(refusal.value).split() if word.startswith("0x"))
+    liar = PuzzleSpec("liar", {"layout": layout, "keys": "clumped", "directed": "yes"}).build()
+    assert there in liar.successors(here)
+    assert here not in liar.successors(there)
+    with RunStore(directory) as store:
+        assert store.state.status == "failed"
+        assert store.state.depth <= 2
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_single_move_that_cannot_be_taken_back_is_found_by_verify(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    MANNERS["default"].take(monkeypatch, layout)
+    # The search looks at a sample, which this one escapes.
+    monkeypatch.setattr("coordinator.layers.inspection._TRIED", 0)
+    directory = started(tmp_path, layout=layout, keys="spread", lie="rare")
+    assert drive(directory, MANNERS["default"].ways, Control(), SilentObserver()).status == "complete"
+    dumb = vertex_keys(layout, "spread", 600)[40]
+    faults = verify_directory(directory, True, Control(), SilentObserver()).faults
+    assert any(f"{dumb:#x}" in fault for fault in faults)
+
+
+def test_an_honest_puzzle_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    MANNERS["default"].take(monkeypatch, "u32")
+    directory = started(tmp_path, lie="one-way")
+    assert drive(directory, MANNERS["default"].ways, Control(), SilentObserver()).status == "complete"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("lie", ["dtype", "shape", "few-counts", "wrong-sum", "many"])
+def test_a_guarded_puzzle_is_refused_before_a_run_is_made(lie: str, layout: str) -> None:
+    with pytest.raises(PuzzleError, match=SAID[lie].format(start="0x[0-9a-f]+", layout=layout)):
+        try_out(GuardedLiar({"layout": layout, "keys": "clumped", "lie": lie}))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("manner", ["default", "spilling"])
+def test_a_slip_of_a_guarded_puzzle_is_said_with_its_line_and_configuration(
+    manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PUZZLES, "liar", ("tests.support.toy", "GuardedLiar"))
+    MANNERS[manner].take(monkeypatch, layout)
+    directory = started(tmp_path, layout=layout, keys="clumped", lie="raises")
+    words = r"liar of .*toy.py: expand.* of (0x[0-9a-f]+) failed: line \d+, ZeroDivisionError: a slip of the pen"
+    with pytest.raises(PuzzleError, match=words):
+        drive(directory, MANNERS[manner].ways, Control(), SilentObserver())
+    with RunStore(directory) as store:
+        assert (store.state.status, store.state.depth) == ("failed", 0)

@@ -1,0 +1,194 @@
+"""Shortest paths and exact diameters, each replayed or measured again by the plain rules."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coordinator.errors import UnanswerableError
+from hakoiri.api import Run, census, explore
+from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import Key
+from puzzles.sliding_blocks.klotski import Klotski
+from tests.support.published import HAKOIRI
+from tests.support.searching import SlowRules, Successors, reference_distances
+
+METRICS = ("unit", "straight", "finger")
+START = HAKOIRI["start"]
+LAST = HAKOIRI["eccentricity of the start"]
+
+
+# Paths
+
+
+def assert_real(keys: list[Key], successors: Successors, source: Key) -> None:
+    assert keys[0] == source
+    for before, after in pairwise(keys):
+        assert after in successors(before)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_paths_from_the_start_are_shortest(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
+    successors = slow_rules(metric, False)
+    with explore(options={"metric": metric}, data=tmp_path) as run:
+        distances = reference_distances(successors, run.puzzle.start)
+        targets = np.random.default_rng(1).choice(sorted(distances), 25).tolist()
+        for target in [run.puzzle.start, *run.layer(run.store.state.depth).tolist(), *targets]:
+            found = run.path(run.puzzle.render(target))
+            assert_real(found.keys, successors, run.puzzle.start)
+            assert found.keys[-1] == target
+            assert len(found) == distances[target] == run.distance(f"{target:#x}")
+            assert found.configurations == [run.puzzle.render(key) for key in found.keys]
+            assert found.moves == [run.puzzle.describe_move(*keys) for keys in pairwise(found.keys)]
+        goal = run.path("goal")
+        assert_real(goal.keys, successors, run.puzzle.start)
+        assert len(goal) == min(depth for key, depth in distances.items() if key >> 28 == 10)
+        assert goal.keys == run.path("goal").keys
+
+
+def test_paths_between_any_two_are_shortest(usual_run: Run, whole_run: Run, slow_rules: SlowRules) -> None:
+    successors = slow_rules("unit", False)
+    keys, labels = whole_run.configurations()
+    rng = np.random.default_rng(2)
+    for component in (0, 1, 2, 7, 890):
+        members = keys[labels == component]
+        source = int(rng.choice(members))
+        distances = reference_distances(successors, source)
+        nearest_goal = min((depth for key, depth in distances.items() if key >> 28 == 10), default=None)
+        for run in (whole_run, usual_run):
+            for target in rng.choice(members, 3).tolist():
+                found = run.path(f"{target:#x}", f"{source:#x}")
+                assert_real(found.keys, successors, source)
+                assert found.keys[-1] == target
+                assert len(found) == distances[target] == run.distance(f"{target:#x}", f"{source:#x}")
+            if nearest_goal is not None:
+                found = run.path("goal", f"{source:#x}")
+                assert_real(found.keys, successors, source)
+                assert (len(found), found.keys[-1] >> 28) == (nearest_goal, 10)
+
+
+def test_a_census_knows_paths_from_the_usual_start(whole_run: Run, usual_run: Run) -> None:
+    assert len(whole_run.path()) == len(usual_run.path())
+    assert whole_run.path().configurations[0] == START
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_merged_paths_are_lifted_to_real_boards(
+    metric: str, tmp_path: Path, usual_run: Run, slow_rules: SlowRules
+) -> None:
+    real, base = slow_rules(metric, False), Klotski({"metric": metric})
+    rng = np.random.default_rng(3)
+    members, _ = usual_run.configurations()
+    starts = base.canonical(np.append(rng.choice(members, 3), base.keys([base.start]))).tolist()
+    for number, start in enumerate(starts):
+        data = tmp_path / str(number)
+        with explore(options={"metric": metric}, start=f"{start:#x}", merge_mirrors=True, data=data) as run:
+            distances = reference_distances(slow_rules(metric, True), run.puzzle.start)
+            for target in rng.choice(members, 6).tolist():
+                found = run.path(base.render(target))
+                assert_real(found.keys, real, start)
+                assert run.puzzle.parse(found.configurations[-1]) == run.puzzle.parse(base.render(target))
+                assert len(found) == distances[run.puzzle.parse(base.render(target))]
+                assert found.moves == [base.describe_move(*keys) for keys in pairwise(found.keys)]
+            found = run.path()
+            assert_real(found.keys, real, start)
+            assert found.keys[-1] >> 28 == 10
+            assert len(found) == run.store.state.goal_depth
+
+
+def test_merged_paths_set_out_from_the_start_that_was_named(tmp_path: Path, slow_rules: SlowRules) -> None:
+    base = Klotski()
+    images = [base.parse("ABBC/ABBC/DEEF/DGHF/.I.J"), base.parse("ABBC/ABBC/DEEF/DGHF/I.J.")]
+    for start in images:
+        with explore(start=base.render(start), merge_mirrors=True, data=tmp_path) as run:
+            assert_real(run.path().keys, slow_rules("unit", False), start)
+
+
+def test_merged_paths_between_any_two_are_real(merged_run: Run, usual_run: Run, slow_rules: SlowRules) -> None:
+    members, _ = usual_run.configurations()
+    rng = np.random.default_rng(4)
+    for source, target in rng.choice(members, (6, 2)).tolist():
+        found = merged_run.path(f"{target:#x}", f"{source:#x}")
+        assert_real(found.keys, slow_rules("unit", False), source)
+        assert merged_run.puzzle.parse(found.configurations[-1]) == merged_run.puzzle.parse(f"{target:#x}")
+        distances = reference_distances(slow_rules("unit", True), merged_run.puzzle.parse(f"{source:#x}"))
+        assert len(found) == distances[merged_run.puzzle.parse(f"{target:#x}")]
+
+
+def test_questions_without_an_answer(
+    usual_run: Run, small_run: Run, whole_run: Run, small_starts: dict[int, str]
+) -> None:
+    elsewhere = small_starts[201]
+    for run in (usual_run, small_run):
+        with pytest.raises(UnanswerableError, match=f"{run.name} did not find {elsewhere} among all that its start"):
+            run.path(elsewhere)
+    with pytest.raises(UnanswerableError, match=rf"no path leads from {re.escape(START)} to {elsewhere}"):
+        whole_run.path(elsewhere, START)
+    for run in (usual_run, whole_run):
+        with pytest.raises(UnanswerableError, match=f"no path leads from {elsewhere} to goal"):
+            run.path("goal", elsewhere)
+        with pytest.raises(ConfigurationError, match="5 rows"):
+            run.path("ABBC")
+    for component in (-1, 898):
+        with pytest.raises(UnanswerableError, match=f"components 0 to 897, not {component}"):
+            whole_run.diameter(component)
+    with pytest.raises(UnanswerableError, match="components 0 to 0, not 1"):
+        usual_run.diameter(1)
+    for depth in (-1, LAST + 1):
+        with pytest.raises(UnanswerableError, match=f"layers 0 to {LAST}, not {depth}"):
+            usual_run.layer(depth)
+
+
+# Diameters
+
+
+@pytest.mark.parametrize("component", [0, 1, 2, 3, 4, 5, 6])
+def test_diameter_pairs_really_are_that_far_apart(component: int, whole_run: Run, slow_rules: SlowRules) -> None:
+    found = whole_run.diameter(component)
+    assert found.diameter == HAKOIRI["diameter and radius by size"][found.record.size][0]
+    assert len(found.pairs) == found.record.pair_count
+    assert found.pairs.tolist() == sorted(found.pairs.tolist())
+    outermost = sorted({key for pair in found.pairs.tolist() for key in pair})
+    assert len(outermost) == found.record.periphery
+    pairs = set()
+    for key in outermost:
+        distances = reference_distances(slow_rules("unit", False), key)
+        assert len(distances) == found.record.size
+        assert max(distances.values()) == found.diameter
+        pairs |= {(min(key, end), max(key, end)) for end, depth in distances.items() if depth == found.diameter}
+    assert sorted(pairs) == [tuple(pair) for pair in found.pairs.tolist()]
+
+
+def test_an_exploration_and_a_census_measure_alike(usual_run: Run, small_run: Run, whole_run: Run) -> None:
+    by_least_key = {record.representative: record for record in whole_run.components()}
+    for run in (usual_run, small_run):
+        found = run.diameter()
+        keys, _ = run.configurations()
+        expected = by_least_key[int(keys[0])]
+        assert replace(found.record, component=expected.component) == expected
+        assert found.pairs.tolist() == whole_run.diameter(expected.component).pairs.tolist()
+        assert run.components() == [found.record]
+    assert usual_run.diameter().diameter == 190
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_small_components_are_measured_exactly(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
+    with census(options={"metric": metric}, data=tmp_path) as run:
+        keys, labels = run.configurations()
+        successors = slow_rules(metric, False)
+        for component in [2, 6, *np.random.default_rng(5).choice(np.arange(7, 898), 25, replace=False).tolist()]:
+            members = keys[labels == component].tolist()
+            distances = {key: reference_distances(successors, key) for key in members}
+            assert all(sorted(reached) == members for reached in distances.values())
+            exact = [max(reached.values()) for reached in distances.values()]
+            diameter, radius = max(exact), min(exact)
+            pairs = [[one, other] for one in members for other in members if one < other]
+            found = run.diameter(component)
+            assert found.pairs.tolist() == [pair for pair in pairs if distances[pair[0]][pair[1]] == diameter]
+            assert found.record.representative == members[0]
+            assert found.record.size == len(members)
+            assert (found.record.diameter, found.record.radius) == (diameter, radius)
+            assert (found.record.periphery, found.record.centre) == (exact.count(diameter), exact.count(radius))

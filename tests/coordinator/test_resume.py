@@ -1,0 +1,274 @@
+"""Runs interrupted and resumed, refused, or failed: nothing is lost, computed twice, or taken for something else."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from coordinator.errors import ContradictionError, MismatchError, UnanswerableError
+from coordinator.runs.create import make_run, require_same
+from coordinator.runs.drive import drive
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from hakoiri.api import Run, census, explore, open_run
+from puzzles.contract import Expansion
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Keys
+from puzzles.options import Choice
+from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.klotski import Klotski
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Depth, State
+from tests.support.published import HAKOIRI
+from tests.support.searching import ImpatientControl, essence, started
+from worker.errors import TaskError
+
+METRICS = ("unit", "straight", "finger")
+START = HAKOIRI["start"]
+LAST = HAKOIRI["eccentricity of the start"]
+
+
+# Interrupted and resumed
+
+
+class Recorder(SilentObserver):
+    """Keeps the steps that it is told of, and interrupts after some of them."""
+
+    def __init__(
+        self, control: Control, interrupt_after: Callable[[str, int], bool] = lambda name, done: False
+    ) -> None:
+        self.steps: list[tuple[str, int]] = []
+        self._control, self._interrupt_after = control, interrupt_after
+
+    def layer(self, depth: Depth, size: int, configurations: int) -> None:
+        """Kept as a step of the phase "layer"."""
+        self.phase("layer", depth, 0)
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        """Kept."""
+        self.steps.append((name, done))
+        if self._interrupt_after(name, done):
+            self._control.interrupt("enough")
+
+
+def driven(directory: Path, ways: Ways, stop: Callable[[str, int], bool]) -> tuple[State, list[tuple[str, int]]]:
+    control = Control()
+    recorder = Recorder(control, stop)
+    return drive(directory, ways, control, recorder), recorder.steps
+
+
+@pytest.mark.parametrize("ways", [Ways(), Ways(workers=2, chunk=60)], ids=["here", "threads"])
+@pytest.mark.parametrize("depth", [0, 1, 57, 116, LAST - 1, LAST])
+def test_an_interrupted_search_goes_on_where_it_stopped(depth: int, ways: Ways, usual_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path)
+    state, steps = driven(directory, ways, lambda _, done: done == depth)
+    assert (state.status, state.reason, state.depth, state.exhausted) == ("interrupted", "enough", depth, False)
+    assert steps == [("layer", done) for done in range(depth + 1)]
+    with RunStore(directory) as store:
+        assert [record.session for record in store.layer_records()] == [1] * (depth + 1)
+    state, steps = driven(directory, ways, lambda _, done: False)
+    assert (state.status, state.session) == ("complete", 2)
+    assert steps == [("layer", done) for done in range(depth + 1, LAST + 1)]
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(usual_run)
+        assert [record.session for record in run.layer_records()] == [1] * (depth + 1) + [2] * (LAST - depth)
+
+
+def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path: Path) -> None:
+    directory, seconds, seen = started(tmp_path), 0.0, []
+    checks = np.random.default_rng(6).integers(1, 60, 40).tolist()
+    for session, ways_and_checks in enumerate(zip([Ways(), Ways(workers=2, chunk=100)] * 20, checks, strict=True), 1):
+        ways, count = ways_and_checks
+        control = ImpatientControl(count)
+        recorder = Recorder(control)
+        state = drive(directory, ways, control, recorder)
+        seen += recorder.steps
+        assert state.session == session
+        assert state.seconds >= seconds
+        seconds = state.seconds
+        if state.status == "complete":
+            break
+        assert state.status == "interrupted"
+    assert session > 5
+    assert state.status == "complete"
+    assert seen == [("layer", depth) for depth in range(LAST + 1)]
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(usual_run)
+        sessions = [record.session for record in run.layer_records()]
+        assert sessions == sorted(sessions)
+
+
+@pytest.mark.parametrize("ways", [Ways(), Ways(workers=2, chunk=5_000)], ids=["default", "chunks"])
+@pytest.mark.parametrize(
+    "step", [("configurations", 20_000), ("components", 1), ("components", 2), ("components", 300)], ids=str
+)
+def test_an_interrupted_census_goes_on_where_it_stopped(
+    step: tuple[str, int], ways: Ways, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordinator.graphs.census._BATCH_WORK", 50_000)
+    directory = started(tmp_path, "whole")
+    state, steps = driven(directory, ways, lambda name, done: name == step[0] and done >= step[1])
+    assert (state.status, state.exhausted) == ("interrupted", False)
+    measured = {done for name, done in steps if name == "components"}
+    assert state.components_done == len(measured) < HAKOIRI["components"]
+    state, steps = driven(directory, ways, lambda name, done: False)
+    assert state.status == "complete"
+    assert len(steps) == len(set(steps))
+    assert step[0] == "configurations" or "configurations" not in dict(steps)
+    again = {done for name, done in steps if name == "components"}
+    assert not again & measured
+    assert len(again) + len(measured) == HAKOIRI["components"]
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(whole_run)
+        assert run.components() == whole_run.components()
+
+
+@pytest.mark.parametrize("checks", [1, 3, 12, 14, 17, 40])
+def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path, "whole")
+    control = ImpatientControl(checks)
+    state = drive(directory, Ways(workers=2, chunk=9_000), control, SilentObserver())
+    assert state.status == ("interrupted" if control.interrupted else "complete")
+    assert drive(directory, Ways(), Control(), SilentObserver()).status == "complete"
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(whole_run)
+
+
+def test_an_interrupted_run_answers_what_it_knows(usual_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path)
+    driven(directory, Ways(), lambda _, done: done == 30)
+    with closing(Run(RunStore(directory))) as run:
+        near, far = (run.puzzle.render(int(usual_run.layer(depth)[0])) for depth in (30, 31))
+        assert run.distance(near) == 30
+        for target in (far, "goal"):
+            with pytest.raises(UnanswerableError, match=rf"up to layer 30, .*hakoiri resume {run.name}"):
+                run.path(target)
+        for ask in (run.components, run.diameter):
+            with pytest.raises(UnanswerableError, match=rf"not finished, .*hakoiri resume {run.name}"):
+                ask()
+        keys, graph = run.graph()
+        assert len(keys) == sum(usual_run.layer_sizes[:31])
+        assert len(graph.offsets) == len(keys) + 1
+
+
+def test_a_run_without_layers_has_no_configurations(tmp_path: Path) -> None:
+    with closing(Run(RunStore(started(tmp_path)))) as run:
+        keys, depths = run.configurations()
+        assert (len(keys), keys.dtype, len(depths)) == (0, np.uint32, 0)
+        assert run.summary()["layers"] == []
+        with pytest.raises(UnanswerableError, match="hakoiri resume"):
+            run.path(START)
+
+
+def test_a_complete_run_is_left_alone(tmp_path: Path, small_starts: dict[int, str]) -> None:
+    with explore(start=small_starts[2], data=tmp_path) as run:
+        directory, before = run.store.directory, run.store.state
+    state, steps = driven(directory, Ways(), lambda *_: True)
+    assert (state, steps) == (before, [])
+
+
+# Something else than it was begun with
+
+
+def test_another_version_of_the_puzzle_is_refused(
+    usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = started(tmp_path)
+    driven(directory, Ways(), lambda _, done: done == 30)
+    with monkeypatch.context() as patch:
+        patch.setattr(Klotski, "version", 2)
+        with pytest.raises(MismatchError, match=f"{directory.name} .*version was 1, here it is 2"):
+            drive(directory, Ways(), Control(), SilentObserver())
+    assert drive(directory, Ways(), Control(), SilentObserver()).status == "complete"
+    with open_run("last", data=tmp_path) as run:
+        assert essence(run) == essence(usual_run)
+        assert {record.session for record in run.layer_records()} == {1, 2}
+
+
+def test_a_refused_run_is_not_left_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Klotski, "version", 2)
+        with pytest.raises(MismatchError):
+            open_run("last", data=tmp_path)
+    with open_run("last", data=tmp_path) as run:
+        assert run.store.state.status == "queued"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": Choice(METRICS), "colour": Choice(("red",))}, "the parameters was.*'colour': 'red'"),
+        ({"metric": Choice(METRICS[1:])}, r"metric=unit: allowed are straight\|finger"),
+    ],
+)
+def test_other_options_are_refused(
+    options: dict[str, Choice], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = started(tmp_path)
+    monkeypatch.setattr(Klotski, "options", MappingProxyType(options))
+    with pytest.raises(MismatchError, match=message):
+        drive(directory, Ways(), Control(), SilentObserver())
+
+
+def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> None:
+    pinned = usual_run.store.manifest
+    require_same(pinned, {}, None, None)
+    require_same(pinned, {"metric": "unit"}, "klotski", "zyyx/zyyx/wvvu/wtsu/r..q")
+    for options, puzzle, start, words in (
+        ({"metric": "finger"}, None, None, "metric unit, the resume names finger"),
+        ({"colour": "red"}, None, None, "colour None, the resume names red"),
+        ({}, "hanoi", None, "puzzle klotski, the resume names hanoi"),
+        ({}, None, "ABBC/ABBC/DEEF/DGHF/.IJ.", "the resume names ABBC/ABBC/DEEF/DGHF/.IJ."),
+    ):
+        with pytest.raises(MismatchError, match=words):
+            require_same(pinned, options, puzzle, start)
+
+
+@pytest.mark.parametrize(("until_goal", "start"), [(True, None), (False, START)])
+def test_a_census_has_no_start_and_no_goal(until_goal: bool, start: str | None, tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="--whole"):
+        make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", until_goal, Ways())
+    assert list(tmp_path.iterdir()) == []
+
+
+# Puzzles that go wrong
+
+
+@pytest.mark.parametrize("ways", [Ways(), Ways(chunk=1, workers=2)], ids=["here", "threads"])
+def test_a_puzzle_that_raises_fails_the_run(ways: Ways, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = started(tmp_path)
+    expand = Klotski.expand
+
+    def faulty(self: Klotski, keys: Keys) -> Expansion:
+        if len(self.successors(int(keys[0]))) > 4:
+            raise ValueError("a slip in the rules")
+        return expand(self, keys)
+
+    monkeypatch.setattr(Klotski, "expand", faulty)
+    with pytest.raises(TaskError, match="a slip in the rules"):
+        drive(directory, ways, Control(), SilentObserver())
+    with RunStore(directory) as store:
+        assert store.state.status == "failed"
+        assert "a slip in the rules" in store.state.reason
+        assert store.state.depth >= 0
+
+
+def test_a_move_that_leaves_the_space_fails_the_census(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = started(tmp_path, "whole")
+    listed = Klotski.configurations
+    monkeypatch.setattr(Klotski, "configurations", lambda self: (block[:-1] for block in listed(self)))
+    with pytest.raises(ContradictionError, match="is not among the 65,868 configurations"):
+        drive(directory, Ways(), Control(), SilentObserver())
+    with RunStore(directory) as store:
+        assert store.state.status == "failed"
+
+
+def test_a_disorderly_list_fails_the_census(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Klotski.configurations
+    monkeypatch.setattr(Klotski, "configurations", lambda self: reversed(list(listed(self))))
+    with pytest.raises(ContradictionError, match="does not list its configurations in increasing order"):
+        census(data=tmp_path)

@@ -1,0 +1,269 @@
+"""Searches against a plain one, against published numbers, and against themselves cut up in other ways."""
+
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coordinator.errors import OverBudgetError, UnanswerableError
+from coordinator.layers import reference
+from coordinator.runs.drive import drive
+from coordinator.session.budget import BASE_BYTES, LEAST_BYTES, Budget
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from hakoiri.api import Run, census, explore
+from puzzles.sliding_blocks.klotski import Klotski
+from storage.layers.digest import digest_text, lanes_of
+from storage.layers.store import RunStore
+from tests.support.published import HAKOIRI
+from tests.support.searching import SlowRules, essence, reference_distances, reference_layers, started
+
+METRICS = ("unit", "straight", "finger")
+START = HAKOIRI["start"]
+LAST = HAKOIRI["eccentricity of the start"]
+
+
+@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("size", [None, 248, 201, 118, 2])
+def test_layers_are_those_of_the_plain_search(
+    size: int | None,
+    metric: str,
+    merge_mirrors: bool,
+    tmp_path: Path,
+    small_starts: dict[int, str],
+    slow_rules: SlowRules,
+) -> None:
+    start = small_starts[size] if size else None
+    with explore(options={"metric": metric}, start=start, merge_mirrors=merge_mirrors, data=tmp_path) as run:
+        expected = reference_layers(slow_rules(metric, merge_mirrors), run.puzzle.start)
+        assert run.layer_sizes == [len(layer) for layer in expected]
+        for depth, (layer, record) in enumerate(zip(expected, run.layer_records(), strict=True)):
+            found = run.layer(depth)
+            assert found.tolist() == layer
+            assert record.digest == digest_text(lanes_of(found))
+            assert record.goals == sum(key >> 28 == 10 for key in layer)
+        keys, depths = run.configurations()
+        assert dict(zip(keys.tolist(), depths.tolist(), strict=True)) == {
+            key: depth for depth, layer in enumerate(expected) for key in layer
+        }
+        assert (keys[1:] > keys[:-1]).all()
+
+
+def test_the_products_own_reference_is_plain_too(slow_rules: SlowRules, small_starts: dict[int, str]) -> None:
+    for size in (248, 4, 2):
+        start = Klotski().parse(small_starts[size])
+        for metric in METRICS:
+            successors = slow_rules(metric, False)
+            assert reference.reference_layers(successors, start) == reference_layers(successors, start)
+            assert reference.reference_distances(successors, start) == reference_distances(successors, start)
+
+
+# Published numbers
+
+
+def test_published_numbers_from_the_start(usual_run: Run) -> None:
+    summary = usual_run.summary()
+    assert summary["configurations"] == HAKOIRI["reachable"]
+    assert summary["depth"] == LAST
+    assert summary["layers"][: len(HAKOIRI["layers begin"])] == HAKOIRI["layers begin"]
+    assert summary["layers"][-len(HAKOIRI["layers end"]) :] == HAKOIRI["layers end"]
+    assert (summary["largest_window"], summary["largest_window_at"]) == HAKOIRI["largest window"]
+    assert summary["status"] == "complete"
+    assert summary["exhausted"]
+
+
+@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_published_solutions(metric: str, merge_mirrors: bool, tmp_path: Path) -> None:
+    expected = HAKOIRI["solution by metric"][metric]
+    with explore(
+        options={"metric": metric}, merge_mirrors=merge_mirrors, until_goal=True, start=START, data=tmp_path
+    ) as run:
+        assert (run.store.state.goal_depth, run.store.state.depth, len(run.path())) == (expected,) * 3
+
+
+def test_published_numbers_with_mirrors_merged(merged_run: Run) -> None:
+    summary = merged_run.summary()
+    assert summary["configurations"] == HAKOIRI["reachable, mirrors merged"]
+    assert (summary["largest_window"], summary["largest_window_at"]) == HAKOIRI["largest window, mirrors merged"]
+    assert summary["goal_depth"] == HAKOIRI["solution by metric"]["unit"]
+    cumulative = np.cumsum(summary["layers"])
+    expected = HAKOIRI["reachable within so many moves, mirrors merged"]
+    assert {depth: cumulative[depth] for depth in expected} == expected
+
+
+def test_published_numbers_of_the_whole_space(whole_run: Run) -> None:
+    summary, records = whole_run.summary(), whole_run.components()
+    assert summary["configurations"] == HAKOIRI["configurations"]
+    assert summary["edges"] == HAKOIRI["moves"]
+    assert summary["components"] == len(records) == HAKOIRI["components"]
+    sizes = [record.size for record in records]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == HAKOIRI["configurations"]
+    expected = HAKOIRI["component sizes, each with how often"]
+    assert {size: Counter(sizes)[size] for size in expected} == expected
+    assert [sizes[0], sizes[2], sizes[6], sizes[-1]] == [25_955, 248, 201, 2]
+    for record in records:
+        if record.size in HAKOIRI["diameter and radius by size"]:
+            assert (record.diameter, record.radius) == HAKOIRI["diameter and radius by size"][record.size]
+        if record.size == HAKOIRI["reachable"]:
+            found = record.pair_count, record.centre, record.periphery
+            assert found == HAKOIRI["largest components: pairs, centre, periphery"]
+
+
+def test_published_numbers_of_the_whole_space_with_mirrors_merged(tmp_path: Path) -> None:
+    with census(merge_mirrors=True, data=tmp_path) as run:
+        assert run.summary()["configurations"] == HAKOIRI["configurations, mirrors merged"]
+        assert run.summary()["components"] == HAKOIRI["components, mirrors merged"]
+        assert HAKOIRI["reachable, mirrors merged"] in [record.size for record in run.components(limit=2)]
+
+
+@pytest.mark.parametrize("metric", METRICS[1:])
+def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -> None:
+    with census(options={"metric": metric}, data=tmp_path) as run:
+        (keys, labels), (known_keys, known_labels) = run.configurations(), whole_run.configurations()
+        assert (keys == known_keys).all()
+        assert (labels == known_labels).all()
+        for own, unit in zip(run.components(), whole_run.components(), strict=True):
+            assert own.diameter <= unit.diameter
+            assert own.radius <= unit.radius
+
+
+# However it is cut up
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("chunk", [1, 7, 1_000, None])
+def test_a_small_search_does_not_depend_on_its_ways(
+    chunk: int | None, workers: int, small_run: Run, tmp_path: Path
+) -> None:
+    ways = Ways(workers=workers, chunk=chunk, farm_from=1)
+    with explore(start=small_run.spec.start, data=tmp_path, ways=ways) as run:
+        assert essence(run) == essence(small_run)
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        Ways(workers=2, chunk=7),
+        Ways(workers=5, chunk=100, farm_from=1),
+        Ways(workers=1, chunk=1_000),
+        Ways(workers=2, memory=300_000, farm_from=1),
+        Ways(workers=5, memory=200_000, farm_from=300),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
+def test_a_search_does_not_depend_on_its_ways(
+    ways: Ways, merge_mirrors: bool, usual_run: Run, merged_run: Run, tmp_path: Path
+) -> None:
+    with explore(data=tmp_path, merge_mirrors=merge_mirrors, ways=ways) as run:
+        assert essence(run) == essence(merged_run if merge_mirrors else usual_run)
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [Ways(workers=1, chunk=500), Ways(workers=2, chunk=20_000), Ways(workers=5, farm_from=1), Ways(farm_from=1 << 30)],
+    ids=str,
+)
+def test_a_census_does_not_depend_on_its_ways(ways: Ways, whole_run: Run, tmp_path: Path) -> None:
+    with census(data=tmp_path, ways=ways) as run:
+        assert essence(run) == essence(whole_run)
+        assert run.components() == whole_run.components()
+        assert run.diameter().pairs.tolist() == whole_run.diameter().pairs.tolist()
+
+
+@pytest.mark.parametrize("memory", [1, 10_000, 300_000, 1 << 24, 1 << 34])
+@pytest.mark.parametrize("workers", [1, 2, 64])
+@pytest.mark.parametrize("configurations", [1, 50_000, 10_000_000])
+def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: int, memory: int) -> None:
+    puzzle = Klotski()
+    shares = Budget(memory).shares(puzzle, workers, resident=BASE_BYTES)
+    assert shares.free == LEAST_BYTES or LEAST_BYTES < shares.free < memory
+    for farm_workers in (0, 2, 100):
+        chunk = shares.chunk_size(configurations, puzzle.most_successors, farm_workers)
+        in_work = 2 * workers * chunk * shares.key_bytes * (2 + 3 * puzzle.most_successors)
+        assert chunk == 1 or in_work <= shares.free // 4
+        assert 1 <= chunk <= 1 << 21
+    assert shares.range_keys == 1 or 3 * workers * shares.range_keys * 5 * shares.key_bytes <= shares.free // 4
+    assert 3 * shares.layer_bytes + shares.bucket_bytes + shares.free // 2 <= shares.free * 9 // 8
+    given = Budget(memory, chunk=123).shares(puzzle, workers, resident=BASE_BYTES)
+    assert given.chunk_size(configurations, 4) == 123
+    slow = shares.chunk_size(configurations, 4, pace=0.01)
+    assert slow <= 200
+
+
+@pytest.mark.parametrize(
+    ("budget", "farmed", "kept"),
+    [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm_from=3), 3, 2)],
+)
+def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
+    assert budget.farms(farmed)
+    assert not budget.farms(kept)
+
+
+# Too little memory
+
+
+@pytest.mark.parametrize(
+    "ways", [Ways(memory=2_000), Ways(memory=2_000, farm_from=1), Ways(memory=2_000, chunk=50, workers=1)], ids=str
+)
+def test_too_little_memory_leaves_a_census_to_resume(ways: Ways, whole_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path, "whole", ways)
+    with pytest.raises(OverBudgetError, match=r"--memory allows 2,000; .*--memory \d+MB"):
+        drive(directory, Ways(), Control(), SilentObserver())
+    with RunStore(directory) as store:
+        assert store.state.status == "interrupted"
+        assert "--memory" in store.state.reason
+        assert store.state.depth >= 0
+    state = drive(directory, Ways(memory=1 << 30), Control(), SilentObserver())
+    assert state.session == 2
+    with closing(Run(RunStore(directory))) as run:
+        assert essence(run) == essence(whole_run)
+
+
+@pytest.mark.parametrize(
+    "ways", [Ways(memory=2_000), Ways(memory=2_000, farm_from=150), Ways(memory=2_000, chunk=50, workers=1)], ids=str
+)
+def test_too_little_memory_changes_nothing_but_the_way(
+    ways: Ways, usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 20_000)
+    with explore(data=tmp_path, ways=ways) as run:
+        assert essence(run) == essence(usual_run)
+
+
+# Goals
+
+
+def test_until_goal_stops_at_the_first_goal(usual_run: Run, tmp_path: Path) -> None:
+    with explore(until_goal=True, data=tmp_path) as run:
+        goal_depth = HAKOIRI["solution by metric"]["unit"]
+        assert run.summary()["status"] == "complete"
+        assert not run.summary()["exhausted"]
+        assert [record.digest for record in run.layer_records()] == [
+            record.digest for record in usual_run.layer_records()[: goal_depth + 1]
+        ]
+        assert run.path().keys == usual_run.path().keys
+        for ask in (run.components, run.diameter):
+            with pytest.raises(UnanswerableError, match=r"stopped at its first goal.*without --until-goal"):
+                ask()
+        far = run.puzzle.render(int(usual_run.layer(LAST)[0]))
+        with pytest.raises(UnanswerableError, match=f"did not find {far} up to layer {goal_depth}"):
+            run.path(far)
+
+
+def test_a_start_that_is_a_goal(usual_run: Run, tmp_path: Path) -> None:
+    goal = usual_run.path().configurations[-1]
+    with explore(start=goal, until_goal=True, data=tmp_path) as run:
+        assert (run.layer_sizes, run.store.state.goal_depth, len(run.path())) == ([1], 0, 0)
+
+
+def test_a_component_without_goal(small_run: Run) -> None:
+    assert small_run.store.state.goal_depth is None
+    assert small_run.summary()["exhausted"]
+    with pytest.raises(UnanswerableError, match="found no goal among all that its start can reach"):
+        small_run.path()

@@ -1,0 +1,226 @@
+"""Strong components of directed graphs and their diameters against networkx, in every way of measuring them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
+from coordinator.executors.opening import query_workshop
+from coordinator.graphs import building as graphing
+from coordinator.graphs import strong
+from coordinator.graphs.strong import StrongComponents, strong_components
+from coordinator.session.budget import Budget
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.session import Workshop
+from hakoiri.api import Run, explore
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import LAYOUTS, Key, ints
+from puzzles.registry import PUZZLES
+from tests.support.searching import ImpatientControl
+from worker.graphs.searches import Graph
+from worker.graphs.strong import transposed
+
+Edges = set[tuple[int, int]]
+#: Small components one by one, small ones together, and all by bounds.
+WAYS = {"alone": (2_000, 1), "together": (2_000, 1_000_000), "bounded": (2, 1)}
+
+
+class Drawn(Puzzle):
+    """A directed graph; vertex v has the key 3 v + 1, in any layout."""
+
+    name = "drawn"
+    undirected = False
+
+    def __init__(self, vertices: int, edges: Edges, layout: str = "u32") -> None:
+        self.layout, self.vertices, self.edges = LAYOUTS[layout], vertices, edges
+        self.most_successors = vertices
+        super().__init__()
+
+    def usual_start(self) -> Key:
+        return 1
+
+    def successors(self, key: Key) -> list[Key]:
+        # A move that changes nothing and a doubled one count for nothing.
+        return [key] + 2 * [
+            3 * other + 1 for vertex, other in sorted(self.edges, reverse=True) if 3 * vertex + 1 == key
+        ]
+
+    def found(self, control: Control | None = None) -> StrongComponents:
+        """Its strong components."""
+        with query_workshop(self) as workshop:
+            keys = self.keys([3 * vertex + 1 for vertex in range(self.vertices)])
+            return strong_components(workshop, keys, 1, control or Control(), SilentObserver())
+
+
+@st.composite
+def drawn_graphs(draw: st.DrawFn) -> tuple[int, Edges]:
+    vertices = draw(st.integers(1, 24))
+    ends = st.integers(0, vertices - 1)
+    edges = draw(st.sets(st.tuples(ends, ends), max_size=3 * vertices))
+    for ring in draw(st.lists(st.lists(ends, min_size=1, max_size=8, unique=True), max_size=3)):
+        edges |= {*pairwise([*ring, ring[0]])}
+    return vertices, edges
+
+
+@contextmanager
+def measured(way: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strong, "LARGE", WAYS[way][0])
+        patch.setattr(strong, "_BATCH_WORK", WAYS[way][1])
+        yield
+
+
+def assert_right(found: StrongComponents, vertices: int, edges: Edges) -> None:
+    """What networkx says, in the order that is promised."""
+    graph = nx.DiGraph(list(edges))
+    graph.add_nodes_from(range(vertices))
+    components = sorted(map(sorted, nx.strongly_connected_components(graph)), key=lambda one: (-len(one), one))
+    several = [one for one in components if len(one) > 1]
+    assert (found.configurations, found.strong, found.single) == (
+        vertices,
+        len(components),
+        len(components) - len(several),
+    )
+    assert [one.component for one in found.components] == list(range(len(several)))
+    assert [one.representative for one in found.components] == [3 * one[0] + 1 for one in several]
+    for ours, members in zip(found.components, several, strict=True):
+        distances = dict(nx.all_pairs_shortest_path_length(graph.subgraph(members)))
+        here, there = (key // 3 for key in ours.pair)
+        assert ours.size == len(members)
+        assert ours.diameter == distances[here][there] == max(max(row.values()) for row in distances.values())
+    assert sum(size * count for size, _, count in found.histogram()) == vertices - found.single
+    assert found.histogram() == sorted(found.histogram(), reverse=True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=40)
+@given(drawn_graphs(), st.sampled_from(list(LAYOUTS)))
+def test_strong_components_are_those_of_networkx(way: str, drawn: tuple[int, Edges], layout: str) -> None:
+    with measured(way):
+        assert_right(Drawn(*drawn, layout).found(), *drawn)
+
+
+@pytest.mark.parametrize("way", ["alone", "bounded"])
+def test_larger_random_graphs(way: str) -> None:
+    for seed in range(4):
+        rng, vertices = Random(seed), 150
+        edges = {(rng.randrange(vertices), rng.randrange(vertices)) for _ in range(vertices * (seed + 3) // 3)}
+        order = rng.sample(range(vertices), 40)
+        edges |= {*pairwise([*order, order[0]])}
+        with measured(way):
+            assert_right(Drawn(vertices, edges).found(), vertices, edges)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("vertices", "edges"),
+    [
+        (1, set()),
+        (3, {(0, 1), (1, 2)}),
+        (4, {(0, 1), (1, 0), (2, 3), (3, 2), (1, 2)}),
+        (30, {(vertex, (vertex + 1) % 30) for vertex in range(30)}),
+        (9, {(one, other) for one in range(9) for other in range(9)}),
+    ],
+    ids=["one", "chain", "two pairs", "ring", "all to all"],
+)
+def test_plain_shapes(way: str, vertices: int, edges: Edges) -> None:
+    with measured(way):
+        assert_right(Drawn(vertices, edges).found(), vertices, edges)
+
+
+def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ring with a lot of chords: a search from every vertex would be hundreds."""
+    rng, looks = Random(1), []
+    edges = {(vertex, (vertex + 1) % 400) for vertex in range(400)}
+    edges |= {(rng.randrange(400), rng.randrange(400)) for _ in range(60)}
+    look = strong.Bounds.look_from
+    monkeypatch.setattr(strong.Bounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source))
+    monkeypatch.setattr(strong, "LARGE", 2)
+    assert_right(Drawn(400, edges).found(), 400, edges)
+    assert len(looks) < 100
+    assert len(set(looks)) == len(looks)
+
+
+@settings(max_examples=40)
+@given(drawn_graphs())
+def test_transposing(drawn: tuple[int, Edges]) -> None:
+    vertices, edges = drawn
+    rows = [sorted(other for one, other in edges if one == vertex) for vertex in range(vertices)]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    back = transposed(Graph(offsets, np.array([other for row in rows for other in row], dtype=np.int32)))
+    expected = [sorted(one for one, other in edges if other == vertex) for vertex in range(vertices)]
+    assert [back.targets[begin:end].tolist() for begin, end in pairwise(back.offsets.tolist())] == expected
+
+
+def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, small_run: Run) -> None:
+    found = small_run.strong_components()
+    exact = small_run.diameter()
+    assert (found.configurations, found.strong, found.single, found.weak) == (248, 1, 0, 1)
+    (only,) = found.components
+    assert (only.size, only.diameter, only.representative) == (248, exact.diameter, exact.record.representative)
+    assert list(only.pair) == ints(exact.pairs[0])
+    with query_workshop(small_run.puzzle) as workshop, measured("bounded"):
+        # The directed way finds the same.
+        directed = strong_components(workshop, small_run.configurations()[0], 1, Control(), SilentObserver())
+    assert [(one.size, one.diameter) for one in directed.components] == [(248, exact.diameter)]
+    census = whole_run.strong_components()
+    assert (census.configurations, census.strong, census.single) == (65_880, 898, 0)
+    assert [one.diameter for one in census.components] == [record.diameter for record in whole_run.components()]
+    assert [weak.size for weak in whole_run.weak_components()] == [record.size for record in whole_run.components()]
+
+
+def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
+    monkeypatch.setattr(strong, "LARGE", 2)
+    for checks in (1, 2, 5, 20):
+        with pytest.raises(StopRun, match="enough"):
+            puzzle.found(ImpatientControl(checks))
+
+
+@pytest.mark.parametrize(
+    ("memory", "what"),
+    [
+        (500, "the graph of 60 conf"),
+        (3_000, "the strong components of 60 conf"),
+        (5_000, "a strong component of 60 conf"),
+    ],
+)
+def test_too_little_memory_is_refused(memory: int, what: str) -> None:
+    puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
+    with measured("bounded"), query_workshop(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
+        poor = Workshop(puzzle, usual.executor, usual.home, Budget(memory), usual.shares)
+        keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
+        strong_components(poor, keys, 1, Control(), SilentObserver())
+
+
+def test_what_32_bits_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    ring = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
+    monkeypatch.setattr(strong, "MOST_VERTICES", 59)
+    with pytest.raises(UnanswerableError, match="60 moves are too many"):
+        ring.found()
+    monkeypatch.setattr(graphing, "MOST_VERTICES", 59)
+    with pytest.raises(UnanswerableError, match="60 configurations are too many"):
+        ring.found()
+
+
+def test_a_directed_run_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    with explore("toy", {"directed": "yes", "size": "200"}, data=tmp_path) as run:
+        found, (weak,) = run.strong_components(), run.weak_components()
+        keys = ints(run.configurations()[0])
+        assert (weak.size, weak.representative, found.weak) == (len(keys), keys[0], 1)
+        place = {key: number for number, key in enumerate(keys)}
+        edges = {(place[key], place[other]) for key in keys for other in run.puzzle.successors(key)}
+        assert found.strong == nx.number_strongly_connected_components(nx.DiGraph(list(edges)))
+        assert any(one.size > 1 for one in found.components)
+        for refused in (run.components, run.diameter):
+            with pytest.raises(UnanswerableError, match="--strong"):
+                refused()

@@ -1,0 +1,352 @@
+"""The search of a tree: the same counts and digest however it is cut, stopped, resumed, damaged and repaired."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coordinator.errors import OverBudgetError, UnanswerableError
+from coordinator.runs.create import make_run
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import Report, verify_directory
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from coordinator.trees.search import TreeSearch
+from coordinator.trees.solutions import compared_strategies
+from hakoiri.api import Run, explore
+from hakoiri.export import export_run
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import ints
+from puzzles.registry import PuzzleSpec
+from puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
+from storage.errors import DamagedError
+from storage.layers.store import RunStore
+from storage.ledger.lock import RunLock
+from storage.ledger.manifest import Mode, State
+from storage.names import CHUNKS, FOUND, number_key
+from storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
+from tests.support.engine import MANNERS, before_call
+
+SMALL = {"points": "6", "solutions": "keep"}
+CHUNKED = Ways(workers=2, chunk=7, farm_from=1)
+
+
+def new_run(data: Path, options: dict[str, str] | None = None, mode: Mode = "explore", **more: Any) -> Path:
+    until_goal = more.pop("until_goal", False)
+    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), mode, until_goal, Ways())
+
+
+def driven(directory: Path, ways: Ways = CHUNKED, control: Control | None = None, repair: bool = False) -> State:
+    return drive(directory, ways, control or Control(), SilentObserver(), repair)
+
+
+def verified(directory: Path, full: bool = False) -> Report:
+    return verify_directory(directory, full, Control(), SilentObserver())
+
+
+def answer(directory: Path) -> tuple[Any, ...]:
+    """All that must not depend on how a run went."""
+    with RunStore(directory) as store:
+        state = store.state
+        keys = ints(store.layer(state.depth)) if state.orbits else []
+        return state.configurations, state.orbits, state.classes, state.nodes, state.digest, keys
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    """What the kernel finds from the root, and the digest of an undisturbed run."""
+    directory = new_run(tmp_path_factory.mktemp("right"))
+    puzzle = MagicStar(SMALL)
+    harvest = puzzle.harvest(puzzle.keys([puzzle.start]))
+    digest = driven(directory, Ways()).digest
+    return 960, 80, 20, harvest.nodes, digest, sorted(ints(harvest.found))
+
+
+@pytest.mark.parametrize("manner", ["default", "starving", "farmed", "half farmed"])
+def test_counts_and_solutions_do_not_depend_on_the_way(
+    manner: str, right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_run(tmp_path)
+    MANNERS[manner].take(monkeypatch, "u64")
+    assert driven(directory, MANNERS[manner].ways).status == "complete"
+    assert answer(directory) == right
+    assert verified(directory, full=True).faults == []
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 319, 320, 5_000])
+def test_any_size_of_chunks(chunk: int, right: tuple[Any, ...], tmp_path: Path) -> None:
+    directory = new_run(tmp_path)
+    state = driven(directory, Ways(workers=2, chunk=chunk))
+    assert (state.chunks, state.chunks_done) == (-(-320 // chunk), -(-320 // chunk))
+    assert answer(directory) == right
+
+
+def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Path) -> None:
+    for strategy in (PRUNE, FASTEST):
+        driven(new_run(tmp_path, SMALL | {"strategy": strategy}), Ways())
+    new_run(tmp_path)
+    driven(new_run(tmp_path, {"points": "5"}))
+    with explore("magic-star", {"points": "6"}, data=tmp_path) as run:
+        manifest = run.store.manifest
+        assert run.summary()["digest"] == right[4]
+    compared = compared_strategies(tmp_path, manifest)
+    assert [each.strategy for each in compared] == [PRUNE, FASTEST]
+    assert compared[0].nodes > 100 * compared[1].nodes
+    assert compared[1].run == manifest.run
+    assert compared[0].processor > compared[1].processor > 0
+
+
+def test_large_subtrees_are_cut_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coordinator.trees.search.ENOUGH_PREFIXES", 100)
+    monkeypatch.setattr("coordinator.trees.search._MOST_BELOW", 3)
+    directory = new_run(tmp_path)
+    assert driven(directory).configurations == 960
+    with RunStore(directory) as store:
+        cutting = read_cutting(store)
+    assert cutting is not None
+    assert cutting.depth > 4
+    assert verified(directory, full=True).faults == []
+
+
+def test_no_solution_at_all(tmp_path: Path) -> None:
+    directory = new_run(tmp_path, {"points": "5", "solutions": "keep"})
+    state = driven(directory)
+    assert (state.status, state.configurations, state.orbits, state.classes) == ("complete", 0, 0, 0)
+    assert verified(directory, full=True).faults == []
+    with Run(RunStore(directory)) as run:
+        assert list(run.solutions()) == []
+
+
+# Stopped and resumed
+
+
+def stop_before_chunk(patch: pytest.MonkeyPatch, control: Control, number: int) -> Counter[int]:
+    """Interrupt as chunk `number` of this session comes in; which chunks come in is counted."""
+    taken: Counter[int] = Counter()
+
+    def look(search: TreeSearch, chunk: int, *_: Any) -> None:
+        taken[chunk] += 1
+        if len(taken) == number:
+            control.interrupt("a test")
+
+    before_call(patch, TreeSearch, "_take_in", look)
+    return taken
+
+
+@pytest.mark.parametrize("number", [1, 20, 46])
+def test_no_chunk_is_worked_off_twice(
+    number: int, right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, control = new_run(tmp_path), Control()
+    with monkeypatch.context() as patch:
+        first = stop_before_chunk(patch, control, number)
+        stopped = driven(directory, control=control)
+    with RunStore(directory) as store:
+        kept = read_chunks(store)
+        found = [ints(keys) for keys in Run(store).solutions()] if stopped.status != "complete" else []
+    assert sorted(kept) == sorted(first)
+    assert stopped.chunks_done == len(kept) == number
+    assert verified(directory, full=True).faults == []
+    with monkeypatch.context() as patch:
+        second = stop_before_chunk(patch, Control(), 0)
+        # Another size of chunks changes nothing of what is cut already.
+        assert driven(directory, Ways(workers=1, chunk=50)).status == "complete"
+    assert sorted([*first, *second]) == list(range(46))
+    assert answer(directory) == right
+    assert {key for keys in found for key in keys} <= set(right[5])
+    with RunStore(directory) as store:
+        assert store.names(FOUND) == []
+        assert all(read_chunk(store, chunk) == record for chunk, record in kept.items())
+
+
+def test_stopped_among_the_prefixes(right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory, control = new_run(tmp_path), Control()
+    with monkeypatch.context() as patch:
+        before_call(patch, TreeSearch, "_add", lambda search, keys: len(keys) > 20 and control.interrupt("a test"))
+        assert driven(directory, control=control).status == "interrupted"
+    assert verified(directory).faults == []
+    assert driven(directory).status == "complete"
+    assert answer(directory) == right
+
+
+def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory, control = new_run(tmp_path), Control()
+    told: list[tuple[float, float] | None] = []
+
+    class Watcher(SilentObserver):
+        def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
+            told.append(left)
+
+    stop_before_chunk(monkeypatch, control, 200)
+    monkeypatch.setattr("coordinator.trees.search._COMMIT_SECONDS", -1.0)
+    state = drive(directory, Ways(workers=1, chunk=1), control, Watcher())
+    assert (state.chunks_done, state.chunks) == (200, 320)
+    assert told[0] is None
+    assert told[-1] is not None
+    assert state.left is not None
+    assert 0 <= state.left[0] <= state.left[1]
+
+
+# Damage
+
+
+def tamper(directory: Path, chunk: int, **changes: Any) -> None:
+    """Change a record and seal it again, as a program that counts wrongly would."""
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        stage_chunk(store, replace(read_chunk(store, chunk), **changes))
+        store.commit(store.state)
+
+
+def flip(directory: Path, database: bytes, name: bytes) -> None:
+    """Change a byte of an entry."""
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        raw = bytearray(store.read(database, name) or b"")
+        raw[-1] ^= 1
+        store.stage(database, name, bytes(raw))
+        store.commit(store.state)
+
+
+@pytest.mark.parametrize("change", [{"solutions": 1}, {"nodes": 7}, {"lane_0": 5}])
+def test_a_count_that_was_tampered_with_names_its_chunk(
+    change: dict[str, int], right: tuple[Any, ...], tmp_path: Path
+) -> None:
+    directory = new_run(tmp_path)
+    driven(directory)
+    tamper(directory, 33, **change)
+    faults = verified(directory).faults
+    assert [fault for fault in faults if fault.startswith("chunk 33: counted again ")]
+    assert not [fault for fault in faults if fault.startswith("chunk ") and "chunk 33:" not in fault]
+    if change.keys() != {"lane_0"}:
+        driven(directory, repair=True)
+        assert answer(directory) == right
+        assert verified(directory, full=True).faults == []
+
+
+def test_a_broken_record_is_named_and_mended(right: tuple[Any, ...], tmp_path: Path) -> None:
+    directory = new_run(tmp_path)
+    driven(directory)
+    flip(directory, CHUNKS, number_key(12))
+    assert "record of chunk 12 is damaged" in verified(directory).faults[0]
+    driven(directory, repair=True)
+    assert answer(directory) == right
+
+
+def test_broken_solutions_of_a_run_in_work_are_named_and_mended(
+    right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, control = new_run(tmp_path), Control()
+    with monkeypatch.context() as patch:
+        stop_before_chunk(patch, control, 30)
+        driven(directory, control=control)
+    with RunStore(directory) as store:
+        names = store.names(FOUND)
+    chunk = int.from_bytes(names[0][:4], "big")
+    flip(directory, FOUND, names[0])
+    assert f"layer {chunk}, block" in verified(directory).faults[0]
+    with pytest.raises(DamagedError, match="damaged"):
+        driven(directory)
+    with monkeypatch.context() as patch:
+        again = stop_before_chunk(patch, Control(), 0)
+        driven(directory, repair=True)
+    # The damage was found when all others were done.
+    assert again == {chunk: 1}
+    assert answer(directory) == right
+
+
+@pytest.mark.parametrize("depth", [2, 5])
+def test_broken_layers_are_mended(depth: int, right: tuple[Any, ...], tmp_path: Path) -> None:
+    """Of the prefixes, and of the solutions."""
+    directory = new_run(tmp_path)
+    driven(directory)
+    with RunStore(directory) as store:
+        assert store.state.depth == 5
+        name = store.names(b"blocks", number_key(depth))[0]
+    flip(directory, b"blocks", name)
+    assert f"layer {depth}" in verified(directory).faults[0]
+    driven(directory, repair=True)
+    assert answer(directory) == right
+    assert verified(directory, full=True).faults == []
+
+
+def test_a_repair_of_a_sound_run_changes_nothing(right: tuple[Any, ...], tmp_path: Path) -> None:
+    directory = new_run(tmp_path)
+    before = driven(directory)
+    with RunStore(directory) as store:
+        records = read_chunks(store)
+    driven(directory, repair=True)
+    assert answer(directory) == right
+    with RunStore(directory) as store:
+        assert read_chunks(store) == records
+        assert store.state.nodes == before.nodes
+        cutting = read_cutting(store)
+        assert cutting is not None
+        assert (cutting.depth, cutting.prefixes, cutting.chunk) == (4, 320, 7)
+
+
+def test_records_of_later_versions_are_read() -> None:
+    fields = dict.fromkeys(ChunkRecord.__dataclass_fields__, 1)
+    assert ChunkRecord.from_dict(fields | {"later": 2}).solutions == 1
+
+
+# Questions
+
+
+def test_what_a_tree_cannot_answer_it_refuses(tmp_path: Path) -> None:
+    with explore("magic-star", SMALL, data=tmp_path) as run:
+        questions = (
+            run.path, run.diameter, run.components, run.weak_components, run.strong_components, run.graph,
+            run.configurations, lambda: run.distance("0x0"),
+        )  # fmt: skip
+        for question in questions:
+            with pytest.raises(UnanswerableError, match="is a tree of placings and no graph of moves"):
+                question()
+        with pytest.raises(UnanswerableError, match=r"must end in \.csv, \.npz"):
+            export_run(run, tmp_path / "stars.graphml")
+    with (
+        explore("magic-star", {"points": "6"}, data=tmp_path) as run,
+        pytest.raises(UnanswerableError, match="kept none; run it again with -o solutions=keep"),
+    ):
+        next(run.solutions())
+
+
+def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
+    for words, more in (
+        ("leave out --whole", {"mode": "whole"}),
+        ("leave out --until-goal", {"until_goal": True}),
+        ("leave out --from", {"start": "0x0"}),
+        ("leave out --merge-mirrors", {"merge_mirrors": True}),
+    ):
+        with pytest.raises(PuzzleError, match=words):
+            new_run(tmp_path, **more)
+    assert not list(tmp_path.iterdir())
+
+
+def test_solutions_that_do_not_fit_are_refused_and_kept(
+    tmp_path: Path, right: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_run(tmp_path)
+    monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 1_000)
+    with pytest.raises(OverBudgetError, match="sorting 80 solutions needs"):
+        driven(directory, Ways(workers=1, memory=1_000))
+    assert driven(directory, Ways()).status == "complete"
+    assert answer(directory) == right
+
+
+def test_exports(tmp_path: Path, right: tuple[Any, ...]) -> None:
+    with explore("magic-star", SMALL, data=tmp_path) as run:
+        assert export_run(run, tmp_path / "one.npz") == 80
+        assert export_run(run, tmp_path / "all.npz", images=True) == 960
+        assert export_run(run, tmp_path / "one.csv") == 80
+        lines = (tmp_path / "one.csv").read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "orbit,key,solution"
+        assert lines[1] == f"0,{right[5][0]:#018x},{run.puzzle.render(right[5][0])}"
+        with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "all.npz") as every:
+            assert one["keys"].tolist() == right[5]
+            assert every["numbers"].shape == (960, 12)
+            assert len(set(every["keys"].tolist())) == 960
+            assert np.bincount(every["orbits"]).tolist() == [12] * 80
+            lines_of = np.array(run.tree.star.lines)  # type: ignore[attr-defined]
+            assert (every["numbers"][:, lines_of].sum(axis=2) == 26).all()

@@ -1,0 +1,207 @@
+"""Hanoi: the kernels against plain rules, text, numbering, pegs that may change places, published distances."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.hanoi import Hanoi
+from puzzles.keys.layout import U32, U64, Keys
+
+PUBLISHED = {
+    # OEIS A007664.
+    "transfer by discs, 4 pegs": [1, 3, 5, 9, 13, 17, 25, 33, 41, 49],
+    # Lucas: 2^discs - 1.
+    "transfer by discs, 3 pegs": [2**discs - 1 for discs in range(1, 11)],
+    "layers, 4 pegs, 3 discs": [1, 3, 6, 12, 30, 12],
+}
+SMALL = [(3, 1), (3, 2), (3, 6), (4, 1), (4, 2), (4, 3), (4, 6), (5, 1), (5, 4), (6, 4), (7, 3), (8, 1), (8, 4)]
+LARGE = [(3, 20), (4, 15), (4, 16), (4, 20), (5, 12), (6, 10), (8, 20)]
+
+
+def hanoi(pegs: int, discs: int) -> Hanoi:
+    return Hanoi({"pegs": str(pegs), "discs": str(discs)})
+
+
+def whole(puzzle: Puzzle) -> Keys:
+    return np.concatenate(list(puzzle.configurations()))
+
+
+def some(pegs: int, discs: int) -> Keys:
+    """Random keys, and towers that stand on few of the pegs."""
+    rng = np.random.default_rng(pegs * 100 + discs)
+    places = rng.integers(0, rng.integers(1, pegs + 1, 400), (discs, 400))
+    bits = (pegs - 1).bit_length()
+    return hanoi(pegs, discs).keys([sum(int(peg) << bits * disc for disc, peg in enumerate(key)) for key in places.T])
+
+
+def split(puzzle: Puzzle, keys: Keys) -> list[list[int]]:
+    found, counts = puzzle.expand(keys)
+    assert found.dtype == puzzle.layout.dtype
+    assert counts.sum() == len(found)
+    return [sorted(part.tolist()) for part in np.split(found, np.cumsum(counts)[:-1])]
+
+
+def layers(puzzle: Puzzle) -> list[Keys]:
+    found = [puzzle.keys([]), puzzle.keys([puzzle.start])]
+    while len(found[-1]):
+        new = np.unique(puzzle.expand(found[-1]).successors)
+        found.append(new[~np.isin(new, np.concatenate(found[-2:]), assume_unique=True)])
+    return found[1:-1]
+
+
+@pytest.mark.parametrize(("pegs", "discs"), SMALL)
+def test_whole_small_spaces(pegs: int, discs: int) -> None:
+    puzzle = hanoi(pegs, discs)
+    keys = whole(puzzle)
+    assert len(keys) == pegs**discs
+    assert (keys[1:] > keys[:-1]).all()
+    known = set(keys.tolist())
+    texts = {key: puzzle.render(key) for key in known}
+    assert len(set(texts.values())) == len(keys)
+    found = dict(zip(keys.tolist(), split(puzzle, keys), strict=True))
+    assert max(map(len, found.values())) == puzzle.most_successors
+    for key, successors in found.items():
+        assert successors == sorted(puzzle.successors(key))
+        assert len(set(successors)) == len(successors)
+        assert all(key in found[successor] for successor in successors)
+        assert puzzle.parse(texts[key]) == puzzle.parse(f"{key:#x}") == key
+    assert sum(map(len, layers(puzzle))) == len(keys)
+    for key in range((int(keys[-1]) + 1) * 2):
+        if key not in known:
+            with pytest.raises(ConfigurationError):
+                puzzle.check_key(key)
+
+
+@pytest.mark.parametrize(("pegs", "discs"), LARGE)
+def test_keys_of_large_spaces(pegs: int, discs: int) -> None:
+    puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
+    for key, successors in zip(keys.tolist(), split(puzzle, keys), strict=True):
+        assert successors == sorted(puzzle.successors(key))
+        assert puzzle.parse(puzzle.render(key)) == key
+        puzzle.check_key(key)
+
+
+@pytest.mark.parametrize(("pegs", "discs", "blocks"), [(4, 11, 4), (3, 13, 3), (4, 10, 1)])
+def test_blocks_of_a_large_space(pegs: int, discs: int, blocks: int) -> None:
+    puzzle = hanoi(pegs, discs)
+    assert len(list(puzzle.configurations())) == blocks
+    keys = whole(puzzle)
+    assert len(keys) == pegs**discs
+    assert (keys[1:] > keys[:-1]).all()
+    assert puzzle.is_goal(keys[-3:]).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("pegs", "discs", "layout"), [(4, 15, U32), (4, 16, U32), (4, 17, U64), (5, 10, U32), (5, 11, U64)]
+)
+def test_keys_are_no_wider_than_needed(pegs: int, discs: int, layout: object) -> None:
+    assert hanoi(pegs, discs).layout == layout
+
+
+@pytest.mark.parametrize("pegs", [3, 4])
+def test_published_transfers(pegs: int) -> None:
+    for discs, moves in enumerate(PUBLISHED[f"transfer by discs, {pegs} pegs"], 1):
+        puzzle = hanoi(pegs, discs)
+        goals = [int(puzzle.is_goal(layer).sum()) for layer in layers(puzzle)]
+        assert goals.index(1) == moves
+        assert sum(goals) == 1
+
+
+def test_published_layers() -> None:
+    assert list(map(len, layers(hanoi(4, 3)))) == PUBLISHED["layers, 4 pegs, 3 discs"]
+
+
+@pytest.mark.parametrize(("pegs", "discs"), [(3, 4), (4, 4), (5, 3), (8, 2)])
+def test_orbits_are_those_of_exchanged_pegs(pegs: int, discs: int) -> None:
+    puzzle = hanoi(pegs, discs)
+    keys = whole(puzzle)
+    bits = (pegs - 1).bit_length()
+    places = [keys.astype(np.int64) >> bits * disc & ((1 << bits) - 1) for disc in range(discs)]
+    images = [
+        sum(np.array(renamed)[place] << bits * disc for disc, place in enumerate(places))
+        for renamed in permutations(range(pegs))
+    ]
+    least = np.min(images, axis=0)
+    orbits = puzzle.orbits(keys)
+    assert orbits.dtype == np.int64
+    pairs = np.unique(np.stack([least, orbits]), axis=1)
+    assert pairs.shape[1] == len(np.unique(least)) == len(np.unique(orbits)) < len(keys)
+
+
+@pytest.mark.parametrize(("pegs", "discs"), LARGE)
+def test_orbits_keep_the_number_of_moves(pegs: int, discs: int) -> None:
+    puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
+    orbits = puzzle.keys(puzzle.orbits(keys).tolist())
+    assert (puzzle.expand(orbits).counts == puzzle.expand(keys).counts).all()
+    assert (puzzle.orbits(orbits) == orbits).all()
+
+
+def test_texts_and_moves_in_words() -> None:
+    puzzle = Hanoi()
+    assert puzzle.render(puzzle.start) == "CBA/././."
+    moves = {
+        puzzle.describe_move(puzzle.start, after): puzzle.render(after) for after in puzzle.successors(puzzle.start)
+    }
+    assert moves == {
+        "A from peg 1 to peg 2": "CB/A/./.",
+        "A from peg 1 to peg 3": "CB/./A/.",
+        "A from peg 1 to peg 4": "CB/././A",
+    }
+    assert puzzle.parse(" B/CA/./.\n") == 0b01_00_01
+    assert puzzle.is_goal(puzzle.keys([puzzle.parse("./././CBA"), puzzle.parse("././A/CB")])).tolist() == [True, False]
+    assert hanoi(3, 20).render(hanoi(3, 20).start) == "TSRQPONMLKJIHGFEDCBA/./."
+
+
+BAD_TEXTS = {
+    "": ["4 rows", "has 1"],
+    "CBA/./.": ["4 rows", "has 3"],
+    "CBA/./././.": ["4 rows", "has 5"],
+    "CBA//./.": ["peg 2", "'.'"],
+    "CB/D/./A": ["peg 2", "'D'", "ABC"],
+    "CBA/A/./.": ["disc A", "twice", "peg 1", "peg 2"],
+    "CB/AA/./.": ["disc A", "twice"],
+    "CB/./././": ["4 rows"],
+    "CB/././.": ["disc A", "no peg"],
+    "BC/A/./.": ["peg 1", "C lies on B"],
+    "./CAB/./.": ["peg 2", "B lies on A"],
+    "C.BA/././.": ["peg 1", "'.'"],
+    "cba/././.": ["peg 1", "'c'"],
+    "0x": ["hexadecimal"],
+    "0x-1": ["hexadecimal"],
+    "0x40": ["3 discs", "6 bits"],
+    "0x100000000": ["32 bits"],
+}
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_what_is_no_configuration_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        Hanoi().parse(text)
+    message = str(refusal.value)
+    assert "\n" not in message
+    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+
+
+def test_a_peg_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="disc B stands on peg 4 of 3"):
+        Hanoi({"pegs": "3"}, start="0xc")
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"pegs": "2"}, ["pegs=2", "3..8"]),
+        ({"pegs": "9"}, ["pegs=9", "3..8"]),
+        ({"discs": "0"}, ["discs=0", "1..20"]),
+        ({"discs": "21"}, ["discs=21", "1..20"]),
+        ({"discs": "many"}, ["discs=many", "1..20"]),
+        ({"rods": "3"}, ["'rods'", "pegs, discs"]),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> None:
+    with pytest.raises(PuzzleError) as refusal:
+        Hanoi(options)
+    assert [part for part in parts if part not in str(refusal.value)] == []

@@ -1,0 +1,353 @@
+"""Hakoiri-musume: packing, text, moves by every metric, mirror images, and the errors for what is no configuration."""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations, groupby, pairwise
+
+import numpy as np
+import pytest
+
+from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import Key, Keys
+from puzzles.quotient import MergedMirrors
+from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.boards import describe_steps
+from puzzles.sliding_blocks.klotski import Klotski
+from tests.support.published import HAKOIRI
+
+METRICS = ("unit", "straight", "finger")
+START = HAKOIRI["start"]
+START_KEY = 0x17038BBB
+SAMPLE = 4_000
+BLANK_PAIRS = list(combinations(range(20), 2))
+STEPS = {"up": -4, "down": 4, "left": -1, "right": 1}
+
+Successors = Callable[[Key], list[Key]]
+
+
+def pieces_by_layout(key: Key) -> list[list[int]]:
+    """The cells of the six larger pieces and of the two blanks, read off the paper's layout bit by bit."""
+    daughter, horizontal, *verticals = (key >> shift & 15 for shift in (28, 24, 20, 16, 12, 8))
+    assert daughter < 12
+    assert horizontal < 15
+    assert all(one < other for one, other in pairwise(verticals))
+    assert key & 255 < 190
+    corner, left = daughter // 3 * 4 + daughter % 3, horizontal // 3 * 4 + horizontal % 3
+    larger = [[corner, corner + 1, corner + 4, corner + 5], [left, left + 1], *([top, top + 4] for top in verticals)]
+    return [*larger, list(BLANK_PAIRS[key & 255])]
+
+
+def board_by_layout(key: Key) -> str:
+    """The canonical text of a key, from nothing but its layout."""
+    *larger, blanks = pieces_by_layout(key)
+    covered = [cell for cells in [*larger, blanks] for cell in cells]
+    assert len(set(covered)) == len(covered)
+    owners = {cell: cells[0] for cells in larger for cell in cells} | dict.fromkeys(blanks, -1)
+    return relabelled([owners.get(cell, cell) for cell in range(20)])
+
+
+def relabelled(owners: list[int]) -> str:
+    """Board text with letters in reading order; an owner is any number of a piece, -1 a blank."""
+    letters: dict[int, str] = {-1: "."}
+    text = "".join(letters.setdefault(owner, chr(ord("A") + len(letters) - 1)) for owner in owners)
+    return "/".join(text[row * 4 : row * 4 + 4] for row in range(5))
+
+
+def replayed(text: str, move: str) -> str:
+    """The board after a move in words such as ``"I right, down 2"``; every single step must lead to free cells."""
+    letter, _, words = move.partition(" ")
+    board = text.replace("/", "")
+    owners = [-1 if here == "." else ord(here) for here in board]
+    cells = [cell for cell, here in enumerate(board) if here == letter]
+    for word in words.split(", "):
+        name, _, times = word.partition(" ")
+        for _ in range(int(times or 1)):
+            targets = [cell + STEPS[name] for cell in cells]
+            assert all(0 <= target < 20 and owners[target] in (-1, ord(letter)) for target in targets), move
+            if name in ("left", "right"):
+                assert [target // 4 for target in targets] == [cell // 4 for cell in cells], move
+            for cell in cells:
+                owners[cell] = -1
+            for target in targets:
+                owners[target] = ord(letter)
+            cells = targets
+    return relabelled(owners)
+
+
+def mirrored(keys: Keys) -> Keys:
+    """Left-right mirror images, from nothing but the layout."""
+    keys = keys.astype(np.int64)
+    daughter, horizontal = keys >> 28, keys >> 24 & 15
+    verticals = np.stack([keys >> shift & 15 for shift in (20, 16, 12, 8)])
+    verticals = np.sort(verticals // 4 * 4 + 3 - verticals % 4, axis=0)
+    flipped = [tuple(sorted(cell // 4 * 4 + 3 - cell % 4 for cell in pair)) for pair in BLANK_PAIRS]
+    blanks = np.array([BLANK_PAIRS.index(pair) for pair in flipped])[keys & 255]
+    image = (daughter // 3 * 3 + 2 - daughter % 3) << 28 | (horizontal // 3 * 3 + 2 - horizontal % 3) << 24
+    for shift, vertical in zip((20, 16, 12, 8), verticals, strict=True):
+        image |= vertical << shift
+    return (image | blanks).astype(np.uint32)
+
+
+def arcs(puzzle: Puzzle, keys: Keys) -> tuple[Keys, Keys]:
+    successors, counts = puzzle.expand(keys)
+    return np.repeat(keys, counts), successors
+
+
+def as_set(sources: Keys, targets: Keys) -> Keys:
+    return np.sort(sources.astype(np.uint64) << np.uint64(32) | targets)
+
+
+def test_whole_space_is_listed_once_in_order(all_keys: Keys) -> None:
+    assert len(all_keys) == HAKOIRI["configurations"]
+    assert all_keys.dtype == np.uint32
+    assert (all_keys[1:] > all_keys[:-1]).all()
+    assert sum(1 for _ in Klotski().configurations()) > 1
+
+
+def test_layout_is_the_papers_and_text_agrees_on_every_key(all_keys: Keys) -> None:
+    puzzle = Klotski()
+    for key in all_keys.tolist():
+        text = puzzle.render(key)
+        assert text == board_by_layout(key)
+        assert puzzle.parse(text) == key
+
+
+def test_pieces_and_checks_agree_on_every_key(all_keys: Keys) -> None:
+    puzzle = Klotski()
+    for key in all_keys.tolist():
+        puzzle.check_key(key)
+        assert puzzle.pack(puzzle.unpack(key)) == key
+
+
+def test_start() -> None:
+    puzzle = Klotski()
+    assert puzzle.start == puzzle.parse(START) == puzzle.parse(f" {START_KEY:#x}\n") == puzzle.parse("0X17038BBB")
+    assert puzzle.start == START_KEY
+    assert puzzle.render(puzzle.start) == START
+    assert Klotski(start="BAAC/BAAC/DEEF/DGHF/I..J").render(Klotski(start=START).start) == START
+
+
+@pytest.mark.parametrize("text", ["zyyx/zyyx/wvvu/wtsu/r..q", "0112/0112/3445/3675/8..9", "ABBC/ABBC/JEEF/JGHF/I..D"])
+def test_any_letters_are_read_and_canonical_ones_rendered(text: str) -> None:
+    puzzle = Klotski()
+    assert puzzle.render(puzzle.parse(text)) == START
+
+
+def test_goal_is_the_daughter_in_the_middle_of_the_bottom(all_keys: Keys) -> None:
+    expected = [pieces_by_layout(key)[0] == [13, 14, 17, 18] for key in all_keys.tolist()]
+    assert Klotski().is_goal(all_keys).tolist() == expected
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_expand_agrees_with_plain_python(
+    metric: str, all_keys: Keys, slow_successors: Callable[[str], Successors]
+) -> None:
+    puzzle, successors = Klotski({"metric": metric}), slow_successors(metric)
+    keys = all_keys if metric == "unit" else np.random.default_rng(1).choice(all_keys, SAMPLE, replace=False)
+    found, counts = puzzle.expand(keys)
+    assert puzzle.layout.holds(found)
+    begin = 0
+    for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+        assert sorted(found[begin : begin + count].tolist()) == sorted(successors(key))
+        begin += count
+    assert begin == len(found)
+
+
+def test_metrics_contain_one_another(all_keys: Keys) -> None:
+    unit, straight, finger = (as_set(*arcs(Klotski({"metric": metric}), all_keys)) for metric in METRICS)
+    assert np.isin(unit, straight).all()
+    assert np.isin(straight, finger).all()
+    assert len(unit) < len(straight) < len(finger)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_most_successors_are_reached_and_never_exceeded(metric: str, all_keys: Keys) -> None:
+    puzzle = Klotski({"metric": metric})
+    most = int(puzzle.expand(all_keys).counts.max())
+    assert most == HAKOIRI["most successors by metric"][metric]
+    assert most <= puzzle.most_successors == max(HAKOIRI["most successors by metric"].values())
+
+
+def test_number_of_unit_moves(all_keys: Keys) -> None:
+    assert len(Klotski().expand(all_keys).successors) == 2 * HAKOIRI["moves"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_move_can_be_taken_back_and_leads_to_another_configuration(metric: str, all_keys: Keys) -> None:
+    sources, targets = arcs(Klotski({"metric": metric}), all_keys)
+    moves = as_set(sources, targets)
+    assert (moves == as_set(targets, sources)).all()
+    assert (moves[1:] != moves[:-1]).all()
+    assert (sources != targets).all()
+    assert np.isin(targets, all_keys).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_mirror_is_an_automorphism_of_the_moves(metric: str, all_keys: Keys) -> None:
+    sources, targets = arcs(Klotski({"metric": metric}), all_keys)
+    assert (as_set(mirrored(sources), mirrored(targets)) == as_set(sources, targets)).all()
+
+
+def test_canonical_is_the_lesser_image(all_keys: Keys) -> None:
+    puzzle, images = Klotski(), mirrored(all_keys)
+    canonical = puzzle.canonical(all_keys)
+    assert (mirrored(images) == all_keys).all()
+    assert (canonical == np.minimum(all_keys, images)).all()
+    assert (puzzle.canonical(images) == canonical).all()
+    assert (puzzle.is_goal(images) == puzzle.is_goal(all_keys)).all()
+
+
+def test_mirrored_layout_is_the_text_read_backwards(all_keys: Keys) -> None:
+    puzzle = Klotski()
+    sample = np.random.default_rng(2).choice(all_keys, SAMPLE)
+    for key, image in zip(sample.tolist(), mirrored(sample).tolist(), strict=True):
+        assert puzzle.parse("/".join(row[::-1] for row in puzzle.render(key).split("/"))) == image
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_merged_mirrors_are_the_puzzle_of_classes(metric: str, all_keys: Keys) -> None:
+    merged = PuzzleSpec("klotski", {"metric": metric}, merge_mirrors=True).build()
+    assert isinstance(merged, MergedMirrors)
+    classes = np.concatenate(list(merged.configurations()))
+    assert len(classes) == HAKOIRI["configurations, mirrors merged"]
+    assert (classes == np.unique(np.minimum(all_keys, mirrored(all_keys)))).all()
+    sample = np.random.default_rng(3).choice(classes, 300)
+    successors, counts = merged.expand(sample)
+    ends = np.cumsum(counts)
+    for key, end, count in zip(sample.tolist(), ends.tolist(), counts.tolist(), strict=True):
+        found = sorted(successors[end - count : end].tolist())
+        image = int(mirrored(merged.keys([key]))[0])
+        assert found == sorted(merged.successors(key))
+        assert set(found) == set(merged.successors(image))
+
+
+def test_merged_mirrors_read_either_image() -> None:
+    merged = PuzzleSpec("klotski", merge_mirrors=True).build()
+    one, other = "ABBC/ABBC/DEEF/DGHF/.I.J", "ABBC/ABBC/DEEF/DGHF/I.J."
+    assert merged.parse(one) == merged.parse(other) == min(Klotski().parse(one), Klotski().parse(other))
+    assert PuzzleSpec("klotski", start=other, merge_mirrors=True).build().start == merged.parse(one)
+
+
+@pytest.mark.parametrize(
+    ("metric", "moves"),
+    [
+        ("unit", {"G down", "H down", "I right", "J left"}),
+        ("straight", {"G down", "H down", "I right", "J left", "I right 2", "J left 2"}),
+        (
+            "finger",
+            {"G down", "H down", "I right", "J left", "I right 2", "J left 2", "G down, right", "H down, left"},
+        ),
+    ],
+)
+def test_moves_from_the_start_in_words(metric: str, moves: set[str]) -> None:
+    puzzle = Klotski({"metric": metric})
+    described = [puzzle.describe_move(puzzle.start, after) for after in puzzle.successors(puzzle.start)]
+    assert Counter(described) == Counter(moves)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_described_moves_lead_where_they_say(metric: str, all_keys: Keys) -> None:
+    puzzle = Klotski({"metric": metric})
+    sample = np.random.default_rng(4).choice(all_keys, 2_000)
+    for before, after in zip(*(batch.tolist() for batch in arcs(puzzle, sample)), strict=True):
+        move = puzzle.describe_move(before, after)
+        assert replayed(puzzle.render(before), move) == puzzle.render(after)
+        ways = [word for word, _ in groupby(move.split(" ", 1)[1].split(", "))]
+        assert metric == "finger" or len(ways) == 1
+        assert metric != "unit" or ways[0] in STEPS
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ([(0, 0)], ""),
+        ([(2, 1), (1, 1)], "up"),
+        ([(0, 0), (0, 1), (1, 1), (2, 1), (2, 0)], "right, down 2, left"),
+        ([(0, 0), (0, 1), (1, 1), (1, 2), (1, 3)], "right, down, right 2"),
+    ],
+)
+def test_longer_ways_in_words(path: list[tuple[int, int]], words: str) -> None:
+    assert describe_steps(path) == words
+
+
+BAD_TEXTS = {
+    "": ["5 rows", "has 1"],
+    "ABBC/ABBC": ["5 rows", "has 2"],
+    "ABBC\nABBC\nDEEF\nDGHF\nI..J": ["5 rows", "has 1"],
+    START + "/....": ["5 rows", "has 6"],
+    "ABBC/ABBC/DEEF/DGHF/I..": ["row 5", "'I..'", "3 cells", "expected 4"],
+    "ABBCX/ABBC/DEEF/DGHF/I..J": ["row 1", "5 cells"],
+    "ABBC/ABBC/DEEF/DG#F/I..J": ["row 4", "'#'"],
+    "ABBC/AB\nC/DEEF/DGHF/I..J": ["row 2", r"'\n'"],
+    "ABBC/ABBC/DÉÉF/DGHF/I..J": ["row 3", "'É'"],
+    "ABBC/ABBC/DEEF/DGEF/I..J": ["piece E", "no rectangle", "row 4 column 3"],
+    "ABBC/ABBC/DEEF/DGHF/G..J": ["piece G", "no rectangle", "row 5 column 1"],
+    "ABBC/ABBC/DEEE/DGHF/I..J": ["piece E", "1x3"],
+    "ABBC/ABBC/AEEF/DGHF/I..J": ["piece A", "3x1"],
+    "ABBC/ABBC/DEEF/DGHF/I...": ["4 1x1", "has 3"],
+    "ABBC/ABBC/DEEF/DGHF/IK.J": ["4 1x1", "has 5", "K"],
+    "ABBC/ABBC/DEEF/DGHK/I..J": ["4 vertical 2x1", "has 3"],
+    "ABCD/ABCD/EFFG/EHIG/J..K": ["1 2x2", "has 0"],
+    "ABBC/ABBC/DEEF/DGGF/I..J": ["1 horizontal 1x2", "has 2", "E, G"],
+    "0x": ["'0x'", "hexadecimal"],
+    "0x1703g": ["'0x1703g'", "hexadecimal"],
+    "0x-1": ["'0x-1'", "hexadecimal"],
+    "0x100000000": ["32 bits"],
+    f"{START_KEY + (1 << 40):#x}": ["32 bits"],
+    "0x17308bbb": ["vertical", "order", "[3, 0, 8, 11]"],
+    "0x17003bbb": ["vertical 2x1", "row 1 column 1"],
+    "0x11038bbb": ["2x2", "horizontal 1x2", "row 1 column 2"],
+    "0xc7038bbb": ["2x2", "place 12 of 12"],
+    "0x1f038bbb": ["horizontal 1x2", "place 15 of 15"],
+    "0x17038bbe": ["blanks", "190 of 190"],
+    "0x17038bff": ["blanks", "255 of 190"],
+    "0x17038b00": ["blank", "row 1 column 1"],
+}
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+@pytest.mark.parametrize("merge_mirrors", [False, True])
+def test_what_is_no_configuration_is_refused_in_one_line(text: str, merge_mirrors: bool) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        PuzzleSpec("klotski", merge_mirrors=merge_mirrors).build().parse(text)
+    message = str(refusal.value)
+    assert "\n" not in message
+    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+
+
+def test_only_the_configurations_are_keys(all_keys: Keys) -> None:
+    puzzle, known, rng = Klotski(), set(all_keys.tolist()), np.random.default_rng(5)
+    one_bit = rng.choice(all_keys, SAMPLE) ^ 1 << rng.integers(0, 32, SAMPLE)
+    one_nibble = rng.choice(all_keys, SAMPLE) ^ rng.integers(1, 16, SAMPLE) << 4 * rng.integers(0, 8, SAMPLE)
+    anywhere = rng.integers(0, 1 << 32, SAMPLE)
+    accepted = 0
+    for key in np.concatenate([one_bit, one_nibble, anywhere]).tolist():
+        if key in known:
+            puzzle.check_key(key)
+            accepted += 1
+        else:
+            with pytest.raises(ConfigurationError):
+                puzzle.check_key(key)
+    assert accepted > 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        (PuzzleSpec("klotski", {"metric": "diagonal"}), ["metric=diagonal", "unit|straight|finger"]),
+        (PuzzleSpec("klotski", {"colour": "red"}), ["'colour'", "metric"]),
+        (PuzzleSpec("klotsky"), ["'klotsky'", "klotski"]),
+    ],
+)
+def test_unknown_names_are_refused_with_the_known_ones(spec: PuzzleSpec, parts: list[str]) -> None:
+    with pytest.raises(PuzzleError) as refusal:
+        spec.build()
+    assert [part for part in parts if part not in str(refusal.value)] == []
+    assert "\n" not in str(refusal.value)
+
+
+def test_spec_survives_its_map() -> None:
+    spec = PuzzleSpec("klotski", {"metric": "finger"}, START, True)
+    assert PuzzleSpec.from_dict(spec.as_dict()) == spec
+    assert spec.build().parameters == {"metric": "finger"}

@@ -1,0 +1,249 @@
+"""Magic stars: the three strategies against plain rules and each other, keys and texts, and the figure drawn."""
+
+import random
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import Key, ints
+from puzzles.keys.numbering import MOST_POINTS, Numbering
+from puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE, MagicStar
+from puzzles.tree import Harvest
+from tests.support.stars import ring_solutions
+
+#: Orbits by the symmetries of the figure; published. Solutions are 2n times as many.
+ORBITS = {5: 0, 6: 80, 7: 72, 8: 112}
+STRATEGIES = (FASTEST, PRUNE, GENERATE)
+FIGURE_6 = "1/2 4 12 8/10 6/11 5 3 7/9"
+
+
+def made(points: int, strategy: str = FASTEST) -> MagicStar:
+    return MagicStar({"points": str(points), "strategy": strategy})
+
+
+def of_all(puzzle: MagicStar) -> Harvest:
+    return puzzle.harvest(puzzle.keys([puzzle.start]))
+
+
+def level(puzzle: MagicStar, depth: int) -> list[Key]:
+    """The nodes of a level, by the plain rules."""
+    keys = [puzzle.start]
+    for _ in range(depth):
+        keys = [successor for key in keys for successor in puzzle.successors(key)]
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("points", "strategy"),
+    [(points, strategy) for points in ORBITS for strategy in STRATEGIES[: 2 if points < 8 else 1]]
+    + [
+        (5, GENERATE),
+        pytest.param(6, GENERATE, marks=pytest.mark.slow),
+        pytest.param(8, PRUNE, marks=pytest.mark.slow),
+    ],
+)
+def test_every_strategy_finds_all(points: int, strategy: str) -> None:
+    puzzle = made(points, strategy)
+    harvest = of_all(puzzle)
+    assert (harvest.solutions, harvest.orbits) == (2 * points * ORBITS[points], ORBITS[points])
+    assert harvest.classes == (20 if points == 6 else ORBITS[points])
+    keys = ints(harvest.found)
+    assert len(set(keys)) == harvest.orbits
+    assert puzzle.is_goal(harvest.found).all()
+    assert all(puzzle.images(key)[0] == key for key in keys)
+    assert sorted(keys) == sorted(ints(of_all(made(points)).found))
+
+
+@pytest.mark.parametrize("points", [5, 6, pytest.param(7, marks=pytest.mark.slow)])
+def test_solutions_are_those_of_a_plain_search(points: int) -> None:
+    puzzle = made(points)
+    order = [*puzzle.star.tip, *puzzle.star.crossing]
+    plain = set()
+    for numbers in ring_solutions(points):
+        placed = dict(zip(order, numbers, strict=True))
+        plain.add(Numbering(2 * points).key_of([placed[point] for point in range(2 * points)]))
+    found = [image for key in ints(of_all(puzzle).found) for image in puzzle.images(key)]
+    assert len(found) == len(set(found))
+    assert set(found) == plain
+
+
+@pytest.mark.parametrize(
+    ("points", "strategy"),
+    [
+        (points, strategy)
+        for points in (5, 6, 8, 13, 15)
+        for strategy in STRATEGIES
+        if points < 9 or strategy != GENERATE
+    ],
+)
+def test_the_kernel_expands_by_the_plain_rules(points: int, strategy: str) -> None:
+    puzzle, chance = made(points, strategy), random.Random(points)
+    keys = [puzzle.start]
+    for depth in range(puzzle.levels + 1):
+        expansion = puzzle.expand(puzzle.keys(keys))
+        found, begin = ints(expansion.successors), 0
+        for key, count in zip(keys, expansion.counts.tolist(), strict=True):
+            assert sorted(found[begin : begin + count]) == sorted(puzzle.successors(key))
+            begin += count
+        if not found:
+            assert depth
+            return
+        placed = puzzle.placings(puzzle.keys(found))
+        widths = [puzzle.numbers_placed(each) for each in range(depth + 2)]
+        assert ((placed > 0).sum(axis=1) == sum(widths)).all()
+        keys = chance.sample(found, min(25, len(found)))
+
+
+@pytest.mark.parametrize(
+    ("points", "strategy", "depth"),
+    [
+        (5, FASTEST, 0),
+        (6, FASTEST, 0),
+        (6, FASTEST, 3),
+        (8, FASTEST, 6),
+        (12, FASTEST, 8),
+        (6, PRUNE, 7),
+        (6, GENERATE, 8),
+    ],
+)
+def test_a_harvest_is_that_of_the_plain_rules(points: int, strategy: str, depth: int) -> None:
+    puzzle, chance = made(points, strategy), random.Random(depth)
+    keys = [puzzle.start]
+    for _ in range(depth):
+        keys = chance.sample(keys, min(4, len(keys)))
+        keys = [successor for key in keys for successor in puzzle.successors(key)]
+    for key in chance.sample(keys, min(6, len(keys))):
+        fast, plain = puzzle.harvest(puzzle.keys([key])), puzzle.reference_harvest(key)
+        assert fast[:4] == plain[:4]
+        assert sorted(ints(fast.found)) == ints(plain.found)
+
+
+def test_nodes_are_numbers_placed() -> None:
+    """All partial placings of ten numbers; and of a pruned tree the levels added up."""
+    nodes, placings = 0, 1
+    for left in range(10, 0, -1):
+        placings *= left
+        nodes += placings
+    assert of_all(made(5, GENERATE)).nodes == nodes
+    puzzle = made(6)
+    levels = [len(level(puzzle, depth)) * puzzle.numbers_placed(depth) for depth in range(puzzle.levels + 1)]
+    assert of_all(puzzle).nodes == sum(levels)
+
+
+def test_the_fastest_never_needs_more_than_pruning() -> None:
+    assert 100 * of_all(made(6)).nodes < of_all(made(6, PRUNE)).nodes
+
+
+@pytest.mark.parametrize("points", range(5, 16))
+def test_texts_and_keys_lead_to_each_other(points: int) -> None:
+    puzzle, chance = made(points), random.Random(points)
+    assert puzzle.parse(puzzle.render(puzzle.start)) == puzzle.start
+    for _ in range(20):
+        numbers = chance.sample(range(1, 2 * points + 1), 2 * points)
+        for point in chance.sample(range(2 * points), chance.randrange(2 * points)):
+            numbers[point] = 0
+        key = Numbering(2 * points).key_of(numbers)
+        assert puzzle.parse(puzzle.render(key)) == puzzle.parse(f"{key:#x}") == key
+        packed = puzzle.keys([key])
+        assert puzzle.placings(packed).tolist() == [numbers]
+        assert ints(Numbering(2 * points).pack(puzzle.placings(packed))) == [key]
+
+
+def test_keys_sort_as_their_numbers_do() -> None:
+    chance = random.Random(1)
+    for points in (10, 14, 24, 26, MOST_POINTS):
+        rows = sorted(chance.sample(range(1, points + 1), points) for _ in range(50))
+        keys = [Numbering(points).key_of(row) for row in rows]
+        assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 2 3", "has 12 points, '1 2 3' has 3 numbers"),
+        ("1/2 4 12 8/10 6/11 5 3 7/13", "'13' is neither a number from 1 to 12 nor a dot"),
+        ("1/2 4 12 8/10 6/11 5 3 7/0", "'0' is neither"),
+        ("1/2 4 12 8/10 6/11 5 3 7/x", "'x' is neither"),
+        ("1/2 4 12 8/10 6/11 5 3 7/1", "the number 1 stands on 2 points"),
+        ("0xF000000000000000", "bits that belong to no point"),
+        ("0x1f", "31 is not one of the numbers 1 to 12"),
+        ("0x21", "1 stands on 2 points"),
+    ],
+)
+def test_what_is_no_placing_is_refused_in_words(text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        made(6).parse(text)
+
+
+@pytest.mark.parametrize("options", [{"points": "4"}, {"points": "16"}, {"strategy": "luck"}, {"solutions": "all"}])
+def test_bad_options_are_refused(options: dict[str, str]) -> None:
+    with pytest.raises(PuzzleError, match="allowed are"):
+        MagicStar(options)
+
+
+def test_what_would_take_years_is_refused() -> None:
+    made(8, GENERATE)
+    with pytest.raises(PuzzleError, match="would take years for 9 points: it is for 8 at most; take prune or"):
+        made(9, GENERATE)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_tree_too_large_to_count_is_seen_at_once(strategy: str) -> None:
+    puzzle = made(8, strategy)
+    start = puzzle.keys([puzzle.start])
+    assert puzzle.exceeds(start, 1_000)
+    assert made(8).exceeds(start, 68_347)
+    assert not made(8).exceeds(start, 68_348)
+    assert not puzzle.exceeds(start[:0], 0)
+
+
+def test_a_placing_that_is_no_node_leads_nowhere() -> None:
+    texts = (FIGURE_6, "./2 4 12 8/10 6/11 5 3 7/9", "5/. . . ./. ./. . . ./.", "1/. . . ./. ./. . . ./2")
+    for strategy in STRATEGIES:
+        puzzle = made(6, strategy)
+        assert not puzzle.successors(puzzle.parse(texts[0]))
+        assert not puzzle.successors(puzzle.parse(texts[1]))
+        assert not puzzle.successors(puzzle.parse(texts[3]))
+    assert not made(6).successors(made(6).parse(texts[2]))
+    assert len(made(6, PRUNE).successors(made(6, PRUNE).parse(texts[2]))) == 11
+
+
+def test_only_magic_stars_are_goals() -> None:
+    puzzle = made(6)
+    wrong = FIGURE_6.replace("11 5", "5 11")
+    keys = puzzle.keys([puzzle.parse(text) for text in (FIGURE_6, wrong, puzzle.render(0))])
+    assert puzzle.is_goal(keys).tolist() == [True, False, False]
+
+
+# The figure
+
+
+@pytest.mark.parametrize("points", range(5, 16))
+def test_a_drawing_shows_every_number_in_its_row(points: int) -> None:
+    puzzle = made(points)
+    numbers = random.Random(points).sample(range(1, 2 * points + 1), 2 * points)
+    drawing = puzzle.drawing(Numbering(2 * points).key_of(numbers))
+    shown = [[int(word) for word in re.findall(r"\d+", line)] for line in drawing.splitlines()]
+    assert [number for line in shown for number in line] == numbers
+    assert [line for line in shown if line] == [[numbers[point] for point in row] for row in puzzle.star.rows]
+    assert all(line == line.rstrip() for line in drawing.splitlines())
+    assert drawing.count("·") > 8 * points
+
+
+def test_points_without_a_number_are_drawn_as_such() -> None:
+    assert made(6).drawing(0).count("o") == 12
+
+
+@pytest.mark.parametrize("points", [5, 6, 13])
+def test_an_svg_shows_lines_points_and_numbers(points: int) -> None:
+    puzzle = made(points)
+    numbers = [*range(1, 2 * points), 0]
+    root = ElementTree.fromstring(puzzle.svg(Numbering(2 * points).key_of(numbers)))  # noqa: S314  (our own)
+    kinds = [element.tag.rpartition("}")[2] for element in root]
+    assert (kinds.count("line"), kinds.count("circle"), kinds.count("text")) == (points, 2 * points, 2 * points - 1)
+    assert [int(element.text or 0) for element in root if element.tag.endswith("text")] == numbers[:-1]
+    for element in root:
+        places = [float(value) for name, value in element.items() if name in ("x", "y", "x1", "y1", "cx", "cy")]
+        assert all(0 <= place <= 480 for place in places)

@@ -1,0 +1,220 @@
+"""Nakuron: text, rules, keys, kernels against the rules, and games against their own figures."""
+
+import hashlib
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import ints
+from puzzles.nakuron.board import (
+    SETTINGS,
+    SIDES,
+    Board,
+    parse_board,
+    parse_sequence,
+    random_board,
+    replay,
+    tilt,
+)
+from puzzles.nakuron.ground import field_of, ground_of, rows_of
+from puzzles.nakuron.puzzle import Nakuron
+from tests.support.nakuron_boards import KNOWN
+from worker.nakuron.tilting import GAMES, first_field, game_answered, games_request, play_chunk, tilt_fields
+
+KNOWN_TEXT = KNOWN[1].text
+
+
+@st.composite
+def boards(draw: st.DrawFn, most: int = 9) -> Board:
+    size = draw(st.integers(1, most))
+    rows = st.lists(st.text("0123450055", min_size=size, max_size=size), min_size=size, max_size=size)
+    sides = st.lists(st.text("12345", min_size=size, max_size=size), min_size=4, max_size=4)
+    return Board(tuple(draw(rows)), tuple(draw(sides)))
+
+
+def rolled_ball_by_ball(board: Board, side: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """The rules once more, a ball and a cell at a time."""
+    size = board.size
+    down, right = ((-1, 0), (0, 1), (1, 0), (0, -1))[side]
+    cells = {(row, column): cell for row, line in enumerate(board.rows) for column, cell in enumerate(line)}
+    dropped = []
+    for row, column in sorted(cells, key=lambda place: -(place[0] * down + place[1] * right)):
+        ball = cells[row, column]
+        if ball in "05":
+            continue
+        cells[row, column] = "0"
+        while cells.get((row + down, column + right)) == "0":
+            row, column = row + down, column + right  # noqa: PLW2901
+        hole = board.frame[side][column if down else row]
+        if (row + down, column + right) not in cells and hole != "5":
+            dropped.append((hole, ball))
+        else:
+            cells[row, column] = ball
+    return ["".join(cells[row, column] for column in range(size)) for row in range(size)], sorted(dropped)
+
+
+@given(boards(), st.integers(0, 3))
+def test_the_rules_are_those_of_single_balls(board: Board, side: int) -> None:
+    found = tilt(board.rows, board.frame, side)
+    assert (list(found.rows), sorted(found.dropped)) == rolled_ball_by_ball(board, side)
+
+
+def assert_tilted_alike(board: Board, sides: list[int]) -> None:
+    ground, field, rows = ground_of(board), field_of(board), board.rows
+    assert rows_of(field, board) == rows
+    tilted = first_field(field, ground)
+    for side in sides:
+        expected = [tilt(rows, board.frame, other) for other in range(len(SIDES))]
+        assert tilted.right.tolist() == [[each.score for each in expected]]
+        assert tilted.total.tolist() == [[len(each.dropped) for each in expected]]
+        rows = expected[side].rows
+        tilted = tilt_fields(tilted.fields, np.zeros(1, dtype=np.int64), np.array([side], dtype=np.uint8), ground)
+        assert rows_of(tilted.fields[0], board) == rows
+
+
+@settings(deadline=None)
+@given(boards(), st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_the_kernel_tilts_by_the_rules(board: Board, sides: list[int]) -> None:
+    assert_tilted_alike(board, sides)
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 130, 250, 256])
+def test_the_kernel_across_words(size: int) -> None:
+    assert_tilted_alike(random_board(size, size % 3 + 1, size), [0, 1, 2, 3, 1, 0])
+
+
+def test_without_walls_balls_roll_across_the_whole_board() -> None:
+    rows = ("1" + "0" * 255, *["0" * 256] * 254, "0" * 255 + "2")
+    assert_tilted_alike(Board(rows, ("5" * 256,) * 4), [2, 1, 0, 3, 1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(boards(8))
+def test_keys_lead_where_the_rules_lead(board: Board) -> None:
+    puzzle = Nakuron(None, board.text())
+    assert puzzle.rows_of(puzzle.start) == board.rows
+    assert puzzle.parse(puzzle.start_text()) == puzzle.parse(puzzle.render(puzzle.start)) == puzzle.start
+    keys = [puzzle.start, *puzzle.successors(puzzle.start)]
+    moves = puzzle.scored(puzzle.keys(keys))
+    assert ints(moves.successors) == [after for key in keys for after in puzzle.successors(key)]
+    assert puzzle.balls(puzzle.keys(keys)).tolist() == [Board(puzzle.rows_of(key), board.frame).balls for key in keys]
+    owners = np.repeat(np.arange(len(keys)), moves.counts)
+    for owner, side, score in zip(owners.tolist(), moves.sides.tolist(), moves.scores.tolist(), strict=True):
+        assert tilt(puzzle.rows_of(keys[owner]), board.frame, side).score == score
+
+
+def test_the_layout_fits_the_cells() -> None:
+    names = {
+        size: Nakuron(None, Board(("0" * size,) * size, ("5" * size,) * 4).text()).layout.name for size in (3, 5, 7, 10)
+    }
+    assert names == {3: "u32", 5: "u64", 7: "u128", 10: "u256"}
+    with pytest.raises(
+        PuzzleError, match=r"121 cells that are no wall, a run 108 at most; .* hakoiri optimise nakuron"
+    ):
+        Nakuron(None, Board(("0" * 11,) * 11, ("5" * 11,) * 4).text())
+
+
+def test_moves_are_told_with_what_they_score() -> None:
+    puzzle = Nakuron(None, KNOWN_TEXT)
+    told = {puzzle.describe_move(puzzle.start, after) for after in puzzle.successors(puzzle.start)}
+    assert told == {"up, 7 of 34", "right, 6 of 27", "down, 8 of 27", "left, 17 of 34"}
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.boards))
+def test_reachable_boards(known: object) -> None:
+    board = parse_board(known.text)  # type: ignore[attr-defined]
+    met, waiting = {board.rows}, deque([board.rows])
+    while waiting:
+        rows = waiting.popleft()
+        for side in range(4):
+            after = tilt(rows, board.frame, side).rows
+            if after not in met:
+                met.add(after)
+                waiting.append(after)
+    assert len(met) == known.boards  # type: ignore[attr-defined]
+
+
+# Texts
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the first line says the size"),
+        ("x/1", "the first line says the size of the board, 1 to 256, not 'x'"),
+        ("300", "not '300'"),
+        ("2/11/22/33/44/12", "this text has 5 lines there; row 2 is missing"),
+        ("2/11/22/33/44/12/34/55", "this text has 7 lines there"),
+        ("2/11/22/33/44/12/3", "line 7, row 2, '3' has 1 cells, expected 2"),
+        ("2/11/22/33/44/16/34", "line 6, row 1, has '6' in cell 2, expected 0 to 5"),
+        ("2/11/222/33/44/12/34", "line 3, the frame's side right, '222' has 3 cells, expected 2"),
+        ("2/11/22/03/44/12/34", "line 4, the frame's side down, has '0' in cell 1, expected 1 to 5; the frame stands"),
+    ],
+)
+def test_wrong_boards_name_the_line(text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_board(text)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_walls_or_frames_are_no_configuration() -> None:
+    puzzle = Nakuron(None, "2/11/22/33/44/12/35")
+    for text, said in (("15/33", "row 1 '15' has other walls"), ("2/11/22/33/45/12/35", "another frame")):
+        with pytest.raises(ConfigurationError, match=said):
+            puzzle.parse(text)
+
+
+def test_sequences() -> None:
+    assert parse_sequence(" 012\n3 ") == [0, 1, 2, 3]
+    with pytest.raises(PuzzleError, match="move 3 is '4'"):
+        parse_sequence("014")
+    with pytest.raises(PuzzleError, match="30,001 moves"):
+        parse_sequence("0" * 30_001)
+
+
+# Boards of a seed
+
+
+def test_a_small_random_board_by_hand() -> None:
+    assert random_board(2, 3, 0).text() == "2/21/31/33/12/53/35"
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_random_boards_are_the_same_everywhere_and_of_their_setting(setting: int) -> None:
+    board = random_board(250, setting, 1)
+    digest = hashlib.sha256(board.text().encode()).hexdigest()
+    assert digest[:16] == {1: "19a6535edd688ccf", 2: "b36a55b8bbfc3685", 3: "18d4d85410a211c5"}[setting]
+    ball, wall = SETTINGS[setting]
+    cells = "".join(board.rows)
+    assert cells.count("5") == pytest.approx(62_500 * float(wall), rel=0.05)
+    assert all(cells.count(colour) == pytest.approx(62_500 * float(ball), rel=0.05) for colour in "1234")
+    assert all("".join(board.frame).count(hole) == pytest.approx(200, rel=0.25) for hole in "12345")
+    assert random_board(250, setting, 2).rows != board.rows
+
+
+# Games
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.greedy))
+def test_greedy_reaches_what_it_is_known_to_reach(known: object) -> None:
+    board = parse_board(known.text)  # type: ignore[attr-defined]
+    shared = [*ground_of(board), field_of(board)]
+    assert game_answered(play_chunk(games_request("greedy", 1, 0, 1), shared)).score == known.greedy  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("strategy", GAMES)
+def test_games_have_the_score_that_the_rules_give_them(strategy: str) -> None:
+    board = random_board(24, 2, 5)
+    shared = [*ground_of(board), field_of(board)]
+    games = [game_answered(play_chunk(games_request(strategy, 7, number, 1), shared)) for number in range(3)]
+    for game in games:
+        assert sum(tilted.score for tilted in replay(board, game.sequence)) == game.score > 0
+    best = game_answered(play_chunk(games_request(strategy, 7, 0, 3), shared))
+    assert (best.score, best.tilts) == (max(game.score for game in games), sum(game.tilts for game in games))
+    if strategy == "cycle":
+        assert games[0].sequence[:6] == [0, 1, 2, 3, 0, 1]

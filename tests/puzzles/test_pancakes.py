@@ -1,0 +1,194 @@
+"""Pancakes, plain and burnt, and the numbering of orders: moves against plain rules, published layers, refusals."""
+
+from collections.abc import Callable
+from itertools import permutations
+from math import factorial
+
+import numpy as np
+import pytest
+
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.keys.permutations import all_orders, digits_of, number_of, order_of, pack_places
+from puzzles.permutation.pancakes import BurntPancakes, Pancakes
+from tests.support.plain_search import (
+    check_batches,
+    check_expand,
+    check_undirected,
+    layer_sizes,
+    plain_layer_sizes,
+    refusal,
+    sampled,
+    whole,
+)
+
+#: A092113: the stacks of n pancakes by the least number of turns.
+PLAIN_LAYERS = {
+    2: [1, 1],
+    3: [1, 2, 2, 1],
+    4: [1, 3, 6, 11, 3],
+    5: [1, 4, 12, 35, 48, 20],
+    6: [1, 5, 20, 79, 199, 281, 133, 2],
+    7: [1, 6, 30, 149, 543, 1_357, 1_903, 1_016, 35],
+    8: [1, 7, 42, 251, 1_191, 4_281, 10_561, 15_011, 8_520, 455],
+    9: [1, 8, 56, 391, 2_278, 10_666, 38_015, 93_585, 132_697, 79_379, 5_804],
+}
+#: A078941: the most turns that n burnt pancakes need.
+BURNT_DEPTHS = {1: 1, 2: 4, 3: 6, 4: 8, 5: 10, 6: 12, 7: 14}
+
+
+def plain(n: int) -> Pancakes:
+    return Pancakes({"n": str(n)})
+
+
+def burnt(n: int) -> BurntPancakes:
+    return BurntPancakes({"n": str(n)})
+
+
+def plain_turns(text: str) -> list[str]:
+    words = text.split()
+    return [" ".join([*reversed(words[:count]), *words[count:]]) for count in range(2, len(words) + 1)]
+
+
+def burnt_turns(text: str) -> list[str]:
+    words = text.split()
+    other = [word.removeprefix("-") if word.startswith("-") else f"-{word}" for word in words]
+    return [" ".join([*reversed(other[:count]), *words[count:]]) for count in range(1, len(words) + 1)]
+
+
+def test_numbers_of_orders() -> None:
+    numbers = {number_of(order): order for order in permutations(range(5))}
+    assert sorted(numbers) == list(range(120))
+    for number, order in numbers.items():
+        assert tuple(order_of(number, 5)) == order
+        assert number_of([10 * thing - 7 for thing in order]) == number
+        assert sum(digits_of(order)) == sum(one > other for i, other in enumerate(order) for one in order[:i])
+        assert [number_of(order[:k]) for k in range(6)] == [number % factorial(k) for k in range(6)]
+
+
+@pytest.mark.parametrize("length", [1, 2, 6])
+def test_tables_of_all_orders(length: int) -> None:
+    larger, digits = all_orders(length)
+    orders = [order_of(number, length) for number in range(factorial(length))]
+    assert (length - 1 - larger).T.tolist() == orders
+    assert digits.T.tolist() == [digits_of(order) for order in orders]
+    assert pack_places(digits).tolist() == [
+        sum(digit << 4 * place for place, digit in enumerate(digits_of(order))) for order in orders
+    ]
+
+
+@pytest.mark.parametrize(
+    "puzzle", [*map(plain, range(2, 7)), *map(burnt, range(1, 5))], ids=lambda it: f"{it.name}{it.n}"
+)
+def test_every_small_stack(puzzle: Pancakes | BurntPancakes) -> None:
+    keys = whole(puzzle)
+    assert len(keys) == factorial(puzzle.n) << (puzzle.n if puzzle.name == "burnt-pancakes" else 0)
+    assert len({puzzle.render(key) for key in keys.tolist()}) == len(keys)
+    assert (puzzle.expand(keys).counts == puzzle.most_successors).all()
+    check_expand(puzzle, keys, plain_turns if puzzle.name == "pancakes" else burnt_turns)
+    check_undirected(puzzle, keys)
+
+
+@pytest.mark.parametrize("n", [7, 8, 9, 10, 11, 12, 13])
+def test_samples_of_larger_stacks(n: int) -> None:
+    puzzle = plain(n)
+    check_expand(puzzle, sampled(puzzle, factorial(n), 200, 1), plain_turns)
+    check_batches(puzzle, sampled(puzzle, factorial(n), 3_000, 2))
+
+
+@pytest.mark.parametrize("n", [5, 7, 8, 9, 10])
+def test_samples_of_larger_burnt_stacks(n: int) -> None:
+    puzzle = burnt(n)
+    check_expand(puzzle, sampled(puzzle, factorial(n) << n, 200, 1), burnt_turns)
+    check_batches(puzzle, sampled(puzzle, factorial(n) << n, 3_000, 2))
+
+
+@pytest.mark.parametrize("puzzle", [plain(8), burnt(6)], ids=["plain", "burnt"])
+def test_moves_of_whole_spaces_can_be_taken_back(puzzle: Puzzle) -> None:
+    check_undirected(puzzle, whole(puzzle))
+
+
+@pytest.mark.parametrize("n", PLAIN_LAYERS)
+def test_published_layers(n: int) -> None:
+    assert sum(PLAIN_LAYERS[n]) == factorial(n)
+    assert layer_sizes(plain(n)) == PLAIN_LAYERS[n]
+
+
+@pytest.mark.parametrize("n", BURNT_DEPTHS)
+def test_published_depths_of_burnt_pancakes(n: int) -> None:
+    sizes = layer_sizes(burnt(n))
+    assert (sum(sizes), len(sizes) - 1) == (factorial(n) << n, BURNT_DEPTHS[n])
+    assert n > 4 or sizes == plain_layer_sizes(burnt_turns, burnt(n).render(0))
+
+
+@pytest.mark.parametrize("puzzle", [plain(4), plain(5), burnt(2), burnt(3)], ids=lambda it: f"{it.name}{it.n}")
+def test_all_stacks_are_alike(puzzle: Puzzle) -> None:
+    assert puzzle.vertex_transitive
+    keys = whole(puzzle)
+    assert (puzzle.orbits(keys) == 0).all()
+    assert len({tuple(layer_sizes(puzzle, key)) for key in keys.tolist()}) == 1
+
+
+def test_keys_of_larger_spaces_are_listed_block_by_block() -> None:
+    blocks = list(plain(10).configurations())
+    assert (len(blocks), sum(map(len, blocks))) == (4, factorial(10))
+    assert (np.concatenate(blocks) == np.arange(factorial(10))).all()
+    assert [plain(12).layout.name, plain(13).layout.name, burnt(10).layout.name] == ["u32", "u64", "u32"]
+
+
+def test_start_and_goal() -> None:
+    puzzle = plain(8)
+    assert (puzzle.start, puzzle.render(puzzle.start)) == (0, "1 2 3 4 5 6 7 8")
+    assert puzzle.is_goal(puzzle.keys([0, 1])).tolist() == [True, False]
+    assert burnt(3).render(0) == "1 2 3"
+    assert burnt(3).render(0b010) == "1 -2 3"
+    assert burnt(3).is_goal(burnt(3).keys([0, 1, 8])).tolist() == [True, False, False]
+    assert Pancakes({"n": "3"}, "3,1, 2").start == plain(3).parse("3 1 2")
+    assert BurntPancakes({"n": "3"}, "-3,1,-2").start == burnt(3).parse(" -3  1 -2 ")
+
+
+def test_moves_in_words() -> None:
+    for puzzle, least in ((plain(9), 2), (burnt(9), 1)):
+        before = int(sampled(puzzle, factorial(9), 50, 3)[0])
+        words = [puzzle.describe_move(before, after) for after in puzzle.successors(before)]
+        assert words == [f"reverse {count}" for count in range(least, 10)]
+
+
+BAD_TEXTS = {
+    "": ["4 pancakes", "has 0"],
+    "1 2 3": ["4 pancakes", "has 3"],
+    "1 2 3 4 4": ["4 pancakes", "has 5"],
+    "1/2/3/4": ["4 pancakes", "has 1"],
+    "1 2 5 4": ["place 3", "'5'", "1 to 4"],
+    "1 2 0 4": ["place 3", "'0'"],
+    "1 2 x 4": ["place 3", "'x'"],
+    "1 2 03 4": ["place 3", "'03'"],
+    "1 2 ³ 4": ["place 3", "'³'"],
+    "1 2 --3 4": ["place 3", "'--3'"],
+    "4 2 3 4": ["place 4", "pancake 4", "second time"],
+    "0xg": ["hexadecimal"],
+    "0x100000000": ["32 bits"],
+}
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+@pytest.mark.parametrize("kind", [plain, burnt])
+def test_what_is_no_stack_is_refused_in_one_line(text: str, kind: Callable[[int], Puzzle]) -> None:
+    message = refusal(kind(4), text)
+    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+
+
+def test_each_kind_refuses_what_is_not_its_own() -> None:
+    assert "0x17" in refusal(plain(4), "0x18")
+    assert "0x17f" in refusal(burnt(4), "0x180")
+    assert "'-2'" in refusal(plain(3), "1 -2 3")
+    assert "second time" in refusal(burnt(3), "1 -2 2")
+    assert burnt(3).parse("1 -2 3") == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "allowed"), [(Pancakes, "1", "2..13"), (Pancakes, "14", "2..13"), (BurntPancakes, "11", "1..10")]
+)
+def test_bad_options_are_refused(kind: type[Puzzle], n: str, allowed: str) -> None:
+    with pytest.raises(PuzzleError, match=rf"n={n}.*{allowed}"):
+        kind({"n": n})

@@ -1,0 +1,508 @@
+"""Sliding blocks: the kernels against plain rules, the numbering, text, goals, mirrors, published boards."""
+
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from math import lgamma, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
+from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.klotski import Klotski
+from puzzles.sliding_blocks.sliding import Sliding
+from puzzles.sliding_blocks.sliding_kernels import make_tables
+from tests.support.published import HAKOIRI
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+METRICS = ("unit", "straight", "finger")
+START = HAKOIRI["start"]
+DAD = "AABB/AACC/DE../FGHH/FGII"
+SMALL = {
+    "Dad's": DAD,
+    "L and a wall": "AAB#/ACBB/CC../D.EE",
+    "L and its mirror": "AAB/A.B/.BB",
+    "ring": "AB./.#C/DD.",
+    "hooks": "A.A.B/AAABB/.C..#",
+    "two rooms": "A.#.B/CC#.D",
+    "one row": "A.BB.C",
+    "one column": "A/A/./B/./.",
+    "no blanks": "AB/CC",
+    "one piece": "AA../A...",
+}
+WIDE = {
+    "u64": "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR.....",
+    "u128 with walls": "AAB#CDEE/ABBCCDDE/FFGH#IJJ/K.L.M.N./OOPPQQRR/S.T.U.V./WW#XX#YY/Za.b.cd.",
+    "u128": "AABBCCDD/AABBCCDD/EFGHIJKL/EFGHIJKL/MMNNOOPP/QQRRSSTT/U.V.W.X./.Y.Z.a.b",
+}
+BOARDS = {"Hakoiri-musume": START} | SMALL | WIDE
+MIRRORED = (START, DAD, "AA.BB/A...B/..C..", "AB.C/.##./DDE.", "A.BB.C", "A/./B", "AB/CC", WIDE["u128"])
+STEPS = {"up": (-1, 0), "right": (0, 1), "down": (1, 0), "left": (0, -1)}
+
+Place = tuple[int, int]
+Places = frozenset[Place]
+
+
+def sliding(board: str, metric: str = "unit", goal: str = "") -> Sliding:
+    return Sliding({"metric": metric, "goal": goal}, board)
+
+
+def whole(puzzle: Puzzle) -> Keys:
+    return np.concatenate(list(puzzle.configurations()))
+
+
+def lists(puzzle: Puzzle, keys: Keys) -> Iterator[list[Key]]:
+    """The successors of each key by the kernel, sorted."""
+    found, counts = puzzle.expand(keys)
+    assert puzzle.layout.holds(found)
+    assert counts.dtype == np.uint16
+    assert int(counts.sum()) == len(found)
+    successors = iter(ints(found))
+    for count in counts.tolist():
+        yield sorted(next(successors) for _ in range(count))
+
+
+def layers(puzzle: Puzzle) -> Iterator[Keys]:
+    """The layers from the start, for an undirected puzzle with keys of one word."""
+    older, layer = puzzle.keys([]), puzzle.keys([puzzle.start])
+    while len(layer):
+        yield layer
+        following = np.setdiff1d(np.unique(puzzle.expand(layer).successors), np.concatenate([older, layer]))
+        older, layer = layer, following
+
+
+def walked(puzzle: Puzzle, steps: int, seed: int) -> Keys:
+    """The configurations of a random walk."""
+    rng, key, seen = np.random.default_rng(seed), puzzle.start, {puzzle.start}
+    for _ in range(steps):
+        successors = next(lists(puzzle, puzzle.keys([key])))
+        if successors:
+            key = successors[int(rng.integers(len(successors)))]
+        seen.add(key)
+    return puzzle.keys(sorted(seen))
+
+
+def pieces_of(text: str) -> tuple[dict[str, Places], Places]:
+    """The cells of each letter, and the empty ones, read off a text."""
+    cells: dict[str, set[Place]] = {}
+    for row, line in enumerate(text.split("/")):
+        for column, letter in enumerate(line):
+            cells.setdefault(letter, set()).add((row, column))
+    blanks = frozenset(cells.pop(".", ()))
+    cells.pop("#", None)
+    return {letter: frozenset(places) for letter, places in cells.items()}, blanks
+
+
+def relabelled(text: str) -> str:
+    letters = dict.fromkeys(letter for letter in text if letter not in "./#")
+    new = dict(zip(letters, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij", strict=False))
+    return "".join(new.get(letter, letter) for letter in text)
+
+
+def drawn(text: str, letter: str, places: Places) -> str:
+    """The board after a piece went to these cells."""
+    lines = [list(line.replace(letter, ".")) for line in text.split("/")]
+    for row, column in places:
+        lines[row][column] = letter
+    return relabelled("/".join("".join(line) for line in lines))
+
+
+def pushed(places: Places, step: str) -> Places:
+    down, right = STEPS[step]
+    return frozenset((row + down, column + right) for row, column in places)
+
+
+def neighbours(text: str, metric: str) -> list[str]:
+    """The boards after one move, by the rules alone."""
+    pieces, blanks = pieces_of(text)
+    found = []
+    for letter, own in pieces.items():
+        seen, queue = {own}, deque([(own, step) for step in STEPS])
+        while queue:
+            here, step = queue.popleft()
+            there = pushed(here, step)
+            if there <= blanks | own and (there not in seen or metric == "straight"):
+                seen.add(there)
+                found.append(drawn(text, letter, there))
+                if metric != "unit":
+                    queue += [(there, other) for other in STEPS if metric == "finger" or other == step]
+    return sorted(found)
+
+
+def replayed(text: str, move: str) -> str:
+    """The board after a move in words such as ``"I right, down 2"``; every single step must lead to free cells."""
+    letter, _, words = move.partition(" ")
+    pieces, blanks = pieces_of(text)
+    places = pieces[letter]
+    for word in words.split(", "):
+        name, _, times = word.partition(" ")
+        for _ in range(int(times or 1)):
+            places = pushed(places, name)
+            assert places <= blanks | pieces[letter], move
+    return drawn(text, letter, places)
+
+
+def all_boards(text: str) -> set[str]:
+    """Every way to put the pieces of a board somewhere, tried one after another."""
+    pieces, blanks = pieces_of(text)
+    cells = blanks.union(*pieces.values())
+    rows, columns = text.count("/") + 1, len(text.split("/", maxsplit=1)[0])
+    found: set[str] = set()
+
+    @cache
+    def places_of(piece: Places) -> list[Places]:
+        moved = [
+            frozenset((row + down, column + right) for row, column in piece)
+            for down in range(-rows, rows)
+            for right in range(-columns, columns)
+        ]
+        return [places for places in moved if places <= cells]
+
+    def put(letters: list[str], board: dict[Place, str]) -> None:
+        if letters:
+            for places in places_of(pieces[letters[0]]):
+                if places.isdisjoint(board):
+                    put(letters[1:], board | dict.fromkeys(places, letters[0]))
+            return
+        marks = dict.fromkeys(cells, ".") | board
+        lines = ("".join(marks.get((row, column), "#") for column in range(columns)) for row in range(rows))
+        found.add(relabelled("/".join(lines)))
+
+    put(list(pieces), {})
+    return found
+
+
+def mirrored(text: str) -> str:
+    return relabelled("/".join(line[::-1] for line in text.split("/")))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", BOARDS)
+def test_expand_agrees_with_plain_python(name: str, metric: str) -> None:
+    puzzle = sliding(BOARDS[name], metric)
+    keys = walked(puzzle, 40 if name in WIDE else 200, seed=1)
+    for key, found in zip(ints(keys), lists(puzzle, keys), strict=True):
+        assert found == sorted(puzzle.successors(key))
+        assert len(found) <= puzzle.most_successors
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", BOARDS)
+def test_moves_are_those_of_the_rules(name: str, metric: str) -> None:
+    puzzle = sliding(BOARDS[name], metric)
+    keys = walked(puzzle, 10 if name in WIDE else 60, seed=2)
+    for key, found in zip(ints(keys), lists(puzzle, keys), strict=True):
+        assert sorted(puzzle.render(successor) for successor in found) == neighbours(puzzle.render(key), metric)
+        for after in found:
+            move = puzzle.describe_move(key, after)
+            assert replayed(puzzle.render(key), move) == puzzle.render(after)
+            assert metric == "finger" or "," not in move
+            assert metric != "unit" or move.split(" ", 1)[1] in STEPS
+
+
+@pytest.mark.parametrize(("name", "layout"), [(START, U32), *zip(WIDE.values(), (U64, U128, U128), strict=True)])
+def test_keys_are_no_wider_than_needed_and_lead_to_text_and_back(name: str, layout: object) -> None:
+    puzzle = sliding(name)
+    assert puzzle.layout == layout
+    for key in ints(walked(puzzle, 60, seed=3)):
+        puzzle.check_key(key)
+        assert puzzle.parse(puzzle.render(key)) == puzzle.parse(f" {key:#x}\n") == key
+        assert puzzle.pack(puzzle.unpack(key)[::-1]) == key
+
+
+def test_no_board_needs_more_than_128_bits() -> None:
+    """The most sequences that pieces of any shapes on 64 cells have: as even as can be among those of equal size.
+
+    A piece of more than eight cells would do no more than one of eight: there are more different ones than fit.
+    """
+    shapes = {1: 2, 2: 2, 3: 6, 4: 19, 5: 63, 6: 216, 7: 760, 8: 2725}  # OEIS A001168; with one cell also the blank.
+    most = {(0, 0): 0.0}
+    for size, kinds in shapes.items():
+        following: dict[Place, float] = {}
+        for (symbols, cells), ways in most.items():
+            for pieces in range((64 - cells) // size + 1):
+                each, more = divmod(pieces, kinds)
+                same = more * lgamma(each + 2) + (kinds - more) * lgamma(each + 1)
+                state = (symbols + pieces, cells + size * pieces)
+                following[state] = max(following.get(state, -1e9), ways - same)
+        most = following
+    bits = max(ways + lgamma(symbols + 1) for (symbols, _), ways in most.items()) / log(2)
+    assert 91 < bits < 92
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_whole_space_is_what_can_be_put_on_the_board(name: str) -> None:
+    puzzle = sliding(SMALL[name])
+    keys = whole(puzzle)
+    assert (keys[1:] > keys[:-1]).all()
+    if name == "Dad's":
+        return
+    assert {puzzle.render(key) for key in keys.tolist()} == all_boards(SMALL[name])
+    known = set(keys.tolist())
+    refused = 0
+    for key in range(max(known) + 50):
+        if key in known:
+            puzzle.check_key(key)
+        else:
+            with pytest.raises(ConfigurationError, match=f"^{key:#x}: "):
+                puzzle.check_key(key)
+            refused += 1
+    assert refused >= 49
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("metric", METRICS)
+def test_moves_stay_in_the_whole_space_and_can_be_taken_back(name: str, metric: str) -> None:
+    puzzle = sliding(SMALL[name], metric)
+    keys = whole(puzzle)
+    found, counts = puzzle.expand(keys)
+    sources = np.repeat(keys, counts)
+    moves = set(zip(sources.tolist(), found.tolist(), strict=True))
+    assert len(moves) == len(found)
+    assert moves == set(zip(found.tolist(), sources.tolist(), strict=True))
+    assert np.isin(found, keys).all()
+    assert counts.max() <= puzzle.most_successors
+
+
+def test_blocks_go_on_where_they_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    puzzle = sliding(DAD)
+    expected = whole(puzzle)
+    for block in (1000, len(expected), len(expected) // 3):
+        monkeypatch.setattr("puzzles.sliding_blocks.sliding._BLOCK", block)
+        sizes = [len(keys) for keys in puzzle.configurations()]
+        assert max(sizes) == block
+        assert (whole(puzzle) == expected).all()
+
+
+def test_wide_spaces_are_listed_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("puzzles.sliding_blocks.sliding._BLOCK", 500)
+    puzzle = sliding(WIDE["u128"])
+    keys = ints(next(puzzle.configurations()))
+    assert len(keys) == 500
+    assert all(one < other for one, other in pairwise(keys))
+    for key in keys[::50]:
+        puzzle.check_key(key)
+
+
+def test_hakoiri_musume_is_one_of_these_boards(all_keys: Keys) -> None:
+    puzzle, klotski = sliding(START), Klotski()
+    keys = whole(puzzle)
+    assert len(keys) == HAKOIRI["configurations"]
+    assert len(puzzle.expand(keys).successors) == 2 * HAKOIRI["moves"]
+    known = set(keys.tolist())
+    sample = np.random.default_rng(4).choice(all_keys, 400, replace=False)
+    texts = [klotski.render(key) for key in sample.tolist()]
+    ours = puzzle.keys([puzzle.parse(text) for text in texts])
+    assert known.issuperset(ours.tolist())
+    assert [puzzle.render(key) for key in ours.tolist()] == texts
+    for here, there in zip(lists(puzzle, ours), lists(klotski, sample), strict=True):
+        assert {puzzle.render(key) for key in here} == {klotski.render(key) for key in there}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_hakoiri_musume_is_searched_alike(metric: str) -> None:
+    ours, klotski = sliding(START, metric, "B@4,2"), Klotski({"metric": metric})
+    found = list(layers(ours))
+    sizes = [len(layer) for layer in found]
+    assert sum(sizes) == HAKOIRI["reachable"]
+    solved = next(depth for depth, layer in enumerate(found) if ours.is_goal(layer).any())
+    assert solved == HAKOIRI["solution by metric"][metric]
+    assert sizes == [len(layer) for layer in layers(klotski)]
+    if metric == "unit":
+        assert len(sizes) - 1 == HAKOIRI["eccentricity of the start"]
+        assert sizes[:10] == HAKOIRI["layers begin"]
+
+
+def test_dads_puzzle() -> None:
+    puzzle = sliding(DAD)
+    found = list(layers(puzzle))
+    keys = np.sort(np.concatenate(found))
+    assert (len(keys), len(found) - 1) == (1_398, 112)
+    beside = np.arange(len(keys))[:, None].repeat(7, axis=1)
+    for place, successors in enumerate(lists(puzzle, keys)):
+        beside[place, : len(successors)] = np.searchsorted(keys, successors)
+    reached, radius, left = np.eye(len(keys), dtype=np.bool_), 0, 0
+    while not reached.all():
+        left = reached.size - int(reached.sum())
+        reached, radius = reached[beside].any(axis=1), radius + 1
+    assert (radius, left) == (145, 2)
+
+
+@pytest.mark.parametrize("board", MIRRORED)
+@pytest.mark.parametrize("metric", METRICS)
+def test_mirror_is_an_automorphism(board: str, metric: str) -> None:
+    puzzle = sliding(board, metric)
+    assert puzzle.has_mirrors
+    keys = walked(puzzle, 100, seed=5)
+    images = [puzzle.parse(mirrored(puzzle.render(key))) for key in ints(keys)]
+    assert ints(puzzle.canonical(keys)) == [min(pair) for pair in zip(ints(keys), images, strict=True)]
+    for here, there in zip(lists(puzzle, keys), lists(puzzle, puzzle.keys(images)), strict=True):
+        assert {mirrored(puzzle.render(key)) for key in here} == {puzzle.render(key) for key in there}
+
+
+def test_whole_space_with_mirrors_merged() -> None:
+    merged = PuzzleSpec("sliding", start=START, merge_mirrors=True).build()
+    assert len(whole(merged)) == HAKOIRI["configurations, mirrors merged"]
+
+
+@pytest.mark.parametrize(
+    ("board", "goal"),
+    [
+        (START, "B@4,1"),
+        (START, "****/****/****/****/.***"),
+        ("AAB/A.B/.BB", ""),
+        ("AA.BB/A.B.B/..BBB", ""),
+        ("AB./.#C/DD#", ""),
+        ("AAB/A../.C.", ""),
+    ],
+)
+def test_what_is_not_symmetric_has_no_mirrors(board: str, goal: str) -> None:
+    puzzle = sliding(board, goal=goal)
+    assert not puzzle.has_mirrors
+    with pytest.raises(PuzzleError, match="merge-mirrors"):
+        puzzle.canonical(puzzle.keys([puzzle.start]))
+
+
+GOALS = [
+    (START, "B@4,2", "****/****/****/*AA*/*AA*"),
+    (START, " ****/****/****/*xx*/*xx* ", "****/****/****/*AA*/*AA*"),
+    # Any upright piece and any small one will do.
+    (START, "A@1,3", "**A*/**A*/****/****/****"),
+    (START, "G@5,4", "****/****/****/****/***A"),
+    (START, "****/Q***/Q***/*..*/****", "****/A***/A***/*..*/****"),
+    (START, START, START),
+    (SMALL["L and a wall"], "C@2,1", "***#/*A**/AA**/****"),
+    (SMALL["L and a wall"], "****/****/**../**yy", "***#/****/**../**AA"),
+    (SMALL["L and its mirror"], "A@2,1", "***/AA*/A**"),
+]
+
+
+@pytest.mark.parametrize(("board", "goal", "pinned"), GOALS)
+def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, pinned: str) -> None:
+    swapped = str.maketrans("ABCDEFGHIJ", "JIHGFEDCBA")
+    letter = goal[:1].translate(swapped) + goal[1:] if "@" in goal else goal
+    puzzles = [sliding(board, goal=goal), sliding(board.translate(swapped), goal=letter)]
+    puzzles += [Sliding(puzzle.parameters, puzzle.render(puzzle.start)) for puzzle in puzzles]
+    keys = whole(puzzles[0])
+    sample = np.random.default_rng(6).choice(keys, min(len(keys), 3_000), replace=False)
+    wanted = [set(pieces_of(pinned)[0].values()), pieces_of(pinned)[1]]
+    wanted[0].discard(pieces_of(pinned)[0].get("*"))
+    expected = []
+    for key in sample.tolist():
+        pieces, blanks = pieces_of(puzzles[0].render(key))
+        expected.append(wanted[0] <= set(pieces.values()) and wanted[1] <= blanks)
+    for puzzle in puzzles:
+        assert puzzle.parameters == {"metric": "unit", "goal": pinned}
+        assert puzzle.start == puzzles[0].start
+        assert puzzle.is_goal(sample).tolist() == expected
+        assert puzzle.is_goal(keys).any()
+
+
+def test_goals_of_wide_keys() -> None:
+    board = WIDE["u128"]
+    anywhere, here = "/".join(["*" * 8] * 8), "/".join([*board.split("/")[:2], *["*" * 8] * 6])
+    keys = walked(sliding(board), 100, seed=7)
+    assert sliding(board, goal=anywhere).is_goal(keys).all()
+    puzzle = sliding(board, goal=here)
+    expected = [puzzle.render(key).startswith(here[:17]) for key in ints(keys)]
+    assert puzzle.is_goal(keys).tolist() == expected
+    assert sum(expected) > 0
+    assert not sliding(board).is_goal(keys).any()
+
+
+def test_any_letters_are_read_and_canonical_ones_rendered() -> None:
+    puzzle = sliding("zzyy/zzxx/wv../uttt/uttt".replace("uttt", "uttr"), "finger")
+    assert puzzle.render(puzzle.start) == "AABB/AACC/DE../FGGH/FGGH"
+    moves = {puzzle.describe_move(puzzle.start, key) for key in puzzle.successors(puzzle.start)}
+    assert {"E right", "E right 2", "H up"} <= moves
+
+
+BAD_STARTS = {
+    None: ["--from", "none is given"],
+    "0x12": ["--from", "0x12", "which pieces"],
+    "..#/...": ["at least one piece"],
+    "": ["row 1", "empty"],
+    "AB/.": ["row 2", "1 cells", "row 1 has 2"],
+    "AB//..": ["row 2", "empty"],
+    "AB/.*": ["row 2", "'*'"],
+    "AB/.é": ["row 2", "'é'"],
+    "A.A/...": ["piece A", "not connected", "row 1 column 3"],
+    "A./.A": ["piece A", "not connected"],
+    "/".join(["A........"] * 9): ["64 cells", "9 x 9"],
+}
+BAD_TEXTS = {
+    "AAB#/ACBB/CC..": ["4 x 4", "this text 3 x 4"],
+    "AAB./ACBB/CC../D.EE": ["a wall at row 1 column 4", "none"],
+    "AAB#/ACBB/CC#./D.EE": ["no wall", "row 3 column 3", "one"],
+    "AAB#/ACBB/CC../..EE": ["1 piece of 1x1", "this text 0"],
+    "AAB#/A.BB/CC../D.EE": ["1 piece of .x/xx", "this text 0"],
+    "AAB#/AAB./CC../D.EE": ["shape of A", "2x2"],
+    "AAB#/ACB./CC.B/D.EE": ["piece B", "not connected"],
+    "0x": ["hexadecimal"],
+    "0xffffff": ["sequences", "below"],
+}
+BAD_GOALS = {
+    "B": ["1 x 1"],
+    "B@": ["PIECE@ROW,COLUMN"],
+    "BB@1,1": ["PIECE@ROW,COLUMN"],
+    "B@1": ["PIECE@ROW,COLUMN"],
+    "Z@1,1": ["no piece Z", "ABCDE"],
+    "D@1,4": ["piece D", "row 1 column 4"],
+    "D@0,1": ["piece D", "row 0 column 1"],
+    "E@1,9": ["piece E", "row 1 column 9"],
+    "***#/****/****/***#": ["no wall", "row 4 column 4"],
+    "***./****/****/****": ["a wall at row 1 column 4", "none"],
+    "***#/AA**/AA**/****": ["shape of A", "2x2"],
+    "***#/A**A/****/****": ["piece A", "not connected"],
+    "***#/AABB/****/****": ["1 piece of 1x2", "the goal 2"],
+    "...#/..**/****/****": ["3 empty cells", "the goal 5"],
+}
+
+
+def refusal_of(start: str | None, goal: str = "", text: str = "") -> str:
+    with pytest.raises(PuzzleError) as refusal:
+        PuzzleSpec("sliding", {"goal": goal}, start).build().parse(text)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize("start", BAD_STARTS)
+def test_what_is_no_board_is_refused(start: str | None) -> None:
+    message = refusal_of(start)
+    assert [part for part in BAD_STARTS[start] if part not in message] == [], message
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_texts_with_other_pieces_are_refused(text: str) -> None:
+    message = refusal_of(SMALL["L and a wall"], text=text)
+    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+
+
+@pytest.mark.parametrize("goal", BAD_GOALS)
+def test_goals_that_cannot_be_are_refused(goal: str) -> None:
+    message = refusal_of(SMALL["L and a wall"], goal)
+    assert [part for part in [*BAD_GOALS[goal], f"goal={goal}"] if part not in message] == [], message
+
+
+@pytest.mark.parametrize(("name", "moves"), [("dads-puzzle", 83), ("hakoiri-musume", 116), ("corners", 35)])
+def test_examples_can_be_solved(name: str, moves: int) -> None:
+    told, *rows = (EXAMPLES / f"{name}.txt").read_text().splitlines()
+    puzzle = sliding("/".join(rows), goal=told.split("--goal ")[1].rstrip("."))
+    assert next(depth for depth, layer in enumerate(layers(puzzle)) if puzzle.is_goal(layer).any()) == moves
+
+
+def test_tables_out_of_proportion_are_refused() -> None:
+    with pytest.raises(PuzzleError, match="too many different shapes"):
+        make_tables([[]] * 20, [1] * 20, frozenset(), 8, 8)
+
+
+def test_a_kernel_never_writes_beyond_its_room() -> None:
+    puzzle = sliding(START)
+    puzzle.most_successors = 1
+    with pytest.raises(PuzzleError, match="more than 1 successors"):
+        puzzle.expand(whole(puzzle)[:1_000])

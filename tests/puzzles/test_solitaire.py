@@ -1,0 +1,206 @@
+"""Gap and Superpuzz: keys, texts, errors, and the kernel against plain rules and against the papers' words."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys.layout import Key, ints
+from puzzles.solitaires.cards import random_deal
+from puzzles.solitaires.gap import Gap
+from puzzles.solitaires.placing import MOST_COLUMNS, placing
+from puzzles.solitaires.solitaire import Solitaire
+from puzzles.solitaires.superpuzz import Superpuzz
+from tests.support import card_rules as rules
+
+SIZES = range(3, MOST_COLUMNS + 1)
+LAYOUTS = ["u32", "u64", "u64", "u128", "u128", "u128", "u256", "u256", "u256", "u256", "u256"]
+FIGURE_1_GAP = "42 21 13 22 32 26 23/16 43 47 14 24 34 36/46 17 27 31 11 37 12/35 41 44 25 15 33 45"
+POSITION = "11 42 .. 13 22 32 26 23/21 16 43 47 14 24 34 36/31 46 17 27 .. .. 37 12/41 35 .. 44 25 15 33 45"
+FIGURE_1_PUZZ = "D2 S2 H4 H3 D6 H5/C2 H2 SA S4 C6 S3/S5 S6 D5 C4 DA H6/HA C5 CA D4 D3 C3"
+#: The paper's solution of its figure 1, found depth first.
+FIGURE_1_MOVES = (
+    "(D6, H4) (S3, D6) (S5, C6) (HA, C6) (C6, DA) (C5, C6) (C6, D2) (HA, C6) (DA, C6) (C6, HA) (DA, C6) (CA, C6) "
+    "(D3, C6) (C6, D5) (S6, C2) (C3, C6) (HA, S6) (S6, DA) (SA, S6) (S6, H3) (S4, S6) (S6, H4) (S5, S6) (S6, H5)"
+)
+games = pytest.mark.parametrize("game", [Gap, Superpuzz])
+sizes = pytest.mark.parametrize("size", SIZES)
+
+
+def made(game: type[Solitaire], size: int, deal: str | None = None, **options: str) -> Solitaire:
+    return game({game.size_option: str(size), **options}, deal)
+
+
+def deal_text(game: type[Solitaire], size: int, number: int, seed: int = 7) -> str:
+    puzzle = made(game, size)
+    return puzzle.text_of_deal(random_deal(4 * size, seed, number))
+
+
+def some_positions(puzzle: Solitaire, count: int) -> list[Key]:
+    """What the start leads to, at most so many."""
+    found = dict.fromkeys([puzzle.start])
+    for key in list(found):
+        order = [key]
+        for here in order:
+            order += [after for after in puzzle.successors(here) if after not in found and len(found) < count]
+            found.update(dict.fromkeys(order))
+    return list(found)
+
+
+@games
+@sizes
+def test_expand_agrees_with_plain_python_and_with_the_papers_words(game: type[Solitaire], size: int) -> None:
+    gap = game is Gap
+    for number in range(4):
+        puzzle = made(game, size, deal_text(game, size, number))
+        assert puzzle.layout.name == LAYOUTS[size - 3]
+        start = (rules.gap_start if gap else rules.puzz_start)(puzzle.deal or "")
+        assert puzzle.render(puzzle.start) == rules.text_of(start)
+        keys = some_positions(puzzle, 60)
+        found, counts = puzzle.expand(puzzle.keys(keys))
+        assert puzzle.layout.holds(found)
+        ends = np.cumsum(counts)
+        for key, end, count in zip(keys, ends, counts, strict=True):
+            successors = puzzle.successors(key)
+            assert ints(found[end - count : end]) == successors
+            assert len(successors) <= puzzle.most_successors
+            words = [rules.text_of(after) for _, after in rules.moves(rules.board_of(puzzle.render(key)), gap)]
+            assert sorted(map(puzzle.render, successors)) == sorted(words)
+
+
+@games
+@sizes
+def test_texts_and_keys_lead_to_each_other(game: type[Solitaire], size: int) -> None:
+    puzzle = made(game, size)
+    for key in some_positions(puzzle, 40):
+        assert puzzle.parse(puzzle.render(key)) == puzzle.parse(f"{key:#x}") == key
+    assert puzzle.parse(puzzle.start_text()) == puzzle.start
+    again = made(game, size, puzzle.start_text())
+    assert (again.start, again.start_text()) == (puzzle.start, puzzle.start_text())
+    spaced = puzzle.start_text().replace("/", "  /\t ")
+    assert made(game, size, spaced).start_text() == puzzle.start_text()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, MOST_COLUMNS), st.randoms(use_true_random=False))
+def test_any_places_are_a_key_of_their_own(columns: int, chance: random.Random) -> None:
+    packing = placing(columns)
+    places = chance.sample(range(packing.cells), packing.cards)
+    key = packing.pack(places)
+    assert 0 <= key <= packing.layout.greatest
+    assert packing.unpack(key) == places
+    other = list(places)
+    one, two = chance.sample(range(packing.cards), 2)
+    other[one], other[two] = other[two], other[one]
+    assert packing.pack(other) != key
+
+
+@games
+def test_a_key_that_is_no_position(game: type[Solitaire]) -> None:
+    puzzle = made(game, 7)
+    for wrong in (puzzle.start | 1, (1 << 128) - 1):
+        with pytest.raises(ConfigurationError, match=f"{wrong:#x}"):
+            puzzle.parse(f"{wrong:#x}")
+
+
+@games
+@sizes
+def test_goals(game: type[Solitaire], size: int) -> None:
+    puzzle = made(game, size)
+    texts = [puzzle.render(key) for key in puzzle.goals]
+    if game is Gap:
+        assert len(texts) == 1
+        assert rules.is_gap_goal(rules.board_of(texts[0]))
+    else:
+        assert len(set(texts)) == 24
+        assert all(rules.is_puzz_goal(rules.board_of(text), fixed=False) for text in texts)
+        (fixed,) = made(game, size, goals="1").goals
+        assert rules.is_puzz_goal(rules.board_of(puzzle.render(fixed)), fixed=True)
+    others = some_positions(puzzle, 30)
+    keys = puzzle.keys([*puzzle.goals, *others])
+    expected = [key in puzzle.goals for key in [*puzzle.goals, *others]]
+    assert puzzle.is_goal(keys).tolist() == expected
+    assert not any(puzzle.successors(key) for key in puzzle.goals)
+
+
+def test_the_papers_first_figures() -> None:
+    gap = Gap(start=FIGURE_1_GAP)
+    assert gap.render(gap.start) == POSITION
+    assert "36" in [gap.describe_move(gap.start, after) for after in gap.successors(gap.start)]
+
+
+def test_the_papers_solution_in_the_papers_words() -> None:
+    """Replayed from its own words, and told again in them, holes named by the cards that were there."""
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    words = FIGURE_1_MOVES.removesuffix(")").split(") ")
+    board = [list(row) for row in rules.board_of(FIGURE_1_PUZZ)]
+    place = {word: (row, column) for row, words in enumerate(board) for column, word in enumerate(words)}
+    path = [puzzle.start]
+    for pair in words:
+        one, other = pair.strip("()").split(", ")
+        place[one], place[other] = place[other], place[one]
+        rows = [[""] * 6 for _ in range(4)]
+        for word, (row, column) in place.items():
+            rows[row][column] = ".." if word[1] == "6" else word
+        path.append(puzzle.parse("/".join(map(" ".join, rows))))
+        assert path[-1] in puzzle.successors(path[-2])
+    assert puzzle.is_goal(puzzle.keys(path)).tolist() == [False] * 24 + [True]
+    assert " ".join(puzzle.describe_moves(path)) == FIGURE_1_MOVES
+    assert puzzle.describe_move(path[0], path[1]) == "(.., H4)"
+    assert puzzle.describe_moves(path[1:])[0] == "(S3, ..)"
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "words"),
+    [
+        (Gap, FIGURE_1_GAP.replace("43", "42", 1), "row 2 column 2: 42 is already in row 1 column 1; missing: 43"),
+        (Gap, FIGURE_1_GAP.replace("43", "48", 1), "row 2 column 2: 48 is of too high a rank: here they are 1234567"),
+        (Gap, FIGURE_1_GAP.replace("43", "53", 1), "row 2 column 2: '53' is no card"),
+        (Gap, FIGURE_1_GAP.replace("43 ", "", 1), "row 2 '16 47 14 24 34 36' has 6 cards"),
+        (Gap, FIGURE_1_GAP.rpartition("/")[0], "has 4 rows joined by '/', this text has 3"),
+        (Gap, "12 13 21/22 23 31/32 33 41/42 43 11", "-o ranks=3"),
+        (Gap, f"2/{FIGURE_1_GAP}/{FIGURE_1_GAP}", "hakoiri solve gap FILE"),
+        (Gap, POSITION.replace(" 36", ""), "row 2 '21 16 43 47 14 24 34' has 7 cards"),
+        (Gap, POSITION.replace(".. 37", "33 37"), "row 4 column 7: 33 is already in row 3 column 6"),
+        (Gap, POSITION.replace("11 42", "21 42"), "row 1 begins with 21"),
+        (Superpuzz, FIGURE_1_PUZZ.replace("H2", "C2"), "row 2 column 2: C2 is already in row 2 column 1; missing: H2"),
+        (Superpuzz, FIGURE_1_PUZZ.replace("H2", "H7"), "row 2 column 2: H7 is of too high a rank"),
+        (Superpuzz, FIGURE_1_PUZZ.replace("H2", "11"), "row 2 column 2: '11' is no card"),
+        (Superpuzz, FIGURE_1_PUZZ.replace("H6", ".."), "row 1 column 5: D6 does not belong"),
+        (Superpuzz, FIGURE_1_PUZZ.replace("D6", "..").replace("C6", "..").replace("S6", "..").replace("H6", ".."), ""),
+        (Superpuzz, "", "this text has 1"),
+    ],
+)  # fmt: skip
+def test_a_wrong_deal_is_told_in_one_line(game: type[Solitaire], text: str, words: str) -> None:
+    if not words:
+        assert game(start=text).start == game(start=FIGURE_1_PUZZ).start
+        return
+    with pytest.raises(ConfigurationError) as caught:
+        game(start=text)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@games
+def test_options_out_of_range(game: type[Solitaire]) -> None:
+    for size in ("2", "14", "six"):
+        with pytest.raises(PuzzleError, match=r"3\.\.13"):
+            made(game, size)  # type: ignore[arg-type]
+
+
+def test_deals_are_the_same_everywhere() -> None:
+    """SplitMix64 as published (Steele, Lea and Flood; first words of seed 0 and of 1234567), and Fisher-Yates."""
+    from itertools import islice
+
+    from puzzles.keys.splitmix import random_words
+
+    assert list(islice(random_words(0), 2)) == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert list(islice(random_words(1234567), 2)) == [6457827717110365317, 3203168211198807973]
+    assert random_deal(4, 0, 0) != random_deal(4, 0, 1)
+    assert sorted(random_deal(52, 5, 9)) == list(range(52))
+    chosen = [tuple(random_deal(3, 1, number)) for number in range(6_000)]
+    assert {chosen.count(order) // 100 for order in set(chosen)} <= {9, 10}
+    assert len(set(chosen)) == 6

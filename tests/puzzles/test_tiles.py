@@ -1,0 +1,213 @@
+"""Sliding tiles: the numbering, moves against plain rules, published layers, orbits, and what is refused."""
+
+from itertools import islice, permutations
+from math import factorial
+
+import numpy as np
+import pytest
+
+from puzzles.errors import PuzzleError
+from puzzles.permutation.tiles import Tiles
+from tests.support.plain_search import (
+    check_batches,
+    check_expand,
+    check_undirected,
+    layer_sizes,
+    plain_layer_sizes,
+    refusal,
+    sampled,
+    successors_of_each,
+    whole,
+)
+
+#: Board -> the sizes of all layers, or the first ones and their number, or only the last ones and the depth.
+ALL_LAYERS = {
+    "2x2": [1, 2, 2, 2, 2, 2, 1],
+    # A090034.
+    "3x2": [1, 2, 3, 5, 6, 7, 10, 12, 12, 16, 23, 25, 28, 39, 44, 40, 29, 21, 18, 12, 6, 1],
+    "2x3": [1, 2, 3, 5, 6, 7, 10, 12, 12, 16, 23, 25, 28, 39, 44, 40, 29, 21, 18, 12, 6, 1],
+    "1x5": [1, 1, 1, 1, 1],
+    "4x1": [1, 1, 1, 1],
+}
+#: A089473.
+EIGHT_PUZZLE = {"configurations": 181_440, "depth": 31, "ends": [3_910, 760, 221, 2]}
+#: Korf and Schultze, "Large-scale parallel breadth-first search", 2005, table 1.
+DEPTHS = {"2x4": 36, "4x2": 36}
+#: The 15-puzzle, A089484.
+FIFTEEN_PUZZLE_BEGINS = [1, 2, 4, 10, 24, 54, 107, 212, 446, 946, 1_948, 3_938, 7_808, 15_544, 30_821]
+
+SMALL = ["1x2", "2x1", "1x5", "4x1", "1x16", "2x2", "2x3", "3x2"]
+LARGE = ["2x4", "3x3", "3x4", "4x3", "2x6", "3x5", "5x3", "7x2", "4x4", "2x8"]
+
+
+def tiles(board: str, start: str | None = None) -> Tiles:
+    rows, columns = board.split("x")
+    return Tiles({"rows": rows, "columns": columns}, start)
+
+
+def size_of(board: str) -> int:
+    rows, columns = map(int, board.split("x"))
+    return factorial(rows * columns) // 2 if min(rows, columns) > 1 else rows * columns
+
+
+def slides(text: str) -> list[str]:
+    """The boards after one slide, from nothing but the text."""
+    rows = text.split("/")
+    columns, cells = len(rows[0]), "".join(rows)
+    blank, found = cells.index("."), []
+    for cell, tile in enumerate(cells):
+        if abs(cell // columns - blank // columns) + abs(cell % columns - blank % columns) == 1:
+            after = cells.replace(tile, "?").replace(".", tile).replace("?", ".")
+            found.append("/".join(after[begin : begin + columns] for begin in range(0, len(after), columns)))
+    return found
+
+
+@pytest.mark.parametrize("board", SMALL)
+def test_every_small_board(board: str) -> None:
+    puzzle = tiles(board)
+    keys = whole(puzzle)
+    assert len(keys) == size_of(board) == sum(plain_layer_sizes(slides, puzzle.render(0)))
+    assert len({puzzle.render(key) for key in keys.tolist()}) == len(keys)
+    assert max(map(len, successors_of_each(puzzle, keys))) == puzzle.most_successors
+    check_expand(puzzle, keys, slides)
+    check_undirected(puzzle, keys)
+
+
+@pytest.mark.parametrize("board", LARGE)
+def test_samples_of_larger_boards(board: str) -> None:
+    puzzle = tiles(board)
+    check_expand(puzzle, sampled(puzzle, size_of(board), 300, 1), slides)
+    keys = sampled(puzzle, size_of(board), 3_000, 2)
+    check_batches(puzzle, keys)
+    assert max(map(len, successors_of_each(puzzle, keys))) == puzzle.most_successors
+
+
+@pytest.mark.parametrize("board", ["2x4", "4x2", "3x3"])
+def test_moves_of_whole_spaces_can_be_taken_back(board: str) -> None:
+    check_undirected(tiles(board), whole(tiles(board)))
+
+
+def test_only_the_boards_that_slides_reach_have_keys() -> None:
+    puzzle, reached = tiles("2x3"), set()
+    for letters in permutations(".12345"):
+        text = "".join(letters[:3]) + "/" + "".join(letters[3:])
+        try:
+            reached.add(puzzle.parse(text))
+        except PuzzleError as error:
+            assert "two tiles would have to change places" in str(error)
+    assert reached == set(range(360))
+
+
+@pytest.mark.parametrize("board", ALL_LAYERS)
+def test_published_layers(board: str) -> None:
+    assert layer_sizes(tiles(board)) == ALL_LAYERS[board]
+
+
+def test_published_layers_of_the_eight_puzzle() -> None:
+    sizes = layer_sizes(tiles("3x3"))
+    assert (sum(sizes), len(sizes) - 1) == (EIGHT_PUZZLE["configurations"], EIGHT_PUZZLE["depth"])
+    assert sizes[-4:] == EIGHT_PUZZLE["ends"]
+
+
+@pytest.mark.parametrize("board", DEPTHS)
+def test_published_depths(board: str) -> None:
+    sizes = layer_sizes(tiles(board))
+    assert (sum(sizes), len(sizes) - 1) == (20_160, DEPTHS[board])
+
+
+def test_published_layers_of_the_fifteen_puzzle() -> None:
+    assert layer_sizes(tiles("4x4"), most=len(FIFTEEN_PUZZLE_BEGINS)) == FIFTEEN_PUZZLE_BEGINS
+
+
+@pytest.mark.parametrize(
+    ("board", "classes"), [("2x2", 1), ("2x3", 2), ("3x2", 2), ("1x5", 3), ("4x1", 2), ("2x4", 2), ("3x3", 3)]
+)
+def test_configurations_of_an_orbit_have_the_same_layers(board: str, classes: int) -> None:
+    puzzle = tiles(board)
+    keys = whole(puzzle)
+    orbits = puzzle.orbits(keys)
+    assert len(orbits) == len(keys)
+    numbers = np.unique(orbits).tolist()
+    assert len(numbers) == classes
+    rng = np.random.default_rng(3)
+    profiles = []
+    for number in numbers:
+        alike = keys[orbits == number]
+        several = alike if len(keys) <= 360 else rng.choice(alike, 20 if len(keys) < 100_000 else 2, replace=False)
+        found = {tuple(layer_sizes(puzzle, key)) for key in several.tolist()}
+        assert len(found) == 1
+        profiles += found
+    assert len(set(profiles)) == classes, "these kinds of cells do differ"
+
+
+def test_keys_of_larger_spaces_are_listed_block_by_block() -> None:
+    puzzle = tiles("4x4")
+    blocks = list(islice(puzzle.configurations(), 3))
+    assert (np.concatenate(blocks) == np.arange(sum(map(len, blocks)))).all()
+    assert [tiles(board).layout.name for board in ("3x3", "3x4", "2x7", "4x4")] == ["u32", "u32", "u64", "u64"]
+
+
+def test_start_and_goal() -> None:
+    puzzle = tiles("3x3")
+    assert (puzzle.start, puzzle.render(puzzle.start)) == (0, ".12/345/678")
+    assert puzzle.is_goal(puzzle.keys([0, 1, 2])).tolist() == [True, False, False]
+    other = tiles("3x3", "1.2/345/678")
+    assert other.render(other.start) == "1.2/345/678"
+    assert tiles("3x3", f"{other.start:#x}").start == other.start
+    assert tiles("4x4").render(0) == ".123/4567/89ab/cdef"
+    assert tiles("2x8").render(0) == ".1234567/89abcdef"
+
+
+def test_moves_in_words() -> None:
+    puzzle = tiles("3x4")
+    before = puzzle.parse("1234/5.67/89ba")
+    words = [puzzle.describe_move(before, after) for after in puzzle.successors(before)]
+    assert sorted(words) == ["2 down", "5 right", "6 left", "9 up"]
+
+
+BAD_TEXTS = {
+    "": ["3 rows", "has 1"],
+    ".12/345": ["3 rows", "has 2"],
+    ".12/345/678/": ["3 rows", "has 4"],
+    ".12/3456/78": ["row 2", "'3456'", "4 cells", "expected 3"],
+    ".12/345/67": ["row 3", "2 cells"],
+    ".12/345/679": ["row 3", "'9'", "12345678"],
+    ".12/3 5/678": ["row 2", "' '"],
+    ".12/345/67A": ["row 3", "'A'"],
+    ".12/315/678": ["row 2", "'1'", "second time"],
+    ".12/345/6.8": ["row 3", "'.'", "second time"],
+    ".21/345/678": [".21/345/678", ".12/345/678", "parity"],
+    "12./345/687": ["parity"],
+    "0x": ["hexadecimal"],
+    f"{EIGHT_PUZZLE['configurations']:#x}": ["0x2c4c0", "0x2c4bf"],
+    "0x100000000": ["32 bits"],
+}
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_what_is_no_configuration_is_refused_in_one_line(text: str) -> None:
+    message = refusal(tiles("3x3"), text)
+    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+
+
+def test_tiles_of_a_single_line_keep_their_order() -> None:
+    assert "cannot pass" in refusal(tiles("1x4"), ".213")
+    assert "cannot pass" in refusal(tiles("4x1"), "3/2/./1")
+    assert tiles("4x1").parse("1/2/./3") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"rows": "0"}, ["rows=0", "1..16"]),
+        ({"columns": "17"}, ["columns=17", "1..16"]),
+        ({"columns": "three"}, ["columns=three"]),
+        ({"rows": "4", "columns": "5"}, ["20 cells", "2..16"]),
+        ({"rows": "1", "columns": "1"}, ["1 cells", "2..16"]),
+        ({"width": "3"}, ["'width'", "rows, columns"]),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> None:
+    with pytest.raises(PuzzleError) as refused:
+        Tiles(options)
+    assert [part for part in parts if part not in str(refused.value)] == []

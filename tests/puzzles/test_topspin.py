@@ -1,0 +1,144 @@
+"""TopSpin: rings up to turns, moves against plain rules, layers against a plain search, components, refusals."""
+
+from math import factorial
+
+import numpy as np
+import pytest
+
+from puzzles.errors import PuzzleError
+from puzzles.permutation.topspin import TopSpin
+from tests.support.plain_search import (
+    check_batches,
+    check_expand,
+    check_undirected,
+    layer_sizes,
+    plain_layer_sizes,
+    refusal,
+    sampled,
+    successors_of_each,
+    whole,
+)
+
+#: (n, k) for all small rings.
+SMALL = [(n, k) for n in range(4, 7) for k in range(2, n + 1)]
+#: (n, k) -> how many components: by parity, by every other place keeping its tokens, or because k is all but one.
+COMPONENTS = {(7, 4): 2, (7, 5): 2, (8, 4): 1, (8, 3): 35, (6, 3): 10, (8, 7): 2_520, (8, 8): 2_520, (9, 4): 2}
+
+
+def topspin(n: int, k: int) -> TopSpin:
+    return TopSpin({"n": str(n), "k": str(k)})
+
+
+def reversals(words: tuple[str, ...], k: int) -> set[tuple[str, ...]]:
+    """The rings after one move, each turned until token 1 is first, by exchanging places on the ring two by two."""
+    found = set()
+    for first in range(len(words)):
+        ring = list(words)
+        for step in range(k // 2):
+            one, other = (first + step) % len(ring), (first + k - 1 - step) % len(ring)
+            ring[one], ring[other] = ring[other], ring[one]
+        at = ring.index("1")
+        found.add((*ring[at:], *ring[:at]))
+    return found
+
+
+def check_moves(puzzle: TopSpin, keys: np.ndarray) -> None:
+    check_expand(puzzle, keys, lambda text: [" ".join(after) for after in reversals(tuple(text.split()), puzzle.k)])
+
+
+@pytest.mark.parametrize(("n", "k"), SMALL)
+def test_every_small_ring(n: int, k: int) -> None:
+    puzzle = topspin(n, k)
+    keys = whole(puzzle)
+    assert len(keys) == factorial(n - 1) == len({puzzle.render(key) for key in keys.tolist()})
+    check_moves(puzzle, keys)
+    check_undirected(puzzle, keys)
+    assert puzzle.most_successors == (n if k < n - 1 else 1)
+    assert {len(set(found)) for found in successors_of_each(puzzle, keys)} == {puzzle.most_successors}
+
+
+@pytest.mark.parametrize(
+    ("n", "k"), [(7, 5), (8, 4), (9, 4), (9, 7), (10, 4), (10, 9), (11, 2), (12, 6), (13, 2), (13, 4), (13, 12)]
+)
+def test_samples_of_larger_rings(n: int, k: int) -> None:
+    puzzle = topspin(n, k)
+    check_moves(puzzle, sampled(puzzle, factorial(n - 1), 150, 1))
+    check_batches(puzzle, sampled(puzzle, factorial(n - 1), 700, 2))
+
+
+@pytest.mark.parametrize(("n", "k"), [*SMALL, (7, 3), (7, 4), (8, 5)])
+def test_layers_are_those_of_a_plain_search(n: int, k: int) -> None:
+    start = tuple(str(token) for token in range(1, n + 1))
+    assert layer_sizes(topspin(n, k)) == plain_layer_sizes(lambda ring: reversals(ring, k), start)
+
+
+@pytest.mark.parametrize(("n", "k"), COMPONENTS)
+def test_components_have_the_same_size(n: int, k: int) -> None:
+    puzzle = topspin(n, k)
+    starts = {0, *sampled(puzzle, factorial(n - 1), 4, 3).tolist()}
+    assert {sum(layer_sizes(puzzle, start)) * COMPONENTS[n, k] for start in starts} == {factorial(n - 1)}
+
+
+@pytest.mark.parametrize(("n", "k"), [*SMALL[:7], (6, 3), (6, 4)])
+def test_all_rings_are_alike(n: int, k: int) -> None:
+    puzzle = topspin(n, k)
+    assert puzzle.vertex_transitive
+    assert len({tuple(layer_sizes(puzzle, key)) for key in whole(puzzle).tolist()}) == 1
+
+
+def test_start_and_goal() -> None:
+    puzzle = TopSpin()
+    assert (puzzle.n, puzzle.k) == (8, 4)
+    assert (puzzle.start, puzzle.render(puzzle.start)) == (0, "1 2 3 4 5 6 7 8")
+    assert puzzle.is_goal(puzzle.keys([0, 1])).tolist() == [True, False]
+    assert topspin(13, 4).layout.name == "u32"
+
+
+def test_a_ring_may_be_written_from_any_token_on() -> None:
+    puzzle = topspin(5, 2)
+    for text in ("1 5 2 4 3", "2 4 3 1 5", " 3,1,5, 2 4"):
+        assert puzzle.render(puzzle.parse(text)) == "1 5 2 4 3"
+    assert TopSpin({"n": "5"}, "3 4 5 1 2").start == 0
+
+
+def test_moves_in_words() -> None:
+    puzzle = topspin(6, 3)
+    before = puzzle.parse("1 6 3 2 5 4")
+    words = {puzzle.describe_move(before, after): puzzle.render(after) for after in puzzle.successors(before)}
+    assert words["reverse 5 4 1"] == "1 4 5 6 3 2"
+    assert len(words) == 6
+    assert topspin(4, 4).describe_move(0, topspin(4, 4).successors(0)[0]) == "reverse 1 2 3 4"
+
+
+BAD_TEXTS = {
+    "": ["5 tokens", "has 0"],
+    "1 2 3 4": ["5 tokens", "has 4"],
+    "1 2 3 4 5 6": ["5 tokens", "has 6"],
+    "1 2 6 4 5": ["place 3", "'6'", "1 to 5"],
+    "1 2 -3 4 5": ["place 3", "'-3'"],
+    "2 2 3 4 5": ["place 2", "token 2", "second time"],
+    "0x": ["hexadecimal"],
+    "0x18": ["0x18", "0x17"],
+    "0x100000000": ["32 bits"],
+}
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_what_is_no_ring_is_refused_in_one_line(text: str) -> None:
+    message = refusal(topspin(5, 2), text)
+    assert [part for part in BAD_TEXTS[text] if part not in message] == [], message
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"n": "3"}, ["n=3", "4..13"]),
+        ({"n": "14"}, ["n=14", "4..13"]),
+        ({"k": "1"}, ["k=1", "2..13"]),
+        ({"n": "5", "k": "6"}, ["k=6", "n=5"]),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> None:
+    with pytest.raises(PuzzleError) as refused:
+        TopSpin(options)
+    assert [part for part in parts if part not in str(refused.value)] == []

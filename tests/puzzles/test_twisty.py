@@ -1,0 +1,134 @@
+"""Cube and Pyraminx alike: tables against stickers, numbering, turns that undo one another, published layer sizes."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from puzzles.keys.layout import Keys
+from puzzles.twisty.base import Twisty
+from puzzles.twisty.cube2 import Cube2
+from puzzles.twisty.pyraminx import Pyraminx
+
+PUBLISHED = {
+    # OEIS A079761.
+    "cube, half": [1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644],
+    # Widely quoted; no single source.
+    "cube, quarter": [1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276],
+    # Quoted from Jaap Scherphuis, tips left out.
+    "pyraminx": [1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32],
+}
+PUZZLES: dict[str, Callable[[], Twisty]] = {
+    "cube, half": Cube2,
+    "cube, quarter": lambda: Cube2({"metric": "quarter"}),
+    "pyraminx": Pyraminx,
+}
+#: All configurations, and how often a turn is the identity.
+SIZES = {"cube": (3_674_160, 4), "pyraminx": (933_120, 3)}
+
+
+@pytest.fixture(scope="module", params=PUZZLES)
+def name(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def puzzle(name: str) -> Twisty:
+    return PUZZLES[name]()
+
+
+def size_and_order(name: str) -> tuple[int, int]:
+    return SIZES[name.partition(",")[0]]
+
+
+def some(name: str, count: int) -> Keys:
+    keys = np.random.default_rng(1).integers(0, size_and_order(name)[0], count, dtype=np.uint32)
+    keys[0] = 0
+    return keys
+
+
+def columns(puzzle: Twisty, keys: Keys) -> Keys:
+    """The successors, a column for each turn."""
+    found, counts = puzzle.expand(keys)
+    assert found.dtype == np.uint32
+    assert counts.tolist() == [puzzle.most_successors] * len(keys)
+    return found.reshape(-1, puzzle.most_successors)
+
+
+def layers(puzzle: Twisty, start: int, size: int, most: int = 100) -> list[int]:
+    seen, layer, found = np.zeros(size, dtype=np.bool_), puzzle.keys([start]), []
+    while len(layer) and len(found) < most:
+        seen[layer] = True
+        found.append(len(layer))
+        successors = puzzle.expand(layer).successors
+        new = np.zeros(size, dtype=np.bool_)
+        new[successors] = True
+        layer = np.flatnonzero(new & ~seen).astype(np.uint32)
+    return found
+
+
+def test_published_layers(name: str, puzzle: Twisty) -> None:
+    size, _ = size_and_order(name)
+    assert layers(puzzle, puzzle.start, size) == PUBLISHED[name]
+    assert sum(PUBLISHED[name]) == size
+
+
+def test_every_start_is_like_any_other(name: str, puzzle: Twisty) -> None:
+    assert puzzle.vertex_transitive
+    for start in some(name, 4).tolist():
+        assert layers(puzzle, start, size_and_order(name)[0], 7) == PUBLISHED[name][:7]
+
+
+def test_tables_agree_with_the_stickers(name: str, puzzle: Twisty) -> None:
+    keys = some(name, 600)
+    for key, successors in zip(keys.tolist(), columns(puzzle, keys).tolist(), strict=True):
+        assert successors == puzzle.successors(key)
+        assert len(set(successors)) == len(successors)
+
+
+def test_text_and_key_are_one_to_one(name: str, puzzle: Twisty) -> None:
+    keys = some(name, 1500)
+    texts = {key: puzzle.render(key) for key in keys.tolist()}
+    assert len(set(texts.values())) == len(texts)
+    for key, text in texts.items():
+        assert puzzle.parse(text) == puzzle.parse(f" {key:#x}\n") == key
+
+
+def test_turns_permute_all_configurations(name: str, puzzle: Twisty) -> None:
+    blocks = list(puzzle.configurations())
+    size, _ = size_and_order(name)
+    assert (np.concatenate(blocks) == np.arange(size)).all()
+    reached = np.zeros((puzzle.most_successors, size), dtype=np.bool_)
+    for block in blocks:
+        for turn, column in enumerate(columns(puzzle, block).T):
+            reached[turn, column] = True
+    assert reached.all()
+
+
+def test_turns_undo_one_another_and_come_round(name: str, puzzle: Twisty) -> None:
+    keys, order = some(name, 10_000), size_and_order(name)[1]
+    turns = [puzzle.describe_move(0, after) for after in puzzle.successors(0)]
+    for number, turn in enumerate(turns):
+        after = columns(puzzle, keys)[:, number]
+        opposite = {turn[0]: f"{turn[0]}'", f"{turn[0]}'": turn[0]}.get(turn, turn)
+        assert (columns(puzzle, after)[:, turns.index(opposite)] == keys).all()
+        assert (after != keys).all()
+        if turn == turn[0]:
+            came = [after := columns(puzzle, after)[:, number] for _ in range(order - 1)]
+            assert [(one == keys).all() for one in came] == [False] * (order - 2) + [True]
+
+
+def test_moves_in_words(name: str, puzzle: Twisty) -> None:
+    faces = {"cube, half": ("URF", ["", "2", "'"]), "cube, quarter": ("URF", ["", "'"])}
+    corners, ways = faces.get(name, ("ULRB", ["", "'"]))
+    for key in some(name, 20).tolist():
+        words = [puzzle.describe_move(key, after) for after in puzzle.successors(key)]
+        assert words == [turn + way for turn in corners for way in ways]
+
+
+def test_only_the_start_is_solved(name: str, puzzle: Twisty) -> None:
+    goals = np.concatenate([block[puzzle.is_goal(block)] for block in puzzle.configurations()])
+    assert goals.tolist() == [puzzle.start]
+    rows = puzzle.render(puzzle.start).split("/")
+    assert all(set(row) == {face} for face, row in zip(puzzle.pieces.faces, rows, strict=True))

@@ -1,0 +1,409 @@
+"""Bytes that keys, records, payloads and messages become: round trips, and no damage that passes unseen."""
+
+from itertools import pairwise
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Keys, Layout, ints, layout_of
+from storage.errors import DamagedError
+from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
+from storage.layers.codec import decode_block, encode_block, longest_varint
+from storage.ledger.manifest import Manifest, known_fields
+from storage.ledger.records import pack_record, seal, unpack_record, unseal
+from storage.names import block_key, split_block_key
+from tests.support.plain import increasing_keys, layouts
+from worker.errors import PayloadError
+from worker.transport.messages import MsgpackSerializer, News, Order
+from worker.transport.payload import pack_arrays, unpack_arrays
+
+PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")
+every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+
+
+def batch(layout: Layout, *keys: Key) -> Keys:
+    return layout.pack(keys)
+
+
+@st.composite
+def key_batches(draw: st.DrawFn) -> Keys:
+    """Strictly increasing keys of any layout."""
+    layout = draw(layouts)
+    return layout.pack(draw(increasing_keys(layout, min_size=1)))
+
+
+def flipped(raw: bytes, bit: int) -> bytes:
+    changed = bytearray(raw)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def varint(difference: int) -> bytes:
+    """Seven bits a byte, the lowest first; every byte but the last has its highest bit set."""
+    groups = [difference >> place & 127 for place in range(0, max(1, difference.bit_length()), 7)]
+    return bytes([*(group | 128 for group in groups[:-1]), groups[-1]])
+
+
+def most_bytes(layout: Layout) -> int:
+    """A number's bytes: as many as the words of a kernel take in."""
+    return {U32: 10, U64: 10, U128: 19, U256: 37}[layout]
+
+
+def decoded_by_the_book(data: bytes, first: Key, count: int, layout: Layout) -> list[Key] | None:
+    """What the format's description makes of `data`, in plain Python."""
+    keys, rest = [first], data
+    for _ in range(count - 1):
+        length = next((place + 1 for place, byte in enumerate(rest[: most_bytes(layout)]) if byte < 128), None)
+        if length is None:
+            return None
+        difference = sum((byte & 127) << 7 * place for place, byte in enumerate(rest[:length]))
+        rest = rest[length:]
+        keys.append(keys[-1] + difference)
+        if difference == 0 or keys[-1] > layout.greatest:
+            return None
+    return None if rest or count < 1 else keys
+
+
+@given(key_batches(), st.integers(0, 140))
+@example(batch(U64, 0, 2**64 - 1), 9)
+@example(batch(U64, 0, 2**64 - 1), 10)
+@example(batch(U64, 0, 1, 2**64 - 1), 10)
+@example(batch(U128, 0, 2**128 - 1), 18)
+@example(batch(U128, 0, 2**128 - 1), 19)
+@example(batch(U256, 0, 1, 2**256 - 1), 37)
+@example(batch(U256, 2**255, 2**256 - 2, 2**256 - 1), 38)
+def test_blocks_chained_by_any_room_hold_every_key(keys: Keys, room: int) -> None:
+    begin, blocks, layout = 0, [], layout_of(keys)
+    longest = longest_varint(layout)
+    while begin < len(keys):
+        end, data = encode_block(keys, begin, np.empty(room, dtype=np.uint8), layout)
+        assert end > begin
+        assert len(data) <= room
+        assert end == len(keys) or len(data) + longest > room
+        assert data.tobytes() == b"".join(varint(after - before) for before, after in pairwise(ints(keys[begin:end])))
+        block = decode_block(data, ints(keys[begin : begin + 1])[0], end - begin, layout)
+        assert block is not None
+        assert layout.holds(block)
+        blocks.append(block)
+        begin = end
+    assert ints(np.concatenate(blocks)) == ints(keys)
+
+
+@every_layout
+def test_differences_of_every_size_survive(layout: Layout) -> None:
+    edges = [edge for bits in range(layout.bits) for edge in ((1 << bits) - 1, 1 << bits, (1 << bits) + 1)]
+    for difference in [edge for edge in edges if 0 < edge <= layout.greatest]:
+        for first in {0, layout.greatest - difference, (layout.greatest - difference) // 3}:
+            keys = layout.pack([first, first + difference])
+            _, data = encode_block(keys, 0, np.empty(longest_varint(layout), dtype=np.uint8), layout)
+            assert data.tobytes() == varint(difference)
+            found = decode_block(data, first, 2, layout)
+            assert found is not None
+            assert ints(found) == [first, first + difference]
+            # One more than there is room for above the first key.
+            beyond = varint(layout.greatest - first + 1)
+            assert decode_block(beyond, first, 2, layout) is None
+
+
+@given(key_batches())
+def test_a_byte_too_few_or_too_many_is_noticed(keys: Keys) -> None:
+    layout = layout_of(keys)
+    _, data = encode_block(keys, 0, np.empty(4_000, dtype=np.uint8), layout)
+    first, count, raw = ints(keys[:1])[0], len(keys), data.tobytes()
+    assert decode_block(raw, first, count, layout) is not None
+    assert decode_block(raw + b"\1", first, count, layout) is None
+    assert decode_block(raw, first, count + 1, layout) is None
+    assert count == 1 or decode_block(raw[:-1], first, count, layout) is None
+    assert count == 1 or decode_block(raw, first, count - 1, layout) is None
+    assert decode_block(raw, layout.greatest + 1, count, layout) is None
+
+
+@given(key_batches(), st.data())
+def test_damaged_bytes_give_other_increasing_keys_or_nothing(keys: Keys, data: st.DataObject) -> None:
+    layout = layout_of(keys)
+    _, differences = encode_block(keys, 0, np.empty(4_000, dtype=np.uint8), layout)
+    raw, first = differences.tobytes(), ints(keys[:1])[0]
+    for _ in range(4):
+        if raw:
+            raw = flipped(raw, data.draw(st.integers(0, 8 * len(raw) - 1)))
+        found = decode_block(raw, first, len(keys), layout)
+        assert (None if found is None else ints(found)) == decoded_by_the_book(raw, first, len(keys), layout)
+        assert found is None or all(before < after for before, after in pairwise(ints(found)))
+
+
+MANY_BYTES = st.lists(st.sampled_from([0, 1, 2, 3, 4, 15, 16, 127, 128, 129, 255]), max_size=80).map(bytes)
+
+
+@given(MANY_BYTES | st.binary(max_size=60), layouts, st.sampled_from([0, 1, 2, 3]), st.integers(-1, 45))
+@example(b"\xff\xff\xff\xff\x0f", U32, 0, 2)
+@example(b"\x80\x80\x80\x80\x10", U32, 0, 2)
+@example(b"\xff" * 9 + b"\x01", U64, 0, 2)
+@example(b"\xff" * 9 + b"\x01", U64, 1, 2)
+@example(b"\x80" * 9 + b"\x02", U64, 0, 2)
+@example(b"\x81" + b"\x80" * 8 + b"\x02", U64, 0, 2)
+@example(b"\x80" * 10 + b"\x01", U64, 0, 2)
+@example(b"\xff" * 18 + b"\x03", U128, 0, 2)
+@example(b"\xff" * 18 + b"\x03", U128, 1, 2)
+@example(b"\x80" * 18 + b"\x04", U128, 0, 2)
+@example(b"\x81" + b"\x80" * 18 + b"\x00", U128, 0, 2)
+@example(b"\x81" + b"\x80" * 17 + b"\x00", U128, 0, 2)
+@example(b"\xff" * 36 + b"\x0f", U256, 0, 2)
+@example(b"\xff" * 36 + b"\x0f", U256, 1, 2)
+@example(b"\x80" * 36 + b"\x10", U256, 0, 2)
+@example(b"\x81" + b"\x80" * 36 + b"\x00", U256, 0, 2)
+def test_arbitrary_bytes_decode_to_what_the_format_says_or_to_nothing(
+    data: bytes, layout: Layout, where: int, count: int
+) -> None:
+    first = [0, 1, layout.greatest // 2, layout.greatest - 300][where]
+    found = decode_block(data, first, count, layout)
+    assert (None if found is None else ints(found)) == decoded_by_the_book(data, first, count, layout)
+    assert found is None or layout.holds(found)
+
+
+@every_layout
+def test_a_long_layer_survives_its_blocks(layout: Layout) -> None:
+    words = np.random.default_rng(1).integers(0, 2**64, (200_000 // layout.words, layout.words), dtype=np.uint64)
+    if layout.words == 1:
+        keys = np.unique((words[:, 0] >> np.uint64(64 - layout.bits)).astype(layout.dtype))
+    else:
+        keys = words[np.lexsort(words.T[::-1])]
+    keys = np.concatenate([layout.pack([0]), keys, layout.pack([layout.greatest])])
+    packed = pack_blocks(keys)
+    entries = list(encode_entries(3, packed))
+    names = [name for name, _ in entries]
+    assert len(entries) > 5
+    assert names == sorted(set(names))
+    assert all(split_block_key(name)[0] == 3 for name in names)
+    assert max(len(value) for _, value in entries) <= 16 * 4096 - 16
+    assert min(len(value) for _, value in entries[:-1]) > 16 * 4096 - 30 - longest_varint(layout)
+    decoded = [decode_entry(name, memoryview(value), layout) for name, value in entries]
+    assert [ints(block[:1])[0] for block in decoded] == [split_block_key(name)[1] for name in names]
+    assert (np.concatenate(decoded) == keys).all()
+    assert (unpack_blocks(packed) == keys).all()
+
+
+@every_layout
+def test_an_empty_layer_has_no_blocks(layout: Layout) -> None:
+    packed = pack_blocks(layout.empty(0))
+    assert list(encode_entries(0, packed)) == []
+    assert layout.holds(unpack_blocks(packed))
+    assert len(unpack_blocks(packed)) == 0
+
+
+@given(key_batches())
+def test_packed_keys_survive(keys: Keys) -> None:
+    packed = pack_blocks(keys)
+    assert ints(unpack_blocks(packed)) == ints(keys)
+    assert int(packed.counts.sum()) == len(keys)
+    assert [part for part, *_ in packed.parts()] == ints(packed.firsts)
+
+
+@given(key_batches(), st.data())
+def test_packed_keys_that_were_changed_are_others_or_refused(keys: Keys, data: st.DataObject) -> None:
+    packed = pack_blocks(keys)
+    wrong = data.draw(st.sampled_from(["more", "fewer", "cut", "spoiled"]))
+    if wrong in ("more", "fewer"):
+        packed = packed._replace(counts=packed.counts + (1 if wrong == "more" else -1))
+    elif len(packed.data) and wrong == "cut":
+        packed = Packed(packed.firsts, packed.counts, packed.ends - 1, packed.data[:-1])
+    elif len(packed.data):
+        spoiled = np.frombuffer(
+            flipped(packed.data.tobytes(), data.draw(st.integers(0, 8 * len(packed.data) - 1))), np.uint8
+        )
+        packed = packed._replace(data=spoiled)
+    expected = [
+        decoded_by_the_book(raw.tobytes(), first, count, layout_of(keys)) for first, count, raw in packed.parts()
+    ]
+    if None in expected:
+        with pytest.raises(DamagedError, match="packed keys are damaged"):
+            unpack_blocks(packed)
+    else:
+        assert ints(unpack_blocks(packed)) == expected[0]
+
+
+@given(key_batches(), st.data())
+def test_a_damaged_or_misplaced_block_is_named(keys: Keys, data: st.DataObject) -> None:
+    layout, first = layout_of(keys), ints(keys[:1])[0]
+    ((name, value),) = encode_entries(7, pack_blocks(keys))
+    bit = data.draw(st.integers(0, 8 * len(value) - 1))
+    other = block_key(data.draw(st.integers(0, 9).filter(lambda depth: depth != 7)), first, layout.bytes)
+    with pytest.raises(DamagedError, match=rf"layer 7, block {first:#x} is damaged"):
+        decode_entry(name, memoryview(flipped(value, bit)), layout)
+    with pytest.raises(DamagedError, match="is damaged"):
+        decode_entry(other, memoryview(value), layout)
+    with pytest.raises(DamagedError, match="is damaged"):
+        decode_entry(name, memoryview(value)[: data.draw(st.integers(0, len(value) - 1))], layout)
+
+
+def test_a_sound_checksum_over_wrong_keys_is_no_excuse() -> None:
+    name = block_key(2, 5, 4)
+    with pytest.raises(DamagedError, match=r"layer 2, block 0x5 .*increasing"):
+        decode_entry(name, memoryview(seal((2).to_bytes(4, "big") + b"\0", name)), U32)
+
+
+@given(st.binary(max_size=40), st.binary(max_size=12))
+def test_seals_hold_against_every_single_bit(payload: bytes, context: bytes) -> None:
+    raw = seal(payload, context)
+    assert bytes(unseal(raw, "it", context)) == payload
+    for bit in range(8 * len(raw)):
+        with pytest.raises(DamagedError, match="it is damaged"):
+            unseal(flipped(raw, bit), "it", context)
+    for bit in range(8 * len(context)):
+        with pytest.raises(DamagedError, match="it is damaged"):
+            unseal(raw, "it", flipped(context, bit))
+    for length in range(4):
+        with pytest.raises(DamagedError, match="it is damaged"):
+            unseal(raw[:length], "it", context)
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=9)
+)
+
+
+@given(st.dictionaries(st.text(max_size=9), SCALARS | st.lists(SCALARS, max_size=3), max_size=6))
+def test_records_survive(fields: dict[str, Any]) -> None:
+    assert unpack_record(pack_record(fields), "it") == fields
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xc1", b"\x81\xa1", b"\x81\x01", msgpack.packb([1]), msgpack.packb(None)])
+def test_a_sealed_thing_that_is_no_record_is_damage(payload: bytes) -> None:
+    with pytest.raises(DamagedError, match="the state"):
+        unpack_record(seal(payload), "the state")
+
+
+def test_fields_of_a_later_version_are_passed_over() -> None:
+    manifest = Manifest(1, "run", "now", {"name": "klotski"}, 1, "u32", "explore", False)
+    later = manifest.as_dict() | {"colour": "red"}
+    assert Manifest(**known_fields(Manifest, later)) == manifest
+
+
+@st.composite
+def number_arrays(draw: st.DrawFn) -> np.ndarray:
+    dtype = np.dtype(draw(st.sampled_from(PAYLOAD_DTYPES)))
+    shape = draw(st.sampled_from([(0,), (1,), (5,), (40,), (0, 2), (3, 2), (3, 4), (0, 4), (2, 0), (2, 3, 1)]))
+    return draw(arrays.arrays(dtype, shape))
+
+
+def same(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.dtype == other.dtype and one.shape == other.shape and (one == other).all()
+
+
+@given(st.lists(number_arrays() | key_batches(), max_size=4))
+def test_payloads_survive_and_can_be_written_to(given_arrays: list[np.ndarray]) -> None:
+    found = unpack_arrays(pack_arrays(given_arrays))
+    assert len(found) == len(given_arrays)
+    assert all(same(one, other) for one, other in zip(found, given_arrays, strict=True))
+    assert all(array.flags.writeable and array.flags.c_contiguous for array in found)
+
+
+def test_payloads_take_views() -> None:
+    table = np.arange(24, dtype=np.uint32).reshape(6, 4)
+    views = [table[:, 1], table[::2], table.T, table.astype(">u4")[:, 0], table[0, ::-1]]
+    assert all((one == other).all() for one, other in zip(unpack_arrays(pack_arrays(views)), views, strict=True))
+
+
+@every_layout
+def test_sorted_keys_travel_small(layout: Layout) -> None:
+    keys = layout.pack(range(0, 1_000_000, 100))
+    assert len(pack_arrays([keys])) < 1.1 * len(keys)
+
+
+@every_layout
+def test_unsorted_keys_travel_too(layout: Layout) -> None:
+    for keys in ([3, 3, 5], [layout.greatest, 0, 1], [], [7]):
+        (found,) = unpack_arrays(pack_arrays([layout.pack(keys)]))
+        assert layout.holds(found)
+        assert ints(found) == keys
+
+
+def test_damaged_payloads_are_refused() -> None:
+    keys = np.array([3, 5, 900], dtype=np.uint64)
+    raw = pack_arrays([keys, np.array([[1, -2], [3, 4]], dtype=np.int32), np.empty(0, dtype=np.uint16)])
+    for length in range(len(raw)):
+        with pytest.raises(PayloadError):
+            unpack_arrays(raw[:length])
+    for bit in range(8 * len(raw)):
+        with pytest.raises(PayloadError):
+            unpack_arrays(flipped(raw, bit))
+    with pytest.raises(PayloadError):
+        unpack_arrays(raw + b"\0")
+
+
+JUNK = st.recursive(SCALARS | st.binary(max_size=9), lambda inner: st.lists(inner, max_size=5), max_leaves=12)
+ODD_ENTRIES = st.tuples(
+    st.sampled_from(["k", "r", "x", b"k"]) | JUNK,
+    st.sampled_from([*LAYOUTS, *PAYLOAD_DTYPES, "O", ">f8"]) | JUNK,
+    st.lists(st.integers(-2, 9) | st.sampled_from([2**32, 2**63, 2**64 - 1]), max_size=3) | JUNK,
+    st.binary(max_size=20) | JUNK,
+)
+
+
+@given(st.lists(ODD_ENTRIES | JUNK, max_size=2) | JUNK)
+@example([["k", "u32", [], b"\0\0\0\1"]])
+@example([["r", "<u4", [2**63], b""]])
+@example([["k", "u32", [2**64 - 1], b"\0\0\0\1"]])
+@example([["k", "u64", [1], b"\1"]])
+@example([["k", "u128", [2], b"\1" * 16]])
+@example([["k", "u256", [1, 4], b"\1" * 32]])
+@example([["k", "u256", [1], b"\1" * 31]])
+def test_sealed_junk_is_refused_or_is_arrays(junk: Any) -> None:
+    try:
+        found = unpack_arrays(seal(msgpack.packb(junk)))
+    except PayloadError as refusal:
+        assert "payload in Redis" in str(refusal)
+    else:
+        assert all(isinstance(array, np.ndarray) and array.dtype.kind in "iu" for array in found)
+
+
+NEWS = st.builds(
+    News,
+    st.sampled_from(["started", "done", "missing", "failed", "refused"]),
+    st.text(max_size=12),
+    st.integers(0, 2**31),
+    st.text(max_size=12),
+    st.text(max_size=40),
+)
+
+
+@given(NEWS)
+def test_news_survives(news: News) -> None:
+    assert News.unpack(news.pack()) == news
+
+
+@given(st.binary(max_size=30) | (JUNK | st.dictionaries(st.text(max_size=4), JUNK, max_size=4)).map(msgpack.packb))
+@example(b"")
+@example(msgpack.packb({"kind": "done", "token": "1"}))
+@example(msgpack.packb({"kind": "done", "token": "1", "attempt": 1, "worker": "w", "colour": "red"}))
+@example(msgpack.packb({1: "done"}, strict_types=True))
+@example(News("done", "1", 1, "w").pack() + b"\0")
+def test_junk_is_no_news(raw: bytes) -> None:
+    with pytest.raises(PayloadError, match="message in Redis"):
+        News.unpack(raw)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"kind": "gossip"}, {"kind": 3}, {"token": None}, {"attempt": "1"}, {"worker": [1]}, {"detail": 5}],
+    ids=str,
+)
+def test_news_of_the_wrong_kind_or_types_is_refused(wrong: dict[str, Any]) -> None:
+    fields = {"kind": "done", "token": "1", "attempt": 1, "worker": "w", "detail": ""} | wrong
+    with pytest.raises(PayloadError, match="message in Redis"):
+        News.unpack(msgpack.packb(fields))
+
+
+@given(st.text(max_size=9), st.text(max_size=9), st.integers(0, 99), st.integers(-1, 99))
+def test_orders_survive_the_serializer_that_knows_no_code(session: str, token: str, attempt: int, stage: int) -> None:
+    order = Order(session, token, attempt, stage, {"name": "klotski", "options": {"metric": "unit"}, "start": None}, 1)
+    assert Order(**MsgpackSerializer.loads(MsgpackSerializer.dumps(order.as_dict()))) == order
+
+
+def test_the_serializer_refuses_objects() -> None:
+    with pytest.raises(TypeError):
+        MsgpackSerializer.dumps(object())

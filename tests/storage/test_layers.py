@@ -1,0 +1,136 @@
+"""Layers of a run on disk, of every layout: whole, block by block, by ranges, and key by key."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from puzzles.keys.layout import LAYOUTS, Key, Layout, ints
+from puzzles.keys.order import is_increasing
+from storage.layers.audit import check_disjoint, check_layer
+from storage.layers.blocks import encode_entries, pack_blocks
+from storage.layers.digest import digest_text, lanes_of
+from storage.layers.store import RunStore
+from storage.ledger.ledger import create_run
+from storage.ledger.manifest import LayerRecord
+from storage.names import BLOCKS, SEEN, number_key
+from tests.support.stores import commit_layers, manifest, random_layers
+
+every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+
+
+@every_layout
+def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
+    directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)
+    layers = random_layers(layout, [1, 2, 3_000, 240_000 // layout.bytes, 40], seed=1)
+    commit_layers(directory, layers)
+    with RunStore(directory) as store:
+        assert store.layout is layout
+        for depth, layer in enumerate(layers):
+            found, record = store.layer(depth), store.layer_record(depth)
+            assert layout.holds(found)
+            assert (found == layer).all()
+            assert (record.depth, record.size, record.goals, record.session) == (depth, len(layer), depth, 0)
+            assert record.digest == digest_text(lanes_of(layer))
+            entries = list(encode_entries(depth, pack_blocks(layer)))
+            assert record.stored_bytes == sum(len(name) + len(value) for name, value in entries)
+            assert store.names(BLOCKS, number_key(depth)) == [name for name, _ in entries]
+            assert list(check_layer(store, depth)) == []
+        assert [record.depth for record in store.layer_records()] == list(range(len(layers)))
+        assert list(check_disjoint(store, list(range(len(layers))))) == []
+
+
+@every_layout
+def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, layout: Layout) -> None:
+    directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)
+    long = 240_000 // layout.bytes
+    layers = random_layers(layout, [1, 5, long, 1, 700, long // 2, 40], seed=2)
+    commit_layers(directory, layers)
+    depth_of = {key: depth for depth, layer in enumerate(layers) for key in ints(layer)}
+    rng = np.random.default_rng(3)
+    every = sorted(depth_of)
+    asked = [every[place] for place in rng.integers(0, len(every), 60)]
+    asked += [key for layer in layers for key in ints(layer[[0, -1]])]
+    asked = sorted({near for key in asked for near in (key - 1, key, key + 1) if 0 <= near <= layout.greatest})
+    with RunStore(directory) as store:
+        assert {key: store.find(key) for key in asked} == {key: depth_of.get(key) for key in asked}
+        for depth in range(len(layers) + 1):
+            expected = [depth_of.get(key) == depth for key in asked]
+            assert store.contains(depth, layout.pack(asked)).tolist() == expected
+            assert store.contains(depth, layout.empty(0)).tolist() == []
+
+
+@pytest.fixture(scope="module", params=LAYOUTS.values(), ids=LAYOUTS)
+def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunStore]:
+    """A store whose layer 1, and run 1 of older keys, have many small blocks, among layers that have one."""
+    layout, data = request.param, tmp_path_factory.mktemp("blocks")
+    directory = create_run(data, manifest(layout=layout.name), queued=False)
+    layers = random_layers(layout, [9, 1_500, 7], seed=11)
+    with RunStore(directory, writable=True) as store:
+        for depth in (0, 2):
+            store.put_layer(depth, layers[depth], goals=0)
+        for database in (BLOCKS, SEEN):
+            index = stored = 0
+            for part in np.array_split(layers[1], 60):
+                size, index = store.stage_blocks(1, pack_blocks(part), index, database)
+                stored += size
+        digest = digest_text(lanes_of(layers[1]))
+        store.stage_layer(LayerRecord(1, len(layers[1]), digest, 0, stored, index, 0))
+        store.commit(replace(store.state, depth=2))
+        yield store
+
+
+def some_bounds(keys: list[Key], layout: Layout, seed: int) -> list[Key]:
+    """The ends of the key space, and keys there are and those beside them."""
+    chosen = [keys[place] for place in np.random.default_rng(seed).integers(0, len(keys), 25)]
+    near = {key + step for key in [keys[0], keys[-1], *chosen] for step in (-1, 0, 1)}
+    return sorted(key for key in near | {0, layout.greatest} if 0 <= key <= layout.greatest)
+
+
+def test_a_layer_may_have_been_staged_in_pieces(many_blocks: RunStore) -> None:
+    keys = many_blocks.layer(1)
+    assert list(check_layer(many_blocks, 1)) == []
+    assert len(many_blocks.names(BLOCKS, number_key(1))) == 60
+    assert [ints(block)[0] for block in many_blocks.blocks(1)] == many_blocks.first_keys(1)
+    assert many_blocks.first_keys(1) == many_blocks.first_keys(1, SEEN)
+    assert is_increasing(keys)
+    assert many_blocks.contains(1, keys).all()
+
+
+@pytest.mark.parametrize("database", [BLOCKS, SEEN])
+def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore) -> None:
+    layout, firsts = many_blocks.layout, many_blocks.first_keys(1)
+    every = ints(many_blocks.layer(1))
+    for key in some_bounds(every, layout, 1):
+        blocks = [ints(block) for block in many_blocks.blocks(1, key, database)]
+        begin = max([first for first in firsts if first <= key], default=firsts[0])
+        assert blocks[0][0] == begin
+        assert [one for block in blocks for one in block] == [one for one in every if one >= begin]
+    assert list(many_blocks.blocks(7, 0, database)) == []
+
+
+@pytest.mark.parametrize("database", [BLOCKS, SEEN])
+def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks: RunStore) -> None:
+    layout, every = many_blocks.layout, ints(many_blocks.layer(1))
+    bounds = [*some_bounds(every, layout, 2), layout.greatest + 1]
+    rng = np.random.default_rng(4)
+    for one, other in [*rng.integers(0, len(bounds), (60, 2)).tolist(), (0, len(bounds) - 1), (len(bounds) - 2, -1)]:
+        low, high = sorted((bounds[one], bounds[other]))
+        if low > layout.greatest:
+            continue
+        found = many_blocks.slice(1, low, high, database)
+        assert layout.holds(found)
+        assert ints(found) == [key for key in every if low <= key < high]
+    assert len(many_blocks.slice(7, 0, layout.greatest + 1, database)) == 0
+
+
+@pytest.mark.parametrize("database", [BLOCKS, SEEN])
+def test_members_agree_with_a_set(database: bytes, many_blocks: RunStore) -> None:
+    layout, every = many_blocks.layout, ints(many_blocks.layer(1))
+    known = set(every)
+    for asked in (some_bounds(every, layout, 5), every[::7], every[:1], every[-1:], [0], [layout.greatest], []):
+        found = many_blocks.members(1, layout.pack(asked), database)
+        assert found.tolist() == [key in known for key in asked]
+    assert not many_blocks.members(7, layout.pack(every[:3]), database).any()

@@ -1,0 +1,199 @@
+"""Spill files: what was appended is read again, what the books do not know is cut off, damage never passes for keys."""
+
+import os
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
+from storage.errors import DamagedError, DiskFullError
+from storage.layers.blocks import pack_blocks, unpack_blocks
+from storage.layers.spill import Spill, SpillFiles
+from storage.ledger.records import pack_record, unpack_record
+from storage.names import SPILL_FOLDER
+
+every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Where a run would lie."""
+    (tmp_path / "a-run").mkdir()
+    return tmp_path / "a-run"
+
+
+def some_keys(layout: Layout, rng: Random, count: int = 40) -> list[Key]:
+    return sorted({rng.randrange(layout.greatest + 1) for _ in range(count)} | {0, layout.greatest})
+
+
+def keys_of(spill: Spill, number: int) -> list[list[Key]]:
+    return [ints(unpack_blocks(packed)) for packed in spill.read(number)]
+
+
+def filled(run: Path, layout: Layout, seed: int = 1) -> tuple[Spill, dict[int, list[list[Key]]]]:
+    """A spill with some batches in some ranges, and what it holds."""
+    spill, rng, held = Spill(run, layout), Random(seed), {}
+    for number in (3, 0, 3, 11, 0, 3):
+        keys = some_keys(layout, rng)
+        spill.append(number, pack_blocks(layout.pack(keys)))
+        held.setdefault(number, []).append(keys)
+    return spill, held
+
+
+def files(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (run / SPILL_FOLDER).glob("*")}
+
+
+@every_layout
+def test_what_is_appended_is_read_again(layout: Layout, run: Path) -> None:
+    spill, held = filled(run, layout)
+    for number in range(13):
+        assert keys_of(spill, number) == held.get(number, [])
+        assert spill.keys_in(number) == sum(map(len, held.get(number, [])))
+    assert spill.files.lengths == {name: len(content) for name, content in files(run).items()}
+    assert spill.stored_bytes == sum(map(len, files(run).values()))
+
+
+@every_layout
+def test_a_long_batch_is_several_frames(layout: Layout, run: Path) -> None:
+    keys = some_keys(layout, Random(2), 60_000 // layout.bytes * 4)
+    spill = Spill(run, layout)
+    spill.append(5, pack_blocks(layout.pack(keys)))
+    batches = keys_of(spill, 5)
+    assert len(batches) > 1
+    assert [key for batch in batches for key in batch] == keys
+    assert spill.keys_in(5) == len(keys)
+
+
+@every_layout
+def test_ranges_are_read_between_bounds(layout: Layout, run: Path) -> None:
+    spill, held = filled(run, layout)
+    rng = Random(4)
+    for number, batches in held.items():
+        bounds = [0, layout.greatest + 1, *(rng.choice(batches[0]) + rng.randrange(-1, 2) for _ in range(8))]
+        for low in bounds:
+            for high in bounds:
+                if 0 <= low <= high <= layout.greatest + 1 and low <= layout.greatest:
+                    found = [ints(keys) for keys in spill.read_between(number, low, high)]
+                    assert found == [[key for key in batch if low <= key < high] for batch in batches]
+
+
+@every_layout
+def test_nothing_appended_is_nothing_read(layout: Layout, run: Path) -> None:
+    spill = Spill(run, layout)
+    spill.append(2, pack_blocks(layout.empty(0)))
+    assert keys_of(spill, 2) == keys_of(spill, 1) == []
+    assert spill.stored_bytes == spill.keys_in(2) == 0
+    spill.sync()
+    spill.clear()
+    assert not (run / SPILL_FOLDER).exists()
+
+
+@every_layout
+def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path) -> None:
+    spill, held = filled(run, layout)
+    spill.sync()
+    known = SpillFiles(**unpack_record(pack_record(asdict(spill.files)), "files"))
+    assert known == spill.files
+    before = files(run)
+    # After the books were written: more in a range, a new range, and half a frame where the process died.
+    for number in (3, 7):
+        spill.append(number, pack_blocks(layout.pack([1, 2])))
+    with open(run / SPILL_FOLDER / "0", "ab") as file:
+        file.write(b"half a fr")
+    taken_up = Spill(run, layout)
+    assert keys_of(taken_up, 3) == []
+    taken_up.restore(known)
+    assert files(run) == before
+    assert {number: keys_of(taken_up, number) for number in held} == held
+    taken_up.append(3, pack_blocks(layout.pack([5])))
+    assert keys_of(taken_up, 3) == [*held[3], [5]]
+    taken_up.restore(SpillFiles())
+    assert files(run) == {}
+
+
+def test_nothing_to_take_up(run: Path) -> None:
+    spill = Spill(run, U32)
+    spill.restore(SpillFiles())
+    assert keys_of(spill, 0) == []
+
+
+@pytest.mark.parametrize("how", ["gone", "empty", "short"])
+def test_files_that_lost_something_are_named(how: str, run: Path) -> None:
+    spill, _ = filled(run, U32)
+    path = run / SPILL_FOLDER / "11"
+    if how == "gone":
+        path.unlink()
+    else:
+        os.truncate(path, 0 if how == "empty" else spill.files.lengths["11"] - 1)
+    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 11 is damaged; 'hakoiri resume a-run --repair'"):
+        Spill(run, U32).restore(spill.files)
+
+
+@every_layout
+def test_no_changed_bit_passes_for_other_keys(layout: Layout, run: Path) -> None:
+    spill, rng = Spill(run, layout), Random(5)
+    batches = [some_keys(layout, rng, 2) for _ in range(2)]
+    for keys in batches:
+        spill.append(4, pack_blocks(layout.pack(keys)))
+    path = run / SPILL_FOLDER / "4"
+    content = path.read_bytes()
+    places = range(8 * len(content)) if layout is U32 else [*range(160), *rng.sample(range(8 * len(content)), 60)]
+    for bit in places:
+        spoiled = bytearray(content)
+        spoiled[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(spoiled)
+        try:
+            # The last frame may say that it is longer than the file: what it holds is the same.
+            assert keys_of(spill, 4) == batches
+            assert len(content) // 2 <= bit // 8 < len(content)
+        except DamagedError as damage:
+            assert "run a-run: its spill file 4 is damaged" in str(damage)
+            with pytest.raises(DamagedError, match="spill file 4 is damaged"):
+                list(spill.read_between(4, 0, layout.greatest + 1))
+    path.write_bytes(content)
+    assert keys_of(spill, 4) == batches
+
+
+def test_a_sound_checksum_over_wrong_keys_is_no_excuse(run: Path) -> None:
+    spill = Spill(run, U32)
+    packed = pack_blocks(U32.pack([1, 2, 3]))
+    spill.append(0, packed._replace(data=np.zeros_like(packed.data)))
+    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 0 is damaged"):
+        list(spill.read_between(0, 0, 9))
+
+
+def test_merged_ranges_are_forgotten(run: Path) -> None:
+    spill, held = filled(run, U32)
+    for first in (0, 1, 3, 4, 12):
+        spill.forget_below(first)
+        left = [number for number in held if number >= first]
+        assert sorted(files(run)) == sorted(map(str, left))
+        assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
+        assert all(keys_of(spill, number) == held[number] for number in left)
+        assert all(spill.keys_in(number) == 0 for number in held if number < first)
+
+
+def test_clearing_removes_everything(run: Path) -> None:
+    spill, _ = filled(run, U32)
+    (run / SPILL_FOLDER / "stray").write_text("from elsewhere")
+    spill.clear()
+    assert list(run.iterdir()) == []
+    assert (spill.stored_bytes, spill.files) == (0, SpillFiles())
+    spill.append(1, pack_blocks(U32.pack([9])))
+    assert keys_of(spill, 1) == [[9]]
+
+
+def test_a_full_disk_is_seen_before_anything_is_written(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spill, held = filled(run, U32)
+    before = files(run)
+    usage = shutil.disk_usage(run)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
+    with pytest.raises(DiskFullError, match="hakoiri resume a-run"):
+        spill.append(3, pack_blocks(U32.pack([1, 2])))
+    assert files(run) == before
+    assert keys_of(spill, 3) == held[3]

@@ -1,0 +1,411 @@
+"""A run on disk: what is committed stays, what is not is gone, one writer at a time, and damage never passes unseen."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+
+from coordinator.runs.catalogue import list_runs, status_of
+from coordinator.runs.drive import drive
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Ways
+from puzzles.keys.layout import LAYOUTS, U32, Layout
+from storage.engine.probe import require_sound
+from storage.errors import (
+    DamagedError,
+    DiskFullError,
+    FormatError,
+    PoisonedError,
+    RunHeldError,
+    StorageError,
+)
+from storage.layers.audit import check_disjoint, check_layer
+from storage.layers.store import RunStore
+from storage.ledger.ledger import Ledger, create_run
+from storage.ledger.lock import RunLock, holder_of
+from storage.ledger.manifest import ComponentRecord
+from storage.ledger.records import seal
+from storage.names import (
+    BLOCKS,
+    FORMAT_VERSION,
+    HOLDER_FILE,
+    LABELS,
+    LAYERS,
+    QUEUED_FILE,
+    created_at,
+    number_key,
+    run_directories,
+)
+from storage.results.census import (
+    read_component,
+    read_labels,
+    read_pairs,
+    recorded_components,
+    stage_component,
+    stage_labels,
+)
+from tests.support.reading import ROOT
+from tests.support.stores import commit_layers, manifest, random_layers
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A new run of 32-bit keys."""
+    return create_run(tmp_path, manifest(), queued=False)
+
+
+def script(text: str, *arguments: object) -> subprocess.Popen[str]:
+    """Another process that runs `text`, its arguments in `sys.argv`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", dedent(text), *map(str, arguments)],
+        cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_new_run_is_whole_and_empty(tmp_path: Path, queued: bool) -> None:
+    directory = create_run(tmp_path / "not" / "there", manifest(), queued)
+    assert run_directories(tmp_path / "not" / "there") == [directory]
+    assert list(directory.parent.iterdir()) == [directory]
+    assert (directory / QUEUED_FILE).exists() == queued
+    assert created_at(directory) > 0
+    with RunStore(directory) as store:
+        assert store.manifest == manifest()
+        assert (store.state.status, store.state.depth, store.layer_records()) == ("queued", -1, [])
+        assert store.find(5) is None
+
+
+def test_what_is_not_committed_is_gone(directory: Path) -> None:
+    first, second = random_layers(U32, [5, 5], seed=4)
+    commit_layers(directory, [first])
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(1, second, goals=0)
+        assert store.staged
+        with pytest.raises(DamagedError, match="layer 1 is missing"):
+            store.layer(1)
+    with RunStore(directory, writable=True) as store:
+        assert not store.staged
+        assert [store.find(int(layer[0])) for layer in (first, second)] == [0, None]
+        store.put_layer(1, second, goals=0)
+        store.discard_staged()
+        store.commit(store.state)
+    with RunStore(directory) as store:
+        assert len(store.names(LAYERS)) == len(store.names(BLOCKS)) == 1
+
+
+def test_the_state_is_that_of_the_last_commit_by_anybody(directory: Path) -> None:
+    process = script(
+        """
+        import sys
+        from dataclasses import replace
+        from pathlib import Path
+        from storage.ledger.ledger import Ledger
+        with Ledger(Path(sys.argv[1]), writable=True) as ledger:
+            ledger.request_cancel()
+            ledger.commit(replace(ledger.state, reason="from elsewhere"))
+        """,
+        directory,
+    )
+    with Ledger(directory) as ledger:
+        before = ledger.read_state()
+        process.communicate()
+        assert not before.reason
+        assert ledger.state == before
+        assert ledger.read_state().reason == "from elsewhere"
+        assert ledger.cancel_requested()
+    with Ledger(directory, writable=True) as ledger:
+        ledger.commit(replace(ledger.state, status="interrupted"))
+        assert ledger.cancel_requested()
+        ledger.commit(replace(ledger.state, status="cancelled"))
+        assert not ledger.cancel_requested()
+
+
+KILLED_WRITER = """
+    import sys
+    from dataclasses import replace
+    from pathlib import Path
+    import numpy as np
+    from storage.layers.store import RunStore
+    with RunStore(Path(sys.argv[1]), writable=True) as store:
+        for depth in range(10_000):
+            store.put_layer(depth, np.arange(50_000, dtype=np.uint32) * 10_000 + depth, goals=0)
+            store.commit(replace(store.state, depth=depth))
+            print(depth, flush=True)
+    """
+
+
+def test_a_killed_writer_leaves_whole_layers_alone(directory: Path) -> None:
+    process = script(KILLED_WRITER, directory)
+    told = [int(process.stdout.readline()) for _ in range(12)][-1]
+    process.kill()
+    process.communicate()
+    require_sound(directory)
+    with RunStore(directory, writable=True) as store:
+        assert store.state.depth >= told
+        for depth in range(store.state.depth + 1):
+            assert (store.layer(depth) == np.arange(50_000, dtype=np.uint32) * 10_000 + depth).all()
+        depths = {int.from_bytes(name[:4], "big") for name in store.names(BLOCKS) + store.names(LAYERS)}
+        assert depths == set(range(store.state.depth + 1))
+        store.commit(store.state)
+
+
+# One at a time
+
+
+def test_a_run_is_open_once_in_a_process(directory: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(directory)
+    with RunStore(directory):
+        for again in (directory, link, directory.parent / "." / directory.name):
+            with pytest.raises(StorageError, match="already open in this process; close it there first"):
+                RunStore(again)
+    store = RunStore(link, writable=True)
+    store.close()
+    store.close()
+    with RunStore(directory) as store:
+        assert store.state.depth == -1
+
+
+HOLDER = """
+    import sys
+    from pathlib import Path
+    from storage.ledger.lock import RunLock
+    with RunLock(Path(sys.argv[1])):
+        print("held", flush=True)
+        sys.stdin.read()
+    """
+
+
+@pytest.fixture
+def holder(directory: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the run until its standard input ends."""
+    with script(HOLDER, directory) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: subprocess.Popen[str]) -> None:
+    with pytest.raises(RunHeldError, match=rf"process {holder.pid} on host .*hakoiri cancel {directory.name}"):
+        RunLock(directory)
+    with pytest.raises(RunHeldError, match=str(holder.pid)):
+        drive(directory, Ways(), Control(), SilentObserver())
+    found = holder_of(directory)
+    assert found is not None
+    assert found["pid"] == holder.pid
+    assert status_of(directory).holder == found
+
+
+@pytest.mark.parametrize("end", ["leaves", "is killed"])
+def test_a_holder_lets_go_however_it_ends(directory: Path, holder: subprocess.Popen[str], end: str) -> None:
+    if end == "leaves":
+        holder.communicate("")
+    else:
+        holder.kill()
+        holder.wait()
+    assert holder_of(directory) is None
+    with RunLock(directory):
+        found = holder_of(directory)
+        assert found is not None
+        assert found["pid"] == os.getpid()
+    assert holder_of(directory) is None
+
+
+def test_two_locks_of_one_process_exclude_each_other(directory: Path) -> None:
+    with RunLock(directory), pytest.raises(RunHeldError, match=str(os.getpid())):
+        RunLock(directory)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "nonsense"])
+def test_a_spoiled_holder_file_does_no_harm(directory: Path, text: str) -> None:
+    (directory / HOLDER_FILE).write_text(text, encoding="utf-8")
+    assert holder_of(directory) is None
+    with RunLock(directory):
+        assert (holder_of(directory) or {})["pid"] == os.getpid()
+
+
+def test_an_open_run_does_not_cross_a_fork(directory: Path) -> None:
+    process = script(
+        """
+        import os, sys
+        from pathlib import Path
+        from storage.errors import StorageError
+        from storage.ledger.ledger import Ledger
+        ledger = Ledger(Path(sys.argv[1]), writable=True)
+        if not os.fork():
+            try:
+                ledger.read_state()
+            except StorageError as error:
+                print(error, flush=True)
+            ledger.close()
+            with Ledger(Path(sys.argv[1])) as own:
+                print(own.read_state().status, flush=True)
+            os._exit(0)
+        os.wait()
+        print(ledger.read_state().status)
+        ledger.close()
+        """,
+        directory,
+    )
+    refusal, *answers = process.communicate()[0].splitlines()
+    assert "before a fork" in refusal
+    assert answers == ["queued", "queued"]
+
+
+# Failing writes
+
+
+def test_a_full_disk_is_seen_before_anything_is_written(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = random_layers(U32, [10, 200_000], seed=5)
+    commit_layers(directory, layers[:1])
+    usage = shutil.disk_usage(directory)
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(1, layers[1], goals=0)
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_200_000))
+            with pytest.raises(DiskFullError, match=rf"1 MiB free.*hakoiri resume {directory.name}"):
+                store.commit(replace(store.state, depth=1))
+            assert not store.poisoned
+            assert store.state.depth == store.read_state().depth == 0
+        store.commit(replace(store.state, depth=1))
+    with RunStore(directory) as store:
+        assert (store.layer(1) == layers[1]).all()
+
+
+LIMITED_WRITER = """
+    import json, resource, sys
+    from dataclasses import replace
+    from pathlib import Path
+    import numpy as np
+    from storage.names import DATA_FILE
+    from storage.layers.store import RunStore
+
+    directory, said = Path(sys.argv[1]), []
+    big = np.arange(300_000, dtype=np.uint32) * 9_000
+
+    def attempt(what):
+        try:
+            what()
+            said.append(["done", ""])
+        except Exception as error:
+            said.append([type(error).__name__, str(error)])
+
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(1, big, goals=0)
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        limit = (directory / DATA_FILE).stat().st_size + int(sys.argv[2])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+        attempt(lambda: store.commit(replace(store.state, depth=1)))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        attempt(lambda: store.commit(replace(store.state, depth=1)))
+        attempt(lambda: store.erase(b"labels"))
+        said.append([store.poisoned, store.state.depth])
+    with RunStore(directory, writable=True) as store:
+        said.append([store.layer(0).tolist(), store.state.depth, len(store.names(b"blocks"))])
+        store.put_layer(1, big, goals=0)
+        attempt(lambda: store.commit(replace(store.state, depth=1)))
+        said.append([bool((store.layer(1) == big).all()), store.state.depth])
+    print(json.dumps(said))
+    """
+
+
+@pytest.mark.parametrize("room", [0, 4_096, 100_000])
+def test_a_failed_write_poisons_and_reopening_heals(directory: Path, room: int) -> None:
+    (start,) = random_layers(U32, [9], seed=6)
+    commit_layers(directory, [start])
+    failed, again, erased, poisoned, reopened, after, final = json.loads(
+        script(LIMITED_WRITER, directory, room).communicate()[0]
+    )
+    assert failed[0] == DiskFullError.__name__
+    assert f"hakoiri resume {directory.name}" in failed[1]
+    assert again[0] == PoisonedError.__name__
+    assert "open the run again" in again[1]
+    assert poisoned == [True, 0]
+    assert reopened == [start.tolist(), 0, 1]
+    assert after[0] == "done"
+    assert final == [True, 1]
+    assert erased[0] == PoisonedError.__name__
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    directory = create_run(tmp_path, manifest(version=FORMAT_VERSION + 1), queued=False)
+    for _ in range(2):
+        with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, this program reads {FORMAT_VERSION}"):
+            RunStore(directory)
+    (listed,) = list_runs(tmp_path)
+    assert listed.status == "damaged"
+    assert "format" in listed.fault
+
+
+# What a census adds
+
+
+def component(number: int, size: int, pairs: int) -> ComponentRecord:
+    return ComponentRecord(number, size, 7, 4, 1, 2, pairs, 11)
+
+
+@pytest.mark.parametrize(
+    ("count", "layout"), list(zip([0, 1, 65_536, 200_000], LAYOUTS.values(), strict=True)), ids=LAYOUTS
+)
+def test_labels_and_components_survive(tmp_path: Path, count: int, layout: Layout) -> None:
+    directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)
+    labels = np.random.default_rng(7).integers(0, 2**32, count, dtype=np.uint32)
+    keys = layout.pack([1, layout.greatest, 3, 4])
+    pairs = keys[np.array([[0, 1], [2, 3]])]
+    first = replace(component(0, 5, 2), representative=layout.greatest)
+    with RunStore(directory, writable=True) as store:
+        stage_labels(store, labels)
+        stage_component(store, first, pairs)
+        stage_component(store, component(300, 2, 0), pairs[:0])
+        store.commit(replace(store.state, configurations=count))
+    with RunStore(directory) as store:
+        assert (read_labels(store) == labels).all()
+        assert recorded_components(store) == {0: first, 300: component(300, 2, 0)}
+        assert read_component(store, 0) == first
+        assert read_component(store, 300) == component(300, 2, 0)
+        assert read_pairs(store, 0).dtype == layout.dtype
+        assert read_pairs(store, 0).tolist() == pairs.tolist()
+        assert read_pairs(store, 300).shape == (0, *pairs.shape[1:])
+        with pytest.raises(DamagedError, match="component 1 is missing"):
+            read_component(store, 1)
+
+
+def test_entries_in_the_place_of_others_are_damage(directory: Path) -> None:
+    slab = seal(b"\0\0\0\1", number_key(1))
+    with RunStore(directory, writable=True) as store:
+        record = store.put_layer(5, np.array([1, 2], dtype=np.uint32), goals=0)
+        store.stage_record(LAYERS, number_key(1), record.as_dict())
+        store.commit(replace(store.state, depth=0, configurations=1))
+        moved = store.read(LAYERS, number_key(1))
+        assert moved
+        store.stage(LAYERS, number_key(0), moved)
+        store.stage(LABELS, number_key(0), slab)
+        store.commit(replace(store.state, depth=0, configurations=1))
+        with pytest.raises(DamagedError, match="labels slab 0"):
+            read_labels(store)
+        with pytest.raises(DamagedError, match="layer 0"):
+            store.layer_record(0)
+
+
+def test_checks_see_wrong_layers(directory: Path) -> None:
+    one, other = (np.array(keys, dtype=np.uint32) for keys in ([3, 9, 12], [1, 9, 20]))
+    with RunStore(directory, writable=True) as store:
+        store.put_layer(0, one, goals=0)
+        store.put_layer(1, other, goals=0)
+        wrong = store.put_layer(2, one + np.uint32(1), goals=0)
+        store.stage_record(LAYERS, number_key(2), replace(wrong, size=4, digest="0" * 32).as_dict())
+        store.commit(replace(store.state, depth=2))
+        assert list(check_disjoint(store, [0, 1])) == ["configuration 0x9 stands in layers 0, 1"]
+        faults = "; ".join(check_layer(store, 2))
+        assert "3 configurations on disk, 4 in its record" in faults
+        assert f"digest {wrong.digest}" in faults
+        with pytest.raises(DamagedError, match="layer 2 has 3 configurations on disk, its record says 4"):
+            store.layer(2)

@@ -1,0 +1,216 @@
+"""Drives toys in every manner, and says of a run whether it is what a plain search would have stored."""
+
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lmdb
+import numpy as np
+import pytest
+
+from coordinator.executors.opening import open_workshop as threads_alone
+from coordinator.executors.threads import ThreadExecutor
+from coordinator.runs.create import make_run
+from coordinator.runs.drive import drive
+from coordinator.session.control import Control, Observer, SilentObserver
+from coordinator.session.resources import Ways
+from coordinator.session.session import Workshop
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import LAYOUTS, Key, ints
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+from storage.ledger.manifest import State
+from storage.names import BLOCKS, META, PARTIAL_KEY, SEEN, SEEN_KEY, SPILL_FOLDER, number_key
+from tests.support.plain import digest_by_the_book
+from tests.support.searching import reference_layers
+from tests.support.toy import Toy, is_goal
+from worker.tasks import Array, Arrays, do_task
+from worker.transport.payload import pack_arrays, unpack_arrays
+
+#: Where keys lie, for each layout: dense ones at either end of what the layout holds, and sparse ones.
+EMBEDDINGS = [
+    ("u32", "low"), ("u32", "high"), ("u32", "spread"), ("u32", "clumped"),
+    ("u64", "high"), ("u64", "spread"), ("u64", "clumped"),
+    ("u128", "low"), ("u128", "spread"), ("u128", "clumped"),
+    ("u256", "high"), ("u256", "spread"), ("u256", "clumped"),
+]  # fmt: skip
+
+#: Allowed for each key besides the key itself, so that narrow keys do not drown in what is counted for each array.
+_OVERHEAD_BYTES = 6
+
+_lmdb_open = lmdb.open
+
+
+def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
+    """`lmdb.open`, that does not wait for the disk."""
+    return _lmdb_open(path, **options | {"sync": False})
+
+
+class Elsewhere:
+    """Stands in for a farm: all that goes there and comes back are bytes, and results come in disorder."""
+
+    name = "elsewhere"
+
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
+        self.workers = workers
+        self._puzzle, self._control = puzzle, control
+
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+        """Draw chunks ahead, as a farm does, and answer the one drawn last."""
+        numbered, flying = enumerate(chunks), []
+        sent = pack_arrays(shared)
+        while True:
+            while len(flying) < 3 * self.workers and (following := next(numbered, None)) is not None:
+                flying.append((following[0], pack_arrays(following[1])))
+            if not flying:
+                return
+            self._control.check()
+            number, payload = flying.pop()
+            result = do_task(task, self._puzzle, unpack_arrays(payload), unpack_arrays(sent))
+            yield number, unpack_arrays(pack_arrays(result))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Manner(NamedTuple):
+    """Ways, the memory of a layer step in keys, and whether every single piece of work is made durable at once.
+
+    `elsewhere` is the number of workers that are not threads of this process.
+    """
+
+    ways: Ways
+    keys: int = 1_000_000
+    durable: bool = False
+    elsewhere: int = 0
+
+    def take(self, patch: pytest.MonkeyPatch, layout: str) -> None:
+        """From now on runs are driven in this manner."""
+        # Each of these takes longer than the whole search: it asks another process, and here no power is cut.
+        patch.setattr("coordinator.runs.drive.require_sound", lambda directory: None)
+        patch.setattr("lmdb.open", open_without_sync)
+        patch.setattr("os.fsync", lambda descriptor: None)
+        patch.setattr("coordinator.session.budget.LEAST_BYTES", self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES))
+        patch.setattr("coordinator.layers.closed_set._BATCH_KEYS", 64)
+        for name, seconds in (("CHECKPOINT_SECONDS", 12.0), ("COMMIT_SECONDS", 2.0)):
+            patch.setattr(f"coordinator.layers.step.{name}", -1.0 if self.durable else seconds)
+        patch.setattr("coordinator.runs.drive.open_workshop", self._workshop if self.elsewhere else threads_alone)
+
+    @contextmanager
+    def _workshop(
+        self, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer
+    ) -> Iterator[Workshop]:
+        budget, workers = ways.budget(), ways.workers or 1
+        with closing(ThreadExecutor(puzzle, workers, control)) as home:
+            far = Elsewhere(puzzle, self.elsewhere, control)
+            yield Workshop(puzzle, far, home, budget, budget.shares(puzzle, workers))
+
+
+MANNERS = {
+    "default": Manner(Ways()),
+    "chunks": Manner(Ways(workers=2, chunk=7, farm_from=1)),
+    "spilling": Manner(Ways(workers=2, memory=1, farm_from=1), 900),
+    "starving": Manner(Ways(workers=1, memory=1, chunk=30, farm_from=40), 400),
+    "crowded": Manner(Ways(workers=5, memory=1, chunk=50, farm_from=1), 3_000),
+    "farmed": Manner(Ways(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3),
+    "half farmed": Manner(Ways(workers=3, memory=1, chunk=90, farm_from=20), 4_000, elsewhere=2),
+    "durable": Manner(Ways(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
+}
+
+
+def spied(patch: pytest.MonkeyPatch, *methods: tuple[type, str]) -> Counter[str]:
+    """How often each method is called from now on."""
+    calls: Counter[str] = Counter()
+    for owner, name in methods:
+        before_call(patch, owner, name, lambda *_, name=name: calls.update([name]))
+    return calls
+
+
+def before_call(patch: pytest.MonkeyPatch, owner: type, name: str, act: Callable[..., Any]) -> None:
+    """From now on call `act` with a method's arguments before the method itself."""
+    method = getattr(owner, name)
+
+    @wraps(method)
+    def wrapped(*arguments: Any, **named: Any) -> Any:
+        act(*arguments)
+        return method(*arguments, **named)
+
+    patch.setattr(owner, name, wrapped)
+
+
+class Expected(NamedTuple):
+    """What a plain search finds."""
+
+    layers: list[list[Key]]
+    records: list[tuple[int, str, int]]
+    digest: str
+
+
+@cache
+def expected(layout: str, keys: str, directed: str, size: str = "600") -> Expected:
+    """The layers of a toy: their keys, their sizes, digests and goals, and the digest of the run."""
+    toy = Toy({"layout": layout, "keys": keys, "directed": directed, "size": size})
+    layers = reference_layers(toy.successors, toy.start)
+    records = [(len(layer), digest_by_the_book(layer, toy.layout), sum(map(is_goal, layer))) for layer in layers]
+    digest = hashlib.sha256("".join(f"{digest}\n" for _, digest, _ in records).encode()).hexdigest()
+    return Expected(layers, records, digest)
+
+
+def new_run(data: Path, options: dict[str, str], ways: Ways | None = None) -> Path:
+    """The directory of a new run of the toy."""
+    return make_run(data, PuzzleSpec("toy", options), "explore", False, ways or Ways())
+
+
+def driven(directory: Path, ways: Ways, control: Control | None = None) -> State:
+    return drive(directory, ways, control or Control(), SilentObserver())
+
+
+def assert_as_expected(directory: Path, options: dict[str, str]) -> None:
+    """The finished run holds the layers of the plain search and nothing else at all."""
+    right = expected(**options)
+    with RunStore(directory) as store:
+        state, records = store.state, store.layer_records()
+        assert [(record.size, record.digest, record.goals) for record in records] == right.records
+        assert [ints(store.layer(depth)) for depth in range(state.depth + 1)] == right.layers
+        assert (state.status, state.exhausted, state.digest) == ("complete", True, right.digest)
+        assert state.configurations == sum(map(len, right.layers))
+        assert state.goal_depth == next((depth for depth, (_, _, goals) in enumerate(right.records) if goals), None)
+        assert state.stored_bytes == sum(record.stored_bytes for record in records)
+        assert_tidy(store)
+    assert not (directory / SPILL_FOLDER).exists()
+
+
+def assert_tidy(store: RunStore) -> None:
+    """No block, record or run is left that nobody knows of, and those that are there are those of their records."""
+    depths = range(store.state.depth + 1)
+    names = store.names(BLOCKS)
+    for depth in depths:
+        mine, index = [name for name in names if name[:4] == number_key(depth)], 0
+        for name in mine:
+            index = zlib.crc32(name, index)
+        record = store.layer_record(depth)
+        assert index == record.index
+        assert record.stored_bytes == sum(len(name) + len(store.read(BLOCKS, name) or b"") for name in mine)
+    assert {name[:4] for name in names} == {number_key(depth) for depth in depths}
+    assert store.read(META, PARTIAL_KEY) is None
+    assert_seen_is_true(store)
+
+
+def assert_seen_is_true(store: RunStore) -> None:
+    """The runs of older keys are exactly the layers that they say they cover."""
+    if store.read(META, SEEN_KEY) is None:
+        assert store.names(SEEN) == []
+        return
+    fields = store.read_record(META, SEEN_KEY, "runs")
+    runs = [np.concatenate(list(store.blocks(number, 0, SEEN))) for number, *_ in fields["runs"]]
+    assert [len(keys) for keys in runs] == [size for _, size, *_ in fields["runs"]]
+    assert {int.from_bytes(name[:4], "big") for name in store.names(SEEN)} == {number for number, *_ in fields["runs"]}
+    covered = [
+        key for depth in range(min(fields["covered"], store.state.depth + 1)) for key in ints(store.layer(depth))
+    ]
+    assert sorted(key for keys in runs for key in ints(keys)) == sorted(covered)

@@ -1,0 +1,100 @@
+"""What the tests of puzzles with numbered configurations share: plain searches, and batches against plain rules."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import Key, Keys
+
+State = TypeVar("State")
+
+
+def layer_sizes(puzzle: Puzzle, start: Key = 0, most: int = 1000) -> list[int]:
+    """How many configurations are 0, 1, 2, ... moves from `start`; no more than `most` layers."""
+    before, layer, sizes = puzzle.keys([]), puzzle.keys([start]), []
+    while len(layer) and len(sizes) < most:
+        sizes.append(len(layer))
+        found = np.unique(puzzle.expand(layer).successors)
+        found = found[~np.isin(found, before)]
+        before, layer = layer, found[~np.isin(found, layer)]
+    return sizes
+
+
+def plain_layer_sizes(successors: Callable[[State], Iterable[State]], start: State) -> list[int]:
+    """The same from nothing but rules on states of any kind."""
+    seen, layer, sizes = {start}, {start}, []
+    while layer:
+        sizes.append(len(layer))
+        layer = {after for state in layer for after in successors(state)} - seen
+        seen |= layer
+    return sizes
+
+
+def whole(puzzle: Puzzle) -> Keys:
+    """Every configuration, which must be listed once, in order, as 0, 1, 2, ..."""
+    keys = np.concatenate(list(puzzle.configurations()))
+    assert keys.dtype == puzzle.layout.dtype
+    assert (keys == np.arange(len(keys))).all()
+    return keys
+
+
+def sampled(puzzle: Puzzle, size: int, count: int, seed: int) -> Keys:
+    """Some keys below `size`, shuffled: a few neighbours, and others from anywhere."""
+    rng = np.random.default_rng(seed)
+    begin = int(rng.integers(0, size - count))
+    keys = {*rng.integers(begin, begin + count, count // 2).tolist(), *rng.integers(0, size, count // 2).tolist()}
+    return puzzle.keys(rng.permutation(np.array(sorted({0, size - 1} | keys), dtype=np.uint64)).tolist())
+
+
+def successors_of_each(puzzle: Puzzle, keys: Keys) -> list[list[Key]]:
+    """What `expand` finds for each key, sorted."""
+    successors, counts = puzzle.expand(keys)
+    assert successors.dtype == puzzle.layout.dtype
+    assert counts.dtype == np.uint16
+    assert len(counts) == len(keys)
+    assert counts.sum() == len(successors)
+    assert counts.max(initial=0) <= puzzle.most_successors
+    ends = np.cumsum(counts)
+    return [sorted(successors[end - count : end].tolist()) for end, count in zip(ends, counts, strict=True)]
+
+
+def check_expand(puzzle: Puzzle, keys: Keys, moves: Callable[[str], Iterable[str]]) -> None:
+    """`expand` finds what `successors` finds, and both what plain `moves` of texts say; text leads back to the key."""
+    for key, found in zip(keys.tolist(), successors_of_each(puzzle, keys), strict=True):
+        text = puzzle.render(key)
+        assert puzzle.parse(text) == key
+        assert found == sorted(puzzle.successors(key)), text
+        assert found == sorted({puzzle.parse(after) for after in moves(text)}), text
+
+
+def check_batches(puzzle: Puzzle, keys: Keys) -> None:
+    """What `expand` finds for a key does not depend on the others of the batch nor on their order."""
+    found = dict(zip(keys.tolist(), successors_of_each(puzzle, keys), strict=True))
+    increasing = np.sort(keys)
+    for batch in (increasing, np.repeat(increasing, 2), keys[::-1].copy(), keys[:0]):
+        assert successors_of_each(puzzle, batch) == [found[key] for key in batch.tolist()]
+
+
+def check_undirected(puzzle: Puzzle, keys: Keys) -> None:
+    """Every move of a whole space can be taken back, leads to another configuration, and is there once."""
+    successors, counts = puzzle.expand(keys)
+    sources, targets = np.repeat(keys, counts).astype(np.uint64), successors.astype(np.uint64)
+    size = np.uint64(len(keys))
+    assert (targets < size).all()
+    there, back = np.sort(sources * size + targets), np.sort(targets * size + sources)
+    assert (there == back).all()
+    assert (there[1:] != there[:-1]).all()
+    assert (sources != targets).all()
+
+
+def refusal(puzzle: Puzzle, text: str) -> str:
+    """The one line with which a text or key is refused."""
+    with pytest.raises(ConfigurationError) as refused:
+        puzzle.parse(text)
+    message = str(refused.value)
+    assert "\n" not in message
+    return message

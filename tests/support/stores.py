@@ -1,0 +1,36 @@
+"""Makes runs on disk without a search: their manifests, and layers of random keys."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from puzzles.keys.layout import Keys, Layout
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Manifest
+from storage.names import FORMAT_VERSION
+
+
+def manifest(run: str = "a-run", layout: str = "u32", version: int = FORMAT_VERSION) -> Manifest:
+    puzzle = {"name": "klotski", "options": {"metric": "unit"}, "start": None, "merge_mirrors": False}
+    return Manifest(version, run, "2026-11-21 10:00:00", puzzle, 1, layout, "explore", False)
+
+
+def commit_layers(directory: Path, layers: list[Keys]) -> None:
+    with RunStore(directory, writable=True) as store:
+        for depth, layer in enumerate(layers):
+            store.put_layer(depth, layer, goals=depth)
+        store.commit(replace(store.state, depth=len(layers) - 1, session=3))
+
+
+def random_layers(layout: Layout, sizes: list[int], seed: int) -> list[Keys]:
+    """Disjoint strictly increasing layers; the least and the greatest key are among them."""
+    rng, count = np.random.default_rng(seed), sum(sizes)
+    raw = rng.integers(0, 256, (count + count // 4 + 9, layout.bytes), dtype=np.uint8)
+    # So many of them that many wide keys share their first word.
+    raw[::4, : layout.bytes // 2] %= 2
+    distinct = {0, layout.greatest, *(int.from_bytes(row, "big") for row in raw.tolist())} - {0, layout.greatest}
+    chosen = rng.permutation(np.array(sorted(distinct), dtype=object))[: count - 2].tolist()
+    keys = [0, layout.greatest, *chosen]
+    ends = np.cumsum(sizes).tolist()
+    return [layout.pack(sorted(keys[end - size : end])) for end, size in zip(ends, sizes, strict=True)]

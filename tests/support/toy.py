@@ -1,0 +1,200 @@
+"""A puzzle for tests of the engine: a seeded graph whose vertices are spread over the keys of any layout.
+
+It has what makes a search hard: several components, dead ends, rings, loops, doubled moves, layers of one and of
+hundreds of configurations and, where it is directed, moves back to much older layers.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from random import Random
+from types import MappingProxyType
+
+import numpy as np
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
+from puzzles.options import Choice, Number, Option
+from puzzles.user.guard import guarded
+from tests.support.searching import reference_layers
+
+Successors = dict[Key, list[Key]]
+
+
+class Toy(Puzzle):
+    """Option `keys`: where the keys lie.
+
+    ``low`` and ``high`` are the least and the greatest there are; ``spread`` lie evenly between, the least and the
+    greatest among them; ``clumped`` are mostly one narrow clump, with others far away that share their low bits.
+    """
+
+    name = "toy"
+    options: Mapping[str, Option] = MappingProxyType(
+        {
+            "layout": Choice(tuple(LAYOUTS)),
+            "keys": Choice(("low", "high", "spread", "clumped")),
+            "directed": Choice(("no", "yes")),
+            "size": Number(600, 200, 9_000),
+        }
+    )
+    most_successors = 16
+
+    def prepare(self, start: str | None) -> None:
+        self.layout = LAYOUTS[self.parameters["layout"]]
+        self.undirected = self.parameters["directed"] == "no"
+        size = int(self.parameters["size"])
+        self.vertices = vertex_keys(self.parameters["layout"], self.parameters["keys"], size)
+        self.table = successor_table(*self.parameters.values())
+
+    def usual_start(self) -> Key:
+        return self.vertices[0]
+
+    def successors(self, key: Key) -> list[Key]:
+        return self.table[key]
+
+    def is_goal(self, keys: Keys) -> Mask:
+        return np.array([is_goal(key) for key in ints(keys)], dtype=np.bool_)
+
+    def configurations(self) -> Iterator[Keys]:
+        keys = sorted(self.vertices)
+        for begin in range(0, len(keys), 250):
+            yield self.keys(keys[begin : begin + 250])
+
+    def check_key(self, key: Key) -> None:
+        if key not in self.table:
+            raise ConfigurationError(f"{key:#x} is no vertex")
+
+
+def is_goal(key: Key) -> bool:
+    """One configuration in some thirty is a goal."""
+    return key % 31 == 7
+
+
+@cache
+def vertex_keys(layout: str, where: str, size: int) -> list[Key]:
+    """The key of each vertex."""
+    bits, rng = LAYOUTS[layout].bits, Random(5)
+    most = (1 << bits) - 1
+    if where == "low":
+        keys = list(range(size))
+    elif where == "high":
+        keys = [most - number for number in range(size)]
+    elif where == "spread":
+        # Times an odd number modulo 2**bits, which takes the last vertex to the greatest key.
+        last = size - 1 + size % 2
+        multiplier = -pow(last, -1, most + 1)
+        keys = [number * multiplier % (most + 1) for number in range(last + 1)][-size:]
+    else:
+        base = rng.randrange(most >> 2) * 2
+        clump = [base + offset for offset in rng.sample(range(16 * size), size * 5 // 6)]
+        step = 1 << bits - 6
+        far = {(key + step * rng.randrange(1, 64)) % (most + 1) for key in clump[: size - len(clump)]}
+        keys = [*clump, *sorted(far - set(clump))]
+        fill = iter(range(size))
+        keys += [next(fill) for _ in range(size - len(keys))]
+        keys[-2:] = 0, most
+    assert len(set(keys)) == size
+    rng.shuffle(keys)
+    for vertex, key in ((60, min(keys)), (120, max(keys))):
+        # Where the start reaches them.
+        place = keys.index(key)
+        keys[place], keys[vertex] = keys[vertex], key
+    return keys
+
+
+@cache
+def successor_table(layout: str, where: str, directed: str, size: str) -> Successors:
+    """What each key leads to, doubled moves and loops included."""
+    keys = vertex_keys(layout, where, int(size))
+    around: list[list[int]] = [[] for _ in keys]
+    for one, other in _arcs(int(size), directed == "yes", Random(int(size))):
+        around[one].append(other)
+        if directed == "no" and one != other:
+            around[other].append(one)
+    return {keys[vertex]: [keys[other] for other in others] for vertex, others in enumerate(around)}
+
+
+def _arcs(size: int, directed: bool, rng: Random) -> Iterator[tuple[int, int]]:
+    cuts = (0, size * 3 // 4, size * 3 // 4 + 15, size * 3 // 4 + 30, size - 5, size)
+    bulk, chain, ring, elsewhere, lonely = (range(*part) for part in pairwise(cuts))
+    for part in (bulk, elsewhere):
+        for vertex in part[1:]:
+            parent = rng.randrange(max(part.start, vertex - size // 3), vertex)
+            yield parent, vertex
+            if vertex % 7 == 0:
+                yield parent, vertex
+            if vertex % 11 == 0:
+                yield vertex, vertex
+        for _ in range(len(part) * 2 // 3):
+            yield rng.choice(part), rng.choice(part)
+    # A chain with a ring at its middle: layers of one or two configurations, and a dead end far away.
+    for before, after in ((bulk[-1], chain[0]), *pairwise(chain), (chain[7], ring[0])):
+        yield before, after
+    for vertex, after in zip(ring, [*ring[1:], ring[0]], strict=True):
+        yield vertex, after
+    if directed:
+        # Back to the start, to layers in between, and from where the start does not reach.
+        for vertex in (*chain[::3], *ring[::4]):
+            yield vertex, rng.choice(bulk[: size // 5])
+            yield vertex, 0
+        for vertex in (*elsewhere[::9], *lonely):
+            yield vertex, rng.choice(bulk)
+
+
+class DeadEnds(Toy):
+    """A directed toy whose moves end with layer 5: its last layer is a large one, and nothing leads on from it."""
+
+    name = "dead-ends"
+
+    def prepare(self, start: str | None) -> None:
+        super().prepare(start)
+        self.undirected = False
+        layers = reference_layers(lambda key: self.table[key], self.vertices[0])
+        self.table = self.table | {key: [] for key in layers[5]}
+
+
+class Liar(Toy):
+    """A toy whose rules are wrong in the way that `lie` names, from the second layer on or everywhere."""
+
+    name = "liar"
+    options: Mapping[str, Option] = MappingProxyType(
+        {
+            **Toy.options,
+            "lie": Choice(("one-way", "rare", "dtype", "shape", "few-counts", "wrong-sum", "many", "stray", "raises")),
+        }
+    )
+
+    def prepare(self, start: str | None) -> None:
+        honest = {name: value for name, value in self.parameters.items() if name != "lie"}
+        self.lie = self.parameters["lie"]
+        self.layout = LAYOUTS[honest["layout"]]
+        self.undirected = True
+        self.vertices = vertex_keys(honest["layout"], honest["keys"], int(honest["size"]))
+        self.table = dict(successor_table(*honest.values()))
+        if self.lie == "rare":
+            # One single move of a configuration of the fourth layer or so, of about a hundred there.
+            self.table[self.vertices[40]] = []
+        if self.lie == "many":
+            self.most_successors = 4
+
+    def check_key(self, key: Key) -> None:
+        if self.lie == "stray" and key != self.vertices[0]:
+            raise ConfigurationError(f"{key:#x} has fallen over")
+
+    def expand(self, keys: Keys) -> Expansion:
+        successors, counts = super().expand(keys)
+        if self.lie == "dtype":
+            return Expansion(successors.astype(np.int64), counts)
+        if self.lie == "shape":
+            return Expansion(successors.reshape(-1, 1), counts)
+        if self.lie == "few-counts":
+            return Expansion(successors, counts[:-1])
+        if self.lie == "wrong-sum":
+            return Expansion(successors[:-1], counts)
+        if self.lie == "raises" and self.vertices[0] not in ints(keys):
+            raise ZeroDivisionError("a slip of the pen")
+        return Expansion(successors, counts)
+
+
+GuardedLiar = guarded(Liar, __file__)

@@ -1,0 +1,407 @@
+"""Merging, scattering and graph kernels against plain Python sets and networkx."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from coordinator.errors import ContradictionError
+from coordinator.executors.threads import ThreadExecutor
+from coordinator.graphs.building import build_graph
+from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities
+from coordinator.session.budget import Budget
+from coordinator.session.control import Control
+from coordinator.session.session import Workshop
+from puzzles.contract import Expansion
+from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
+from puzzles.sliding_blocks.klotski import Klotski
+from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
+from tests.support.plain import any_keys, lanes_by_the_book, layouts
+from worker.errors import PayloadError, TaskError
+from worker.graphs.components import label_components, one_way_edge, order_by_component, part_of
+from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
+from worker.layers import kernels
+from worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
+from worker.layers.partition import partition_by
+from worker.tasks import TASKS, Arrays, do_task
+from worker.transport.payload import pack_arrays, unpack_arrays
+
+PUZZLE = Klotski()
+
+
+@st.composite
+def merges(draw: st.DrawFn) -> tuple[Layout, list[list[Key]], list[list[Key]]]:
+    """A layout, batches in any order with duplicates, and sorted batches of known keys; crowded, or lying anywhere."""
+    layout = draw(layouts)
+    base = draw(st.sampled_from([0, 5, layout.greatest >> 1, layout.greatest - 90]))
+    crowd = st.integers(base, base + 90)
+    keys = draw(st.sampled_from([crowd, crowd, crowd | any_keys(layout)]))
+    parts = draw(st.lists(st.lists(keys, max_size=40), min_size=1, max_size=4))
+    known = draw(st.lists(st.lists(keys, max_size=40, unique=True).map(sorted), max_size=3))
+    return layout, parts, known
+
+
+@given(merges(), st.booleans())
+@example((U64, [[2**64 - 1, 2**64 - 65, 2**64 - 2]], [[2**64 - 2]]), True)
+@example((U32, [[0, 63, 64, 128]], []), True)
+@example((U128, [[1 << 64, 1, 1 << 64]], [[1]]), False)
+@example((U256, [[], []], [[7]]), True)
+def test_merging_is_union_less_the_known(drawn: tuple[Layout, list[list[Key]], list[list[Key]]], dense: bool) -> None:
+    layout, some, others = drawn
+    parts, known = [layout.pack(part) for part in some], [layout.pack(batch) for batch in others]
+    expected = sorted({key for part in some for key in part} - {key for batch in others for key in batch})
+    for way in [DENSE_SPAN, 0] if dense else [DENSE_SPAN]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernels, "DENSE_SPAN", way)
+            found = merge(parts, known)
+        assert ints(found) == expected
+        assert layout.holds(found)
+    # What was given is as it was.
+    assert [ints(part) for part in parts] == some
+    assert [ints(batch) for batch in known] == others
+
+
+@pytest.mark.parametrize("layout", [U32, U64], ids=["u32", "u64"])
+@pytest.mark.parametrize("where", ["low", "middle", "high"])
+def test_crowded_keys_are_merged_in_a_bitmap_and_others_by_sorting(
+    where: str, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    offsets = rng.integers(0, 40_000, 30_000)
+    base = {"low": 0, "middle": layout.greatest // 3, "high": layout.greatest - 39_999}[where]
+    keys = [base + int(offset) for offset in offsets]
+    parts = [layout.pack(keys[begin::3]) for begin in range(3)]
+    known = [layout.pack(sorted(set(keys[begin : begin + 9_000]))) for begin in (0, 10_000)]
+    known.append(layout.pack([0, layout.greatest]))
+    expected = sorted(set(keys) - set(keys[:9_000]) - set(keys[10_000:19_000]) - {0, layout.greatest})
+    ways = []
+    for name in ("_merge_dense", "sort_keys"):
+        function = getattr(kernels, name)
+        monkeypatch.setattr(kernels, name, lambda *given, name=name, do=function: ways.append(name) or do(*given))
+    for span, way in ((DENSE_SPAN, "_merge_dense"), (1, "sort_keys")):
+        monkeypatch.setattr(kernels, "DENSE_SPAN", span)
+        assert ints(merge(parts, known)) == expected
+        assert ways == [way]
+        ways.clear()
+
+
+@given(st.data())
+def test_simple_edges(data: st.DataObject) -> None:
+    layout = data.draw(layouts)
+    few = data.draw(st.lists(any_keys(layout), min_size=1, max_size=6))
+    keys = st.sampled_from(few)
+    rows = data.draw(st.lists(st.tuples(keys, st.lists(keys, max_size=12)), max_size=12))
+    sources = layout.pack([source for source, _ in rows])
+    successors = layout.pack([successor for _, row in rows for successor in row])
+    counts = np.array([len(row) for _, row in rows], dtype=np.uint16)
+    found, degrees = simple_edges(sources, successors, counts)
+    expected = [sorted(set(row) - {source}) for source, row in rows]
+    assert degrees.tolist() == [len(row) for row in expected]
+    assert ints(found) == [successor for row in expected for successor in row]
+
+
+@given(st.integers(0, 30), st.integers(1, 40))
+def test_split(count: int, size: int) -> None:
+    parts = split(np.arange(count, dtype=np.uint32), size)
+    assert [key for part in parts for key in part.tolist()] == list(range(count))
+    assert all(len(part) == size for part in parts[:-1])
+    assert all(0 < len(part) <= size for part in parts)
+
+
+def compressed(graph: nx.Graph) -> Graph:
+    """A networkx graph on 0..n-1 in compressed sparse rows, each vertex's neighbours in increasing order."""
+    rows = [sorted(graph[vertex]) for vertex in range(len(graph))]
+    offsets = np.cumsum([0, *map(len, rows)])
+    return Graph(offsets.astype(np.int64), np.array([there for row in rows for there in row], dtype=np.int32))
+
+
+def shuffled(graph: nx.Graph, seed: int) -> nx.Graph:
+    numbers = np.random.default_rng(seed).permutation(len(graph)).tolist()
+    return nx.relabel_nodes(graph, dict(zip(graph, numbers, strict=True)))
+
+
+def grown(vertices: int, extra: int, seed: int) -> nx.Graph:
+    """A random tree with some more edges: connected, of moderate diameter."""
+    graph = shuffled(nx.random_labeled_tree(vertices, seed=seed), seed)
+    graph.add_edges_from((int(one), int(other)) for one, other in pairs_of(vertices, extra, seed) if one != other)
+    return graph
+
+
+def pairs_of(vertices: int, count: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, vertices, (count, 2))
+
+
+CONNECTED = {
+    "single": nx.empty_graph(1),
+    "edge": nx.path_graph(2),
+    "path": shuffled(nx.path_graph(37), 1),
+    "odd cycle": shuffled(nx.cycle_graph(31), 2),
+    "even cycle": shuffled(nx.cycle_graph(32), 3),
+    "star": shuffled(nx.star_graph(20), 4),
+    "complete": nx.complete_graph(24),
+    "grid": shuffled(nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 6)), 5),
+    "lollipop": shuffled(nx.lollipop_graph(12, 25), 6),
+    "hypercube": nx.convert_node_labels_to_integers(nx.hypercube_graph(6)),
+} | {f"grown {seed}": grown(60 + 17 * seed, 5 * seed, seed) for seed in range(12)}
+
+SCATTERED = {
+    "nothing": nx.empty_graph(0),
+    "isolated": nx.empty_graph(7),
+    "equal sizes": shuffled(nx.disjoint_union_all([nx.path_graph(3), nx.cycle_graph(3), nx.star_graph(2)]), 1),
+} | {f"sparse {seed}": nx.gnp_random_graph(90, 0.008 * (seed + 1), seed=seed) for seed in range(6)}
+
+connected = pytest.mark.parametrize("graph", CONNECTED.values(), ids=CONNECTED)
+scattered = pytest.mark.parametrize("graph", (CONNECTED | SCATTERED).values(), ids=CONNECTED | SCATTERED)
+
+
+def components_by_size(graph: nx.Graph) -> list[list[int]]:
+    return sorted(map(sorted, nx.connected_components(graph)), key=lambda vertices: (-len(vertices), vertices[0]))
+
+
+@scattered
+def test_components_are_labelled_by_size_then_least_vertex(graph: nx.Graph) -> None:
+    labels = label_components(compressed(graph))
+    expected = components_by_size(graph)
+    assert [np.flatnonzero(labels == number).tolist() for number in range(len(expected))] == expected
+
+
+@scattered
+def test_graph_in_component_order_and_its_parts(graph: nx.Graph) -> None:
+    flat = compressed(graph)
+    order, ordered = order_by_component(flat, label_components(flat))
+    expected = components_by_size(graph)
+    assert order.tolist() == [vertex for component in expected for vertex in component]
+    begin = 0
+    for component in expected:
+        part = part_of(ordered, begin, begin + len(component))
+        local = nx.relabel_nodes(graph.subgraph(component), {vertex: i for i, vertex in enumerate(component)})
+        assert edges_of(part) == {(one, other) for edge in local.edges for one, other in (edge, edge[::-1])}
+        begin += len(component)
+
+
+def edges_of(graph: Graph) -> set[tuple[int, int]]:
+    sources = np.repeat(np.arange(len(graph.offsets) - 1), np.diff(graph.offsets))
+    return set(zip(sources.tolist(), graph.targets.tolist(), strict=True))
+
+
+@scattered
+def test_one_way_edges_are_found(graph: nx.Graph) -> None:
+    assert one_way_edge(compressed(graph)) is None
+    for one, other in list(graph.edges)[::5]:
+        for edge in ((one, other), (other, one)):
+            planted = nx.DiGraph(graph)
+            planted.remove_edge(*edge[::-1])
+            assert one_way_edge(compressed(planted)) == edge
+
+
+@scattered
+def test_distances(graph: nx.Graph) -> None:
+    for source in list(graph)[:5]:
+        expected = nx.single_source_shortest_path_length(graph, source)
+        found = distances_from(compressed(graph), source)
+        assert found.tolist() == [expected.get(vertex, UNSEEN) for vertex in range(len(graph))]
+
+
+def eccentricities_by_networkx(graph: nx.Graph) -> list[int]:
+    within = {
+        vertex: eccentricity
+        for component in nx.connected_components(graph)
+        for vertex, eccentricity in nx.eccentricity(graph.subgraph(component)).items()
+    }
+    return [within[vertex] for vertex in range(len(graph))]
+
+
+@scattered
+def test_all_eccentricities(graph: nx.Graph) -> None:
+    assert all_eccentricities(compressed(graph)).tolist() == eccentricities_by_networkx(graph)
+
+
+@connected
+def test_bounds_hold_and_are_as_tight_as_the_searches_allow(graph: nx.Graph) -> None:
+    exact = eccentricities_by_networkx(graph)
+    sources = sorted({0, len(graph) // 2, len(graph) - 1})
+    found, lower, upper = sweep(compressed(graph), np.array(sources, dtype=np.int32))
+    assert found.tolist() == [exact[source] for source in sources]
+    distances = [nx.single_source_shortest_path_length(graph, source) for source in sources]
+    for vertex in range(len(graph)):
+        away = [distance[vertex] for distance in distances]
+        assert lower[vertex] == max(max(d, exact[s] - d) for s, d in zip(sources, away, strict=True))
+        assert upper[vertex] == min(exact[s] + d for s, d in zip(sources, away, strict=True))
+        assert lower[vertex] <= exact[vertex] <= upper[vertex]
+
+
+@connected
+def test_farthest_pairs(graph: nx.Graph) -> None:
+    exact = eccentricities_by_networkx(graph)
+    sources = list(range(0, len(graph), 2))
+    found = farthest_pairs(compressed(graph), np.array(sources, dtype=np.int32))
+    expected = {
+        (source, vertex)
+        for source in sources
+        for vertex, distance in nx.single_source_shortest_path_length(graph, source).items()
+        if vertex > source and distance == exact[source]
+    }
+    assert len(found) == len(expected)
+    assert set(map(tuple, found.tolist())) == expected
+
+
+def exact_by_networkx(graph: nx.Graph) -> dict[str, Any]:
+    exact = eccentricities_by_networkx(graph)
+    distances = dict(nx.all_pairs_shortest_path_length(graph))
+    diameter, radius = max(exact), min(exact)
+    return {
+        "diameter": diameter,
+        "radius": radius,
+        "centre": [vertex for vertex, eccentricity in enumerate(exact) if eccentricity == radius],
+        "periphery": [vertex for vertex, eccentricity in enumerate(exact) if eccentricity == diameter],
+        "pairs": [
+            [one, other]
+            for one in range(len(graph))
+            for other in range(one + 1, len(graph))
+            if distances[one][other] == diameter
+        ],
+    }
+
+
+def as_fields(found: Eccentricities) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in vars(found).items()}
+
+
+@connected
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_exact_eccentricities(graph: nx.Graph, tasks: int) -> None:
+    flat = compressed(graph)
+    most_chunks = 0
+
+    def spread(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+        nonlocal most_chunks
+        most_chunks = max(most_chunks, len(chunks))
+        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in reversed(chunks)]
+
+    assert as_fields(exact_eccentricities(flat, spread, tasks)) == exact_by_networkx(graph)
+    assert most_chunks <= tasks
+
+
+def test_bounding_saves_searches() -> None:
+    flat = compressed(grown(3_000, 100, 1))
+    searched = 0
+
+    def spread(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+        nonlocal searched
+        searched += sum(len(sources) for (sources,) in chunks)
+        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in chunks]
+
+    found = exact_eccentricities(flat, spread, 1)
+    exact = all_eccentricities(flat)
+    assert (found.diameter, found.radius) == (exact.max(), exact.min())
+    assert searched < 600
+
+
+@pytest.mark.parametrize("graph", list(SCATTERED.values())[1:], ids=list(SCATTERED)[1:])
+def test_eccentricities_of_a_batch_of_components(graph: nx.Graph) -> None:
+    flat = compressed(graph)
+    components = components_by_size(graph)
+    order, ordered = order_by_component(flat, label_components(flat))
+    firsts = np.cumsum([0, *map(len, components[:-1])])
+    found, pairs = TASKS["eccentricities"](PUZZLE, [*ordered, firsts], ())
+    exact = eccentricities_by_networkx(graph)
+    assert found.tolist() == [exact[vertex] for vertex in order.tolist()]
+    expected: list[list[int]] = []
+    for first, component in zip(firsts.tolist(), components, strict=True):
+        local = nx.convert_node_labels_to_integers(graph.subgraph(component), ordering="sorted")
+        expected += [[first + one, first + other] for one, other in exact_by_networkx(local)["pairs"]]
+    assert sorted(pairs.tolist()) == sorted(expected)
+
+
+def test_tasks_on_keys_do_what_their_names_say(all_keys: Keys) -> None:
+    sample = np.sort(np.random.default_rng(7).choice(all_keys, 500, replace=False))
+    rows = [sorted(set(PUZZLE.successors(key))) for key in sample.tolist()]
+    expanded = unpack_blocks(Packed(*TASKS["expand"](PUZZLE, [sample], ())))
+    successors, degrees = TASKS["neighbours"](PUZZLE, [sample], ())
+    assert expanded.tolist() == sorted({key for row in rows for key in row})
+    assert successors.tolist() == [key for row in rows for key in row]
+    assert degrees.tolist() == [len(row) for row in rows]
+    partition = partition_by(sample, 7)
+    scattered, ends = TASKS["scatter"](PUZZLE, [sample], [partition.table])
+    assert sorted(scattered.tolist()) == sorted(key for key in sample.tolist() for key in PUZZLE.successors(key))
+    for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        low, high = partition.bounds(number, PUZZLE.layout)
+        assert all(low <= key < high for key in scattered[begin:end].tolist())
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_task_that_merges_a_range(keep: bool, all_keys: Keys) -> None:
+    rng = np.random.default_rng(8)
+    raw = [rng.choice(all_keys, 800) for _ in range(2)]
+    packed = [np.unique(rng.choice(all_keys, 700)) for _ in range(3)]
+    known = [np.unique(rng.choice(all_keys, 9_000)) for _ in range(2)]
+    header = np.array([len(raw), len(packed), len(known), keep], dtype=np.int64)
+    chunk = [header, *raw, *(array for keys in packed for array in pack_blocks(keys)), *known]
+    summary, firsts, counts, ends, data, keys = TASKS["merge"](PUZZLE, unpack_arrays(pack_arrays(chunk)), ())
+    expected = sorted(set(np.concatenate([*raw, *packed]).tolist()) - set(np.concatenate(known).tolist()))
+    assert unpack_blocks(Packed(firsts, counts, ends, data)).tolist() == expected
+    goals = sum(key >> 28 == 10 for key in expected)
+    assert goals > 0
+    assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
+    assert keys.tolist() == (expected if keep else [])
+    assert keys.dtype == np.uint32
+    with pytest.raises(PayloadError, match="2 known batches announced, 1 found"):
+        do_task("merge", PUZZLE, chunk[:-1], ())
+
+
+def test_a_task_that_fails_says_of_what(all_keys: Keys) -> None:
+    with pytest.raises(TaskError, match=r"task expand failed: ValueError: "):
+        do_task("expand", PUZZLE, [], ())
+
+
+class OneWay(Klotski):
+    """Klotski less the moves that lead to the lesser configuration, which it denies."""
+
+    def expand(self, keys: Keys) -> Expansion:
+        successors, counts = super().expand(keys)
+        kept = successors > np.repeat(keys, counts)
+        ends = np.cumsum(counts)
+        return Expansion(
+            successors[kept],
+            np.array([kept[end - count : end].sum() for end, count in zip(ends, counts, strict=True)], dtype=np.uint16),
+        )
+
+
+@contextmanager
+def workshop(puzzle: Klotski, chunk: int | None) -> Iterator[Workshop]:
+    with closing(ThreadExecutor(puzzle, 2, Control())) as executor:
+        budget = Budget(1 << 30, chunk)
+        yield Workshop(puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0))
+
+
+@pytest.mark.parametrize("chunk", [None, 1_000])
+def test_a_puzzle_that_breaks_its_promise_is_caught(all_keys: Keys, chunk: int | None) -> None:
+    with (
+        workshop(OneWay(), chunk) as one_way,
+        pytest.raises(ContradictionError, match=r"can be taken back, but 0x.* leads to 0x.* and not back"),
+    ):
+        build_graph(one_way, all_keys)
+    with (
+        workshop(PUZZLE, chunk) as whole,
+        pytest.raises(ContradictionError, match="which is not among the 60,000 configurations"),
+    ):
+        build_graph(whole, all_keys[:60_000])
+
+
+@pytest.mark.parametrize("chunk", [None, 777])
+@pytest.mark.parametrize("part", [65_880, 30_000])
+def test_a_graph_of_configurations_holds_the_moves_between_them(all_keys: Keys, part: int, chunk: int | None) -> None:
+    keys = all_keys[:part]
+    with workshop(PUZZLE, chunk) as whole:
+        graph = build_graph(whole, keys, closed=part == len(all_keys))
+    known = set(keys.tolist())
+    for vertex in range(0, part, 97):
+        neighbours = graph.targets[graph.offsets[vertex] : graph.offsets[vertex + 1]]
+        assert keys[neighbours].tolist() == sorted(known.intersection(PUZZLE.successors(int(keys[vertex]))))
+    assert graph.offsets[-1] == len(graph.targets)

@@ -1,0 +1,143 @@
+"""Deals solved in memory: published figures, breadth first against depth first, and the papers' words against both."""
+
+from dataclasses import replace
+
+import pytest
+
+from puzzles.solitaires.cards import random_deal
+from puzzles.solitaires.gap import Gap
+from puzzles.solitaires.solitaire import Solitaire, moved
+from puzzles.solitaires.superpuzz import Superpuzz
+from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_PUZZ
+from tests.support import card_rules as rules
+from worker.solitaires.solving import Goal, Solved, Strategy, Until, answer, answered, asked, request, solve
+
+#: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
+CONTEST = "26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15"
+CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"
+IN_ORDER = "12 13 14 15 16 17 21/22 23 24 25 26 27 31/32 33 34 35 36 37 41/42 43 44 45 46 47 11"
+PLENTY = 10_000_000
+strategies = pytest.mark.parametrize("strategy", ["bfs", "dfs"])
+
+
+def solved(puzzle: Solitaire, strategy: Strategy, until: Until = "exhausted", cap: int = PLENTY) -> Solved:
+    return solve(puzzle, puzzle.placing.unpack(puzzle.start), strategy, until, cap)
+
+
+def dealt(game: type[Solitaire], size: int, number: int, seed: int = 3, **options: str) -> Solitaire:
+    words = {game.size_option: str(size), **options}
+    return game(words, game(words).text_of_deal(random_deal(4 * size, seed, number)))
+
+
+def boards_of(puzzle: Solitaire, goal: Goal) -> list[str]:
+    places = [puzzle.placing.unpack(puzzle.start)]
+    for card, cell in goal.moves:
+        places.append(moved(places[-1], card, cell))
+    return [puzzle.render(puzzle.placing.pack(each)) for each in places]
+
+
+def assert_replays(puzzle: Solitaire, goal: Goal, fixed: bool = False) -> None:
+    """The solution, move by move, by rules that share nothing with ours."""
+    boards = boards_of(puzzle, goal)
+    if isinstance(puzzle, Gap):
+        rules.replay(rules.gap_start(puzzle.deal or ""), boards, rules.is_gap_goal, gap=True)
+    else:
+        start = rules.puzz_start(puzzle.deal or "")
+        rules.replay(start, boards, lambda board: rules.is_puzz_goal(board, fixed), gap=False)
+
+
+@strategies
+@pytest.mark.parametrize(
+    ("deal", "moves", "positions", "depth"),
+    [(FIGURE_1_GAP, None, 22, 7), (CONTEST, 33, 6_785, 38), (CLIMBED, 34, 423_672, 55), (IN_ORDER, 0, 1, 0)],
+)
+def test_known_deals_of_gap(deal: str, moves: int | None, positions: int, depth: int, strategy: Strategy) -> None:
+    puzzle = Gap(start=deal)
+    found = solved(puzzle, strategy)
+    assert (found.positions, found.exhausted) == (positions, True)
+    assert (None if found.goal is None else len(found.goal.moves)) == moves
+    assert found.goal == found.fixed
+    if strategy == "bfs":
+        assert (found.depth, sum(found.layers), len(found.layers)) == (depth, positions, depth + 1)
+    if found.goal is not None:
+        assert_replays(puzzle, found.goal)
+
+
+def test_the_papers_deal_of_superpuzz() -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    found = solved(puzzle, "bfs")
+    assert (found.positions, found.depth, found.exhausted) == (622_473, 72, True)
+    assert found.goal is not None
+    assert len(found.goal.moves) == 18
+    assert_replays(puzzle, found.goal)
+    assert found.fixed is not None
+    assert_replays(puzzle, found.fixed, fixed=True)
+    first = solved(puzzle, "bfs", "goal")
+    assert first.goal == found.goal
+    assert not first.exhausted
+    assert first.positions < found.positions
+    deep = solved(puzzle, "dfs", "both")
+    assert deep.goal is not None
+    assert deep.fixed is not None
+    assert_replays(puzzle, deep.goal)
+    assert_replays(puzzle, deep.fixed, fixed=True)
+    assert solved(puzzle, "dfs").positions == found.positions
+
+
+def test_breadth_and_depth_first_agree_on_every_gap_deal() -> None:
+    """Deals of 3 to 9 ranks; every solution is replayed."""
+    solvable = 0
+    for size in range(3, 10):
+        for number in range(150 if size < 9 else 30):
+            puzzle = dealt(Gap, size, number)
+            wide, deep = solved(puzzle, "bfs"), solved(puzzle, "dfs")
+            assert (wide.positions, wide.exhausted) == (deep.positions, deep.exhausted)
+            assert (wide.goal is None) == (deep.goal is None)
+            if wide.goal is not None and deep.goal is not None:
+                solvable += 1
+                assert len(wide.goal.moves) == len(deep.goal.moves)
+                for found in (wide, deep):
+                    assert found.goal is not None
+                    assert_replays(puzzle, found.goal)
+    assert solvable > 200
+
+
+@pytest.mark.parametrize(("game", "size", "deals"), [(Gap, 4, 40), (Gap, 6, 25), (Superpuzz, 3, 25)])
+def test_distances_are_those_of_the_papers_words(game: type[Solitaire], size: int, deals: int) -> None:
+    gap = game is Gap
+    for number in range(deals):
+        puzzle = dealt(game, size, number)
+        found = solved(puzzle, "bfs")
+        start = (rules.gap_start if gap else rules.puzz_start)(puzzle.deal or "")
+        away = rules.distances(start, gap)
+        steps = list(away.values())
+        assert found.layers == [steps.count(depth) for depth in range(max(steps) + 1)]
+        for goal, fixed in ((found.goal, False), (found.fixed, True)):
+            reached = [
+                steps
+                for board, steps in away.items()
+                if (rules.is_gap_goal(board) if gap else rules.is_puzz_goal(board, fixed))
+            ]
+            assert (None if goal is None else len(goal.moves)) == min(reached, default=None)
+            assert goal is None or goal.positions <= found.positions
+
+
+@strategies
+@pytest.mark.parametrize("game", [Gap, Superpuzz])
+def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: Strategy) -> None:
+    puzzle = dealt(game, 7, 2)
+    whole = solved(puzzle, strategy, cap=20_000)
+    for cap in (1, 2, 100, whole.positions - 1):
+        found = solved(puzzle, strategy, cap=cap)
+        assert (found.positions, found.exhausted) == (cap, False)
+
+
+def test_requests_and_answers_as_arrays() -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    places = puzzle.placing.unpack(puzzle.start)
+    assert asked(request(places, "dfs", "both", 99)) == (places, "dfs", "both", 99)
+    for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
+        found = solve(puzzle, places, strategy, until, cap)  # type: ignore[arg-type]
+        back = answered(answer(found))
+        assert replace(back, seconds=0.0) == replace(found, seconds=0.0)
+        assert back.seconds == pytest.approx(found.seconds)

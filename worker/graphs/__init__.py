@@ -1,0 +1,3 @@
+"""Searches of graphs in memory: distances, components, bounds."""
+
+__all__ = ["components", "searches", "strong"]

@@ -1,0 +1,191 @@
+"""Directed graphs in memory: the parts that moves lead round in, and how far apart their vertices are at most.
+
+A graph is in compressed sparse rows as in `worker.graphs.searches`, but its edges lead one way. Components are numbered
+and lie in order of their numbers: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``; `firsts` is int64.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+from worker.graphs.components import Labels
+from worker.graphs.searches import UNSEEN, Distances, Graph, Offsets, Vertices, search
+
+#: A row per component: its diameter, and the two vertices that attain it.
+Diameters = NDArray[np.int32]
+
+
+@jit
+def _count_back(targets: Vertices, offsets: Offsets) -> None:
+    for target in targets:
+        offsets[target + 1] += 1
+    for vertex in range(1, len(offsets)):
+        offsets[vertex] += offsets[vertex - 1]
+
+
+@jit
+def _fill_back(offsets: Offsets, targets: Vertices, back_offsets: Offsets, sources: Vertices) -> None:
+    free = back_offsets[:-1].copy()
+    for vertex in range(len(offsets) - 1):
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            target = targets[edge]
+            sources[free[target]] = vertex
+            free[target] += 1
+
+
+@jit
+def _count_inner(offsets: Offsets, targets: Vertices, labels: Labels, order: Vertices, new_offsets: Offsets) -> None:
+    new_offsets[0] = 0
+    for number in range(len(order)):
+        vertex = order[number]
+        inner = 0
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            inner += labels[targets[edge]] == labels[vertex]
+        new_offsets[number + 1] = new_offsets[number] + inner
+
+
+@jit
+def _fill_inner(
+    offsets: Offsets, targets: Vertices, labels: Labels, order: Vertices, place: Vertices, new_targets: Vertices
+) -> None:
+    total = 0
+    for number in range(len(order)):
+        vertex = order[number]
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            if labels[targets[edge]] == labels[vertex]:
+                new_targets[total] = place[targets[edge]]
+                total += 1
+
+
+@jit
+def _least_of_last(queue: Vertices, count: int, distance: Distances) -> int:
+    """The least vertex of those farthest away; `queue` holds all that were reached, in order of their distances."""
+    farthest = distance[queue[count - 1]]
+    least = queue[count - 1]
+    place = count - 1
+    while place >= 0 and distance[queue[place]] == farthest:
+        least = min(least, queue[place])
+        place -= 1
+    return int(least)
+
+
+@jit
+def _diameters(offsets: Offsets, targets: Vertices, firsts: Offsets, found: Diameters) -> None:
+    distance = np.full(len(offsets) - 1, UNSEEN, dtype=np.int32)
+    queue = np.empty(len(offsets) - 1, dtype=np.int32)
+    for component in range(len(firsts) - 1):
+        found[component, 0] = -1
+        for source in range(firsts[component], firsts[component + 1]):
+            count = search(offsets, targets, source, distance, queue)
+            farthest = distance[queue[count - 1]]
+            if farthest > found[component, 0]:
+                found[component, 0] = farthest
+                found[component, 1] = source
+                found[component, 2] = _least_of_last(queue, count, distance)
+            for place in range(count):
+                distance[queue[place]] = UNSEEN
+
+
+@jit
+def _bound(away: Distances, back: Distances, eccentricity: int, lower: Distances, upper: Distances) -> None:
+    """What a vertex s of this `eccentricity` tells of all: ``away[v]`` is d(s, v), ``back[v]`` is d(v, s).
+
+    d(v, s) <= ecc(v) <= d(v, s) + ecc(s) and ecc(s) <= d(s, v) + ecc(v), by the triangle inequality of directed graphs.
+    """
+    for vertex in range(len(away)):
+        lower[vertex] = max(lower[vertex], back[vertex], eccentricity - away[vertex])
+        upper[vertex] = min(upper[vertex], back[vertex] + eccentricity)
+
+
+@jit
+def _reach(offsets: Offsets, targets: Vertices, source: int, distance: Distances, queue: Vertices) -> int:
+    """Fill `distance` anew from `source`, which reaches every vertex; return the least of those farthest away."""
+    distance[:] = UNSEEN
+    return _least_of_last(queue, search(offsets, targets, source, distance, queue), distance)
+
+
+def transposed(graph: Graph) -> Graph:
+    """The graph with every edge the other way round, the targets of each vertex sorted."""
+    back = Graph(np.zeros_like(graph.offsets), np.empty_like(graph.targets))
+    _count_back(graph.targets, back.offsets)
+    _fill_back(graph.offsets, graph.targets, *back)
+    return back
+
+
+def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
+    """The edges within components, between the vertices in `order` alone, numbered that way.
+
+    `order` must hold whole components. Sorted targets stay sorted if it is increasing within each component.
+    """
+    place = np.full(len(labels), UNSEEN, dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    offsets = np.empty(len(order) + 1, dtype=np.int64)
+    _count_inner(graph.offsets, graph.targets, labels, order, offsets)
+    targets = np.empty(offsets[-1], dtype=np.int32)
+    _fill_inner(graph.offsets, graph.targets, labels, order, place, targets)
+    return Graph(offsets, targets)
+
+
+def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
+    """Diameter and a pair (from, to) that attains it, per strong component; shape (components, 3).
+
+    By a search from every vertex: for small components. No edge may leave a component; the last entry of `firsts` is
+    the number of vertices.
+    """
+    found = np.empty((len(firsts) - 1, 3), dtype=np.int32)
+    _diameters(graph.offsets, graph.targets, firsts, found)
+    return found
+
+
+class Bounds:
+    """Lower and upper bounds of all eccentricities of a strongly connected graph, closer with every vertex searched.
+
+    `away` are the bounds of the way out, max d(v, .), `back` those of the way in, max d(., v); each as (lower, upper).
+    The greatest is the diameter both times. Memory: eight numbers of 32 bits per vertex, and the graph both ways.
+    """
+
+    def __init__(self, graph: Graph, back: Graph) -> None:
+        """`back` is `graph` transposed, which may be the same."""
+        vertices = len(graph.offsets) - 1
+        self._graph, self._back = graph, back
+        self._distances = np.empty(vertices, dtype=np.int32), np.empty(vertices, dtype=np.int32)
+        self._queue = np.empty(vertices, dtype=np.int32)
+        most = np.iinfo(np.int32).max
+        self.away = np.zeros(vertices, dtype=np.int32), np.full(vertices, most, dtype=np.int32)
+        self.back = np.zeros(vertices, dtype=np.int32), np.full(vertices, most, dtype=np.int32)
+        #: The greatest distance found, and a pair (from, to) that is so far apart.
+        self.lower, self.pair = 0, (0, 0)
+
+    @property
+    def upper(self) -> int:
+        """No distance is greater."""
+        return max(self.lower, min(int(self.away[1].max()), int(self.back[1].max())))
+
+    def look_from(self, source: int) -> None:
+        """Search from `source` both ways, and let it bound all."""
+        there, here = self._distances
+        farthest = int(_reach(*self._graph, source, there, self._queue))
+        origin = int(_reach(*self._back, source, here, self._queue))
+        out, into = int(there[farthest]), int(here[origin])
+        _bound(there, here, out, *self.away)
+        _bound(here, there, into, *self.back)
+        for distance, pair in ((out, (source, farthest)), (into, (origin, source))):
+            if distance > self.lower:
+                self.lower, self.pair = distance, pair
+
+    def outermost(self) -> int:
+        """The vertex that may be farthest from some other, on the side where fewer may still exceed `lower`."""
+        sides = [upper for _, upper in (self.away, self.back)]
+        fewer = min(sides, key=lambda upper: int(np.count_nonzero(upper > self.lower)))
+        return int(fewer.argmax())
+
+    def innermost(self) -> int:
+        """A vertex near to all, as far as is known, and not searched from yet: it bounds the others best.
+
+        Falls back on `outermost` where there is none.
+        """
+        (low_out, high_out), (low_in, high_in) = self.away, self.back
+        apart = low_out.astype(np.int64) + low_in
+        apart[(low_out == high_out) & (low_in == high_in)] = np.iinfo(np.int64).max
+        nearest = int(apart.argmin())
+        return nearest if apart[nearest] < np.iinfo(np.int64).max else self.outermost()

@@ -1,0 +1,157 @@
+"""What is done to the keys of one chunk or range: sort, drop duplicates, take away the keys already known."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+from puzzles.keys.bits import lowest_bit, popcount
+from puzzles.keys.layout import Counts, Keys, layout_of
+from puzzles.keys.order import equal, less, put, sort_keys
+
+Words = NDArray[np.uint64]
+
+#: A bitmap takes the place of sorting where the keys of a range are so dense: less than so many numbers for each key,
+#: duplicates counted. Measured: docs/measurements.md.
+DENSE_SPAN = 64
+_WORD_BITS = 64
+
+
+@jit
+def _unique(keys: Keys) -> int:
+    """Move the distinct keys of a sorted array to its front; return how many. Without a branch: 1 ns a key, not 3."""
+    if len(keys) == 0:
+        return 0
+    last = 0
+    for index in range(1, len(keys)):
+        new = not equal(keys, index, keys, last)
+        put(keys, last + 1, keys, index)
+        last += new
+    return last + 1
+
+
+@jit
+def _subtract(keys: Keys, known: Keys) -> int:
+    """Move the keys of an increasing array that increasing `known` does not hold to its front; return how many."""
+    count = 0
+    index = 0
+    place = 0
+    while index < len(keys) and place < len(known):
+        put(keys, count, keys, index)
+        before = less(keys, index, known, place)
+        after = less(known, place, keys, index)
+        count += before
+        index += not after
+        place += not before
+    while index < len(keys):
+        put(keys, count, keys, index)
+        count += 1
+        index += 1
+    return count
+
+
+@jit
+def _set_bits(words: Words, keys: Keys, first: np.uint64) -> None:
+    for index in range(len(keys)):
+        offset = np.uint64(keys[index]) - first
+        words[offset >> np.uint64(6)] |= np.uint64(1) << (offset & np.uint64(63))
+
+
+@jit
+def _clear_bits(words: Words, keys: Keys, first: np.uint64) -> None:
+    for index in range(len(keys)):
+        offset = np.uint64(keys[index]) - first
+        words[offset >> np.uint64(6)] &= ~(np.uint64(1) << (offset & np.uint64(63)))
+
+
+@jit
+def _count_bits(words: Words) -> int:
+    total = np.uint64(0)
+    for index in range(len(words)):
+        total += popcount(words[index])
+    return int(total)
+
+
+@jit
+def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
+    count = 0
+    base = first
+    for index in range(len(words)):
+        word = words[index]
+        while word != np.uint64(0):
+            keys[count] = base + lowest_bit(word)
+            word &= word - np.uint64(1)
+            count += 1
+        base += np.uint64(_WORD_BITS)
+
+
+@jit
+def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
+    """Sort each source's successors, drop duplicates and loops, in place; `counts` follow; return the new total."""
+    begin = 0
+    total = 0
+    held = successors[:1].copy()
+    for source in range(len(sources)):
+        end = begin + counts[source]
+        for index in range(begin + 1, end):
+            put(held, 0, successors, index)
+            place = index
+            while place > begin and less(held, 0, successors, place - 1):
+                put(successors, place, successors, place - 1)
+                place -= 1
+            put(successors, place, held, 0)
+        first = total
+        for index in range(begin, end):
+            if equal(successors, index, sources, source):
+                continue
+            if total == first or not equal(successors, total - 1, successors, index):
+                put(successors, total, successors, index)
+                total += 1
+        counts[source] = total - first
+        begin = end
+    return total
+
+
+def merge(parts: Sequence[Keys], known: Sequence[Keys]) -> Keys:
+    """The distinct keys of some batches that none of the sorted batches `known` holds, strictly increasing.
+
+    `parts` need be in no order, and there must be at least one. Keys that lie close together (`DENSE_SPAN`) are
+    gathered in a bitmap, others sorted; the result is the same.
+    """
+    parts = [part for part in parts if len(part)] or [parts[0][:0]]
+    count = sum(len(part) for part in parts)
+    if count and parts[0].ndim == 1:
+        least, most = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
+        if most - least < DENSE_SPAN * count:
+            return _merge_dense(parts, known, least, most)
+    keys = sort_keys(np.concatenate(parts) if len(parts) > 1 else parts[0].copy())
+    keys = keys[: _unique(keys)]
+    for others in known:
+        keys = keys[: _subtract(keys, others)]
+    return keys
+
+
+def _merge_dense(parts: Sequence[Keys], known: Sequence[Keys], least: int, most: int) -> Keys:
+    first = np.uint64(least)
+    words = np.zeros((most - least) // _WORD_BITS + 1, dtype=np.uint64)
+    for part in parts:
+        _set_bits(words, part, first)
+    for others in known:
+        dtype = others.dtype.type
+        begin, end = np.searchsorted(others, dtype(least)), np.searchsorted(others, dtype(most), side="right")
+        _clear_bits(words, others[begin:end], first)
+    keys = layout_of(parts[0]).empty(_count_bits(words))
+    _list_bits(words, first, keys)
+    return keys
+
+
+def simple_edges(sources: Keys, successors: Keys, counts: Counts) -> tuple[Keys, Counts]:
+    """The edges of a simple graph: per source its distinct successors other than itself. The inputs are used up."""
+    total = _simple_edges(sources, successors, counts)
+    return successors[:total], counts
+
+
+def split(keys: Keys, size: int) -> list[Keys]:
+    """`keys` in consecutive chunks of `size`; the last may be smaller."""
+    return [keys[begin : begin + size] for begin in range(0, len(keys), size)]

@@ -1,0 +1,59 @@
+"""Arrays as bytes for Redis: CRC-32, then msgpack of one ``[kind, dtype, shape, bytes]`` per array.
+
+Kind ``k`` is a strictly increasing batch of keys, delta-coded as on disk (about a third of its raw size): `bytes` is
+its first key, big-endian, and the differences. Kind ``r`` is any other array of numbers, raw, little-endian. Nothing
+here can name or run code.
+"""
+
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from puzzles.keys.layout import LAYOUTS, is_batch, layout_of
+from puzzles.keys.order import is_increasing
+from storage.errors import DamagedError
+from storage.layers.codec import decode_block, encode_block, longest_varint
+from storage.ledger.records import seal, unseal
+from worker.errors import PayloadError
+from worker.tasks import Array, Arrays
+
+#: The array types that tasks exchange.
+_DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")}
+
+
+def pack_arrays(arrays: Arrays) -> bytes:
+    """The bytes of some arrays."""
+    return seal(msgpack.packb([_pack(array) for array in arrays], use_bin_type=True))
+
+
+def unpack_arrays(raw: bytes) -> list[Array]:
+    """The arrays again, writable. Raises `PayloadError` for anything that `pack_arrays` did not write."""
+    try:
+        entries = msgpack.unpackb(unseal(raw, "payload"), raw=False)
+        return [_unpack(*entry) for entry in entries]
+    except (DamagedError, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise PayloadError(f"a payload in Redis is not readable: {error}") from error
+
+
+def _pack(array: Array) -> list[Any]:
+    if len(array) and is_batch(array) and is_increasing(array):
+        layout = layout_of(array)
+        room = np.empty(len(array) * longest_varint(layout), dtype=np.uint8)
+        _, differences = encode_block(array, 0, room, layout)
+        return ["k", layout.name, list(array.shape), layout.big_endian(array[:1]) + differences.tobytes()]
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return ["r", little.dtype.str, list(array.shape), little.tobytes()]
+
+
+def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
+    if kind == "k":
+        layout = LAYOUTS[dtype_name]
+        first = int.from_bytes(raw[: layout.bytes], "big")
+        keys = decode_block(memoryview(raw)[layout.bytes :], first, shape[0], layout)
+        if keys is None:
+            raise PayloadError("its keys are broken")
+        return keys
+    if kind != "r":
+        raise PayloadError(f"unknown kind {kind!r}")
+    return np.frombuffer(raw, dtype=_DTYPES[dtype_name]).reshape(shape).copy()

@@ -1,0 +1,104 @@
+"""N worker processes on this machine, kept alive: one that dies, by whatever signal, is replaced."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from puzzles.user.files import files_variable
+from worker.transport.connection import connect
+from worker.transport.heartbeat import forget_worker, worker_name
+
+_POLL_SECONDS = 0.1
+#: A worker that dies at once is not started again at once.
+_RESTART_SECONDS = 0.5
+#: A worker asked to stop may finish its chunk for so long.
+_GRACE_SECONDS = 30.0
+
+
+class Supervisor:
+    """Starts `count` workers on construction; `run` keeps them alive, `stop` ends them.
+
+    `files` hold the puzzles of one's own that the workers know besides those of Hakoiri.
+    """
+
+    def __init__(self, url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> None:
+        # The URL goes by the environment: arguments are visible to every user of the machine.
+        own = {"HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        self._environment = {**os.environ, **own, **(files_variable(files) if files else {})}
+        self._connection = connect(url)
+        self._say = say
+        self._stopping = False
+        #: How many workers died and were replaced.
+        self.replaced = 0
+        self._workers = [self._start() for _ in range(count)]
+
+    def run(self) -> None:
+        """Replace workers that die, until `request_stop`; then end them all."""
+        try:
+            while not self._stopping:
+                for index, worker in enumerate(self._workers):
+                    if worker.poll() is not None and not self._stopping:
+                        self._replace(index)
+                time.sleep(_POLL_SECONDS)
+        finally:
+            self.stop()
+
+    def _replace(self, index: int) -> None:
+        dead = self._workers[index]
+        self._say(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
+        forget_worker(worker_name(dead.pid), self._connection)
+        time.sleep(_RESTART_SECONDS)
+        try:
+            self._workers[index] = self._start()
+        except OSError as error:
+            self._say(f"no worker could be started ({error}); trying again")
+        else:
+            self.replaced += 1
+
+    def request_stop(self) -> None:
+        """Make `run` come back; safe in a signal handler."""
+        self._stopping = True
+
+    def stop(self) -> None:
+        """Ask every worker to finish its chunk and end; kill those that do not."""
+        for worker in self._workers:
+            worker.terminate()
+        deadline = time.monotonic() + _GRACE_SECONDS
+        for worker in self._workers:
+            try:
+                worker.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+        )  # fmt: skip
+
+
+@contextmanager
+def supervised(url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> Iterator[None]:
+    """`count` workers kept alive while the block runs."""
+    if not count:
+        yield
+        return
+    supervisor = Supervisor(url, count, say, files)
+    keeper = threading.Thread(target=supervisor.run, name="supervisor")
+    keeper.start()
+    try:
+        yield
+    finally:
+        supervisor.request_stop()
+        keeper.join()
+
+
+def _fate(code: int) -> str:
+    return f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with code {code}"
