@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from coordinator.executors.opening import open_workshop
+from coordinator.executors.opening import open_context
 from coordinator.nakuron.beam import Beam
 from coordinator.nakuron.optimise import played
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from puzzles.nakuron.board import Board, random_board
 from puzzles.nakuron.ground import field_of, ground_of
 from puzzles.registry import PuzzleSpec
@@ -71,8 +71,8 @@ def _game(board: Board, strategy: str) -> tuple[int, str, int]:
 def _beam(board: Board, width: int) -> tuple[int, str, int]:
     spec = PuzzleSpec("nakuron")
     puzzle = spec.build()
-    with open_workshop(puzzle, spec, Ways(workers=1), Control(), SilentObserver()) as workshop:
-        beam = Beam(workshop, ground_of(board), field_of(board), board.balls, 1)
+    with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
+        beam = Beam(context, ground_of(board), field_of(board), board.balls, 1)
         while not beam.finished:
             beam.step(width)
     return beam.points, "".join(map(str, beam.sequence)), beam.tilts

@@ -20,10 +20,18 @@ from typing import Any
 import numpy as np
 
 from coordinator.errors import RunError, UnanswerableError
-from coordinator.executors.opening import query_workshop
+from coordinator.executors.opening import query_context
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.census import bound_component, measure_component
-from coordinator.graphs.diameter import LARGE, Interval, Measured, by_orbits, keep_interval, kinds_of, read_interval
+from coordinator.graphs.diameter import (
+    BOUNDED_FROM,
+    Interval,
+    Measured,
+    by_orbits,
+    keep_interval,
+    kinds_of,
+    read_interval,
+)
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.layers.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
 from coordinator.runs.catalogue import data_directory, find_run
@@ -31,7 +39,7 @@ from coordinator.runs.create import make_run, pinned_puzzle
 from coordinator.runs.drive import drive
 from coordinator.runs.summary import summarise
 from coordinator.session.control import Control, Observer, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from coordinator.trees.solutions import found_solutions
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import order_of
@@ -160,8 +168,8 @@ class Run:
     def graph(self) -> tuple[Keys, Graph]:
         """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""
         keys, _ = self.configurations()
-        with query_workshop(self.puzzle) as workshop:
-            return keys, build_graph(workshop, keys, closed=self.store.state.exhausted)
+        with query_context(self.puzzle) as context:
+            return keys, build_graph(context, keys, closed=self.store.state.exhausted)
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components, largest first, ties by least key; of a search from a start, its own only.
@@ -194,8 +202,8 @@ class Run:
         control, observer = control or Control(), observer or SilentObserver()
         if not self.puzzle.undirected:
             weak, (keys, _) = len(self.weak_components()), self.configurations()
-            with query_workshop(self.puzzle) as workshop:
-                return strong_components(workshop, keys, weak, control, observer)
+            with query_context(self.puzzle) as context:
+                return strong_components(context, keys, weak, control, observer)
         count = (self.store.state.components or 0) if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
         return of_undirected((one.record, one.pairs) for one in found)
@@ -284,14 +292,14 @@ class Run:
     def _measure(self, control: Control, observer: Observer) -> Diameter:
         size = self.store.state.configurations
         kinds = kinds_of(self.puzzle, self.store)
-        if kinds is None and size >= LARGE:
+        if kinds is None and size >= BOUNDED_FROM:
             return self._bound(control, observer)
         if kinds is not None:
             found = by_orbits(self.puzzle, self.store, kinds, control, observer)
         else:
             keys, graph = self.graph()
-            with query_workshop(self.puzzle) as workshop:
-                exact = measure_component(workshop, graph)
+            with query_context(self.puzzle) as context:
+                exact = measure_component(context, graph)
             found = Measured(
                 exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs),
                 keys[exact.pairs],
@@ -313,8 +321,8 @@ class Run:
                 control.check()
 
             try:
-                with query_workshop(self.puzzle) as workshop:
-                    known = bound_component(workshop, graph, keys, known, report)
+                with query_context(self.puzzle) as context:
+                    known = bound_component(context, graph, keys, known, report)
             finally:
                 if known is not None:
                     self._remember(known)
@@ -371,16 +379,16 @@ def open_run(name: str = "last", data: str | os.PathLike[str] | None = None) -> 
 def explore(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: str | None = None,
     merge_mirrors: bool = False, until_goal: bool = False, data: str | os.PathLike[str] | None = None,
-    ways: Ways | None = None, observer: Observer | None = None,
+    resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: all that `start` reaches, layer by layer."""
     spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
-    return _run_to_end(spec, "explore", until_goal, data, ways, observer)
+    return _run_to_end(spec, "explore", until_goal, data, resources, observer)
 
 
 def census(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: str | None = None,
-    merge_mirrors: bool = False, data: str | os.PathLike[str] | None = None, ways: Ways | None = None,
+    merge_mirrors: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
     observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: every configuration, component and exact diameter there is.
@@ -388,16 +396,16 @@ def census(
     `start` is for puzzles whose board it says (``sliding``), and for these alone.
     """
     spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
-    return _run_to_end(spec, "whole", False, data, ways, observer)
+    return _run_to_end(spec, "whole", False, data, resources, observer)
 
 
 def _run_to_end(
-    spec: PuzzleSpec, mode: Mode, until_goal: bool, data: str | os.PathLike[str] | None, ways: Ways | None,
+    spec: PuzzleSpec, mode: Mode, until_goal: bool, data: str | os.PathLike[str] | None, resources: Resources | None,
     observer: Observer | None,
 ) -> Run:  # fmt: skip
-    ways = ways or Ways()
-    directory: Path = make_run(data_directory(data), spec, mode, until_goal, ways)
-    state = drive(directory, ways, Control(), observer or SilentObserver())
+    resources = resources or Resources()
+    directory: Path = make_run(data_directory(data), spec, mode, until_goal, resources)
+    state = drive(directory, resources, Control(), observer or SilentObserver())
     if state.status != "complete":
         raise RunError(f"run {directory.name} is {state.status}: {state.reason}")
     return Run(RunStore(directory))

@@ -6,16 +6,19 @@ numba's cache sees an edit of the file that holds a kernel, but not of the modul
 (numba#4807); ``worker.warm`` therefore fills it under a lock before workers start.
 """
 
+import fcntl
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import platformdirs
 
 _PACKAGES = ("puzzles", "storage", "worker")
+_LOCK_FILE = "warming"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -46,13 +49,21 @@ def cache_directory() -> Path:
         return Path(tempfile.mkdtemp(prefix="hakoiri-kernels-"))
 
 
+@contextmanager
+def compiling() -> Iterator[None]:
+    """While the block runs, no other process compiles, as long as all do it in such a block."""
+    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 # IMPORTANT: set before numba is imported, which reads it once.
 os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
 
 import numba  # noqa: E402
 from numba import extending, types  # noqa: E402
 
-__all__ = ["cache_directory", "intrinsic", "jit", "source_digest", "types"]
+__all__ = ["cache_directory", "compiling", "intrinsic", "jit", "source_digest", "types"]
 
 
 def intrinsic(function: Callable[[Any, Any], Any]) -> Any:

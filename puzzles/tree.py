@@ -13,7 +13,7 @@ from puzzles.keys.layout import Key, Keys
 from puzzles.keys.numbering import Placings
 
 
-class Harvest(NamedTuple):
+class SubtreeCounts(NamedTuple):
     """What grows on some subtrees.
 
     `solutions` counts all, those too that a search leaves out as images of others; `orbits` counts them up to the
@@ -46,7 +46,7 @@ class Tree(Puzzle):
     automorphisms: int
 
     @abstractmethod
-    def harvest(self, keys: Keys) -> Harvest:
+    def count_subtrees(self, keys: Keys) -> SubtreeCounts:
         """What grows on the subtrees below `keys`, all of one level. Releases the GIL while it counts."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class Tree(Puzzle):
         """Whether more than so many numbers are placed below some of `keys`; takes no longer than to see that."""
 
     @abstractmethod
-    def reference_harvest(self, key: Key) -> Harvest:
+    def reference_counts(self, key: Key) -> SubtreeCounts:
         """The same for one subtree in plain Python, from `successors`."""
 
     @abstractmethod

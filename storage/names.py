@@ -21,14 +21,14 @@ _CREATING_PREFIX = ".creating-"
 _DELETING_PREFIX = ".deleting-"
 
 #: LMDB's databases inside `DATA_FILE`.
-META, LAYERS, BLOCKS, SEEN = b"meta", b"layers", b"blocks", b"seen"
+META, LAYERS, BLOCKS, CLOSED = b"meta", b"layers", b"blocks", b"seen"
 COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
 #: Of a tree: what is known of each chunk of subtrees, and the solutions found there.
 CHUNKS, FOUND = b"chunks", b"found"
-DATABASES = (META, LAYERS, BLOCKS, SEEN, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND)
+DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND)
 MANIFEST_KEY, STATE_KEY, CANCEL_KEY, DIAMETER_KEY = b"manifest", b"state", b"cancel", b"diameter"
 #: How far the layer after the last is, and which runs of older keys a directed search has.
-PARTIAL_KEY, SEEN_KEY = b"partial", b"seen"
+PARTIAL_KEY, CLOSED_KEY = b"partial", b"seen"
 #: How the subtrees of a tree are cut into chunks.
 CUTTING_KEY = b"cutting"
 

@@ -121,16 +121,17 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the four arrays of `Packed`: what was found].
 
-    As in `puzzles.tree.Harvest`; the lanes are those of the digest of what was found, which itself is left out where
-    the puzzle only counts. The microseconds of the processor are the one part that another worker may have otherwise.
+    As in `puzzles.tree.SubtreeCounts`; the lanes are those of the digest of what was found, which itself is left out
+    where the puzzle only counts. The microseconds of the processor are the one part that another worker may have
+    otherwise.
     """
     if not isinstance(puzzle, Tree):
         raise TaskError(f"{puzzle.name} has no subtrees")
     (roots,) = chunk
     began = time.thread_time()
-    harvest = puzzle.harvest(roots)
-    found = sort_keys(harvest.found)
-    tally = [harvest.solutions, harvest.orbits, harvest.classes, harvest.nodes, (time.thread_time() - began) * 1e6]
+    counted = puzzle.count_subtrees(roots)
+    found = sort_keys(counted.found)
+    tally = [counted.solutions, counted.orbits, counted.classes, counted.nodes, (time.thread_time() - began) * 1e6]
     lanes = np.array(lanes_of(found), dtype=np.uint64)
     return [np.array(tally, dtype=np.int64), lanes, *pack_blocks(found if puzzle.keeps else found[:0])]
 

@@ -1,10 +1,7 @@
 """Compile every kernel once, under a lock, before several processes would do it at once (numba#4807)."""
 
-import fcntl
 import hashlib
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +10,7 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 
 from puzzles.contract import Expansion, Puzzle
-from puzzles.jit import cache_directory, source_digest
+from puzzles.jit import cache_directory, compiling, source_digest
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, lower_bounds
 from puzzles.nakuron.puzzle import Nakuron
@@ -33,7 +30,6 @@ from worker.solitaires.solving import STRATEGIES, solve
 
 #: What kernels are wanted for: whatever a run or worker may need, or searches in memory alone, of deals and boards.
 Use = Literal["all", "memory"]
-_LOCK_FILE = "warming"
 #: What a user is told before kernels that are not on disk are compiled.
 PREPARING = "preparing the kernels (some ten seconds where they must be compiled)"
 
@@ -58,14 +54,6 @@ def warm(puzzle: Puzzle, use: Use = "all") -> None:
             _mark(puzzle, use).touch()
 
 
-@contextmanager
-def compiling() -> Iterator[None]:
-    """While the block runs, no other process compiles, as long as all do it in such a block."""
-    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def load_search_kernels(puzzle: Puzzle) -> None:
     """Bring what a search by layers calls from the disk cache into this process."""
     keys = puzzle.keys([puzzle.start])
@@ -84,7 +72,7 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     lanes_of(layer)
     if isinstance(puzzle, Tree):
         # No roots: a whole tree would take too long.
-        puzzle.harvest(keys[:0])
+        puzzle.count_subtrees(keys[:0])
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:

@@ -7,34 +7,36 @@ from pathlib import Path
 
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.session.control import Control, Observer, SilentObserver
-from coordinator.session.resources import Ways
-from coordinator.session.session import Workshop
+from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
 from puzzles.user.files import configured_files, known
 
 
 @contextmanager
-def open_workshop(
-    puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer
-) -> Iterator[Workshop]:
-    """The executor that `ways` ask for, with the worker processes that belong to it, while the block runs."""
-    budget = ways.budget()
-    threads = cores() if ways.redis is not None else ways.workers or cores()
-    with closing(ThreadExecutor(puzzle, threads, control)) as home:
+def open_context(
+    puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer
+) -> Iterator[ComputeContext]:
+    """The executor that `resources` ask for, with the worker processes that belong to it, while the block runs."""
+    budget = resources.budget()
+    threads = cores() if resources.redis is not None else resources.workers or cores()
+    with closing(ThreadExecutor(puzzle, threads, control)) as local:
         shares = budget.shares(puzzle, threads)
-        if ways.redis is None:
-            yield Workshop(puzzle, home, home, budget, shares)
+        if resources.redis is None:
+            yield ComputeContext(puzzle, local, local, budget, shares)
             return
         # Here, because rq takes a tenth of a second to import.
-        from coordinator.executors.remote import FarmExecutor
+        from coordinator.executors.remote import RemoteExecutor
         from worker.transport.connection import connect
         from worker.transport.supervisor import supervised
 
-        connection = connect(ways.redis)
-        farm = FarmExecutor(ways.redis, connection, puzzle, spec, control, observer, shares.free // 4, ways.deadline)
-        with closing(farm), supervised(ways.redis, ways.workers or 0, observer.note, _own_files(spec)):
-            yield Workshop(puzzle, farm, home, budget, shares)
+        connection = connect(resources.redis)
+        remote = RemoteExecutor(
+            resources.redis, connection, puzzle, spec, control, observer, shares.free // 4, resources.deadline
+        )
+        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, _own_files(spec)):
+            yield ComputeContext(puzzle, remote, local, budget, shares)
 
 
 def _own_files(spec: PuzzleSpec) -> list[Path]:
@@ -43,10 +45,10 @@ def _own_files(spec: PuzzleSpec) -> list[Path]:
 
 
 @contextmanager
-def query_workshop(puzzle: Puzzle) -> Iterator[Workshop]:
+def query_context(puzzle: Puzzle) -> Iterator[ComputeContext]:
     """Threads of this process, for questions that need some computing."""
-    with open_workshop(puzzle, PuzzleSpec(puzzle.name), Ways(), Control(), SilentObserver()) as workshop:
-        yield workshop
+    with open_context(puzzle, PuzzleSpec(puzzle.name), Resources(), Control(), SilentObserver()) as context:
+        yield context
 
 
 def cores() -> int:

@@ -22,8 +22,8 @@ from worker.errors import PayloadError, TaskError
 from worker.tasks import Array, Arrays, do_task
 from worker.transport.connection import get_bytes, redis_errors
 from worker.transport.heartbeat import ALIVE_SECONDS, living_workers
-from worker.transport.messages import News, Order
-from worker.transport.names import input_key, news_key, result_key, shared_key
+from worker.transport.messages import Event, TaskRequest
+from worker.transport.names import event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.rq_worker import KEEP_SECONDS, TaskQueue
 
@@ -58,7 +58,7 @@ class _Chunk:
     begun: dict[int, str] = field(default_factory=dict)
 
 
-class FarmExecutor:
+class RemoteExecutor:
     """Gives chunks to the RQ workers of a Redis server, and works itself where none is left."""
 
     name = "redis"
@@ -118,7 +118,7 @@ class FarmExecutor:
         """Take back what is in flight, as far as Redis still answers."""
         try:
             self._forget_stage()
-            self._redis.delete(news_key(self._session))
+            self._redis.delete(event_key(self._session))
         except redis.RedisError:
             pass  # Every key has a time to live.
         self._redis.close()
@@ -146,7 +146,7 @@ class FarmExecutor:
         token = self._token(number)
         self._redis.set(input_key(self._session, token), chunk.payload, ex=KEEP_SECONDS)
         stage = self._stage if len(self._shared) else -1
-        order = Order(self._session, token, chunk.attempt, stage, self._spec.as_dict(), self._puzzle.version)
+        order = TaskRequest(self._session, token, chunk.attempt, stage, self._spec.as_dict(), self._puzzle.version)
         self._queue.enqueue(
             self._task, kwargs=order.as_dict(), result_ttl=0, failure_ttl=int(self._deadline) + 1, ttl=KEEP_SECONDS,
             job_timeout=KEEP_SECONDS,
@@ -174,21 +174,21 @@ class FarmExecutor:
 
     def _collect(self) -> list[tuple[int, list[Array]]]:
         """The results that came within a moment."""
-        key = news_key(self._session)
+        key = event_key(self._session)
         first = None if self._alone else self._redis.brpop([key], timeout=_WAIT_SECONDS)
         more = self._redis.rpop(key, _MESSAGES_AT_ONCE) or []
         messages = [raw for raw in [*(first[1:] if first else []), *more] if isinstance(raw, bytes)]
         results: dict[int, list[Array]] = {}
         for raw in messages:
             try:
-                news = News.unpack(raw)
+                event = Event.unpack(raw)
             except PayloadError as error:
                 self._observer.note(f"{error}; passed over")
                 continue
-            number = self._expected(news.token)
+            number = self._expected(event.token)
             if number is None or number in results:
                 continue  # Late or doubled: the first answer counted.
-            if (result := self._hear(number, news)) is not None:
+            if (result := self._hear(number, event)) is not None:
                 results[number] = result
         return list(results.items())
 
@@ -196,24 +196,24 @@ class FarmExecutor:
         """The number of the chunk that is in flight under this token, or ``None``."""
         return next((number for number in self._chunks if self._token(number) == token), None)
 
-    def _hear(self, number: int, news: News) -> list[Array] | None:
+    def _hear(self, number: int, event: Event) -> list[Array] | None:
         """What one message means for its chunk; its result, if that is what it brings."""
-        if news.kind == "started":
-            self._chunks[number].begun[news.attempt] = news.worker
+        if event.kind == "started":
+            self._chunks[number].begun[event.attempt] = event.worker
             self._chunks[number].begun_at = time.monotonic()
-        elif news.kind == "failed":
-            raise TaskError(f"task {self._task} failed on worker {news.worker}: {news.detail}")
-        elif news.kind == "refused":
-            raise TaskError(f"worker {news.worker} refused the puzzle: {news.detail}")
-        elif news.kind == "missing":
-            if news.attempt == self._chunks[number].attempt:
-                self._lose(number, f"worker {news.worker} could not read it {news.detail}".strip())
+        elif event.kind == "failed":
+            raise TaskError(f"task {self._task} failed on worker {event.worker}: {event.detail}")
+        elif event.kind == "refused":
+            raise TaskError(f"worker {event.worker} refused the puzzle: {event.detail}")
+        elif event.kind == "missing":
+            if event.attempt == self._chunks[number].attempt:
+                self._lose(number, f"worker {event.worker} could not read it {event.detail}".strip())
         else:
-            raw = get_bytes(self._redis, result_key(self._session, news.token, news.attempt), delete=True)
+            raw = get_bytes(self._redis, result_key(self._session, event.token, event.attempt), delete=True)
             try:
                 if raw is not None:
                     result = unpack_arrays(raw)
-                    self._redis.delete(input_key(self._session, news.token))
+                    self._redis.delete(input_key(self._session, event.token))
                     return result
             except PayloadError as error:
                 self._observer.note(f"{error}; asking again")

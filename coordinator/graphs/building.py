@@ -4,7 +4,7 @@ import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
 from coordinator.session.control import Control
-from coordinator.session.session import Workshop
+from coordinator.session.session import ComputeContext
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
@@ -16,7 +16,7 @@ from worker.tasks import Array
 MOST_VERTICES = int(np.iinfo(np.int32).max)
 
 
-def build_graph(workshop: Workshop, keys: Keys, closed: bool = True, control: Control | None = None) -> Graph:
+def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, control: Control | None = None) -> Graph:
     """The simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
 
     An edge leads the way of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
@@ -27,12 +27,12 @@ def build_graph(workshop: Workshop, keys: Keys, closed: bool = True, control: Co
     """
     if len(keys) > MOST_VERTICES:
         raise UnanswerableError(f"{len(keys):,} configurations are too many for a graph: it holds {MOST_VERTICES:,}")
-    puzzle, chunks = workshop.puzzle, workshop.cut(keys)
+    puzzle, chunks = context.puzzle, context.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
     held = keys.nbytes
     arrays = ([chunk] for chunk in chunks)
-    for number, (successors, degrees) in workshop.spread("neighbours", arrays, len(keys)):
+    for number, (successors, degrees) in context.map_chunks("neighbours", arrays, len(keys)):
         if control is not None:
             control.check()
         places = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
@@ -46,7 +46,7 @@ def build_graph(workshop: Workshop, keys: Keys, closed: bool = True, control: Co
         counts[number] = np.bincount(sources[inside], minlength=len(degrees)).astype(np.uint16)
         held += targets[number].nbytes + counts[number].nbytes
         # Graph and parts exist side by side for a moment, then the graph and its copy in component order.
-        workshop.budget.require(f"the graph of {len(keys):,} configurations", 2 * held + 8 * len(keys))
+        context.budget.require(f"the graph of {len(keys):,} configurations", 2 * held + 8 * len(keys))
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     graph = Graph(offsets, np.concatenate(targets))

@@ -14,7 +14,7 @@ from coordinator.errors import ContradictionError
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Interval, by_bounds
 from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
-from coordinator.session.session import Session, Workshop
+from coordinator.session.session import ComputeContext, Session
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import is_increasing
 from storage.layers.digest import chain
@@ -27,7 +27,7 @@ from worker.graphs.searches import Graph
 from worker.tasks import Arrays
 
 #: Components of so many configurations and more are bounded one by one; smaller ones are searched from every vertex.
-LARGE = 2_000
+SEARCHED_ALONE_FROM = 2_000
 #: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
 _BATCH_WORK = 1_000_000
 
@@ -58,7 +58,7 @@ class Census:
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
         keys = self._configurations()
-        graph = build_graph(self._session.workshop, keys, control=self._session.control)
+        graph = build_graph(self._session.context, keys, control=self._session.control)
         self._session.control.check()
         if self._state.components is None:
             self._label(graph)
@@ -97,16 +97,16 @@ class Census:
     def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
         """The records of all components that have none yet, with their diametral pairs."""
         missing = sorted(set(range(self._state.components or 0)) - set(recorded_components(self._store)))
-        workshop = self._session.workshop
-        large = [component for component in missing if ordered.size(component) >= LARGE]
+        context = self._session.context
+        large = [component for component in missing if ordered.size(component) >= SEARCHED_ALONE_FROM]
         for component in large:
             self._session.control.check()
             graph = ordered.part(component, component + 1)
-            yield _record(ordered, component, measure_component(workshop, graph))
+            yield _record(ordered, component, measure_component(context, graph))
         batches = list(_batches(missing[len(large) :], ordered))
         chunks = (_batch_arrays(ordered, batch) for batch in batches)
         small = sum(ordered.size(component) for component in missing[len(large) :])
-        for number, result in workshop.spread("eccentricities", chunks, small):
+        for number, result in context.map_chunks("eccentricities", chunks, small):
             self._session.control.check()
             yield from _batch_records(ordered, batches[number], *result)
 
@@ -127,27 +127,27 @@ def census_digest(store: RunStore) -> str:
     return chain(parts)
 
 
-def measure_component(workshop: Workshop, graph: Graph) -> Eccentricities:
+def measure_component(context: ComputeContext, graph: Graph) -> Eccentricities:
     """Exact distances of a connected graph, its searches farmed where it is large enough."""
     size = len(graph.offsets) - 1
-    tasks = workshop.executor.workers if workshop.budget.farms(size) else 1
+    tasks = context.executor.workers if context.budget.distributes(size) else 1
 
     def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
-        return [result for _, result in workshop.spread(task, chunks, size, graph)]
+        return [result for _, result in context.map_chunks(task, chunks, size, graph)]
 
     return exact_eccentricities(graph, run, tasks)
 
 
 def bound_component(
-    workshop: Workshop, graph: Graph, keys: Keys, known: Interval | None, report: Callable[[Interval], None]
+    context: ComputeContext, graph: Graph, keys: Keys, known: Interval | None, report: Callable[[Interval], None]
 ) -> Interval:
     """The exact diameter alone of a connected graph that is too large for more."""
     size = len(keys)
 
     def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
-        return [result for _, result in sorted(workshop.spread(task, chunks, size, graph), key=itemgetter(0))]
+        return [result for _, result in sorted(context.map_chunks(task, chunks, size, graph), key=itemgetter(0))]
 
-    return by_bounds(graph, keys, run, workshop.executor.workers, known, report)
+    return by_bounds(graph, keys, run, context.executor.workers, known, report)
 
 
 def _in_order(keys: Keys, graph: Graph, labels: np.ndarray) -> _Ordered:

@@ -16,7 +16,7 @@ from coordinator.errors import ContradictionError
 from coordinator.session.control import Control, Observer
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.user.guard import drawn
+from puzzles.user.guard import describe_key
 from storage.layers.store import RunStore
 from storage.names import DIAMETER_KEY, META
 from worker.graphs.searches import Distances, Graph, distances_from
@@ -24,7 +24,7 @@ from worker.layers.kernels import merge
 from worker.tasks import Arrays
 
 #: Components of so many configurations and more are bounded, not measured in full.
-LARGE = 60_000
+BOUNDED_FROM = 60_000
 #: Pairs that are listed at most where there may be millions.
 MOST_PAIRS = 16
 #: With more kinds of configurations than this, searching from each costs more than bounding.
@@ -32,7 +32,7 @@ MOST_KINDS = 64
 #: How far the surroundings of two configurations that are said to be alike are compared: so many keys.
 _SURROUNDINGS = 3_000
 
-Spread = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
+MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def by_orbits(
 
 
 def by_bounds(
-    graph: Graph, keys: Keys, spread: Spread, tasks: int, known: Interval | None, report: Callable[[Interval], None]
+    graph: Graph, keys: Keys, spread: MapChunks, tasks: int, known: Interval | None, report: Callable[[Interval], None]
 ) -> Interval:
     """The diameter of a connected graph as an interval of one number. `report` hears of every narrower one.
 
@@ -196,6 +196,6 @@ def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
     (depth, near), (other_depth, other_near) = seen
     if (depth, len(near)) != (other_depth, len(other_near)):
         raise ContradictionError(
-            f"{puzzle.name} says that {drawn(puzzle, kind.first)} and {drawn(puzzle, kind.other)} are alike, "
-            f"but they have {len(near)} and {len(other_near)} others {depth} and {other_depth} moves away"
+            f"{puzzle.name} says that {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} "
+            f"are alike, but they have {len(near)} and {len(other_near)} others {depth} and {other_depth} moves away"
         )

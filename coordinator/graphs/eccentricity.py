@@ -17,7 +17,7 @@ from worker.tasks import Arrays
 #: Sources per task: more cost searches that a better choice would have saved (130 searches by ones, 240 by sixteens).
 SOURCES_PER_TASK = 2
 #: Runs a task over some chunks of sources on the component's graph.
-Spread = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
+MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Eccentricities:
     pairs: Vertices
 
 
-def exact_eccentricities(graph: Graph, spread: Spread, tasks: int) -> Eccentricities:
+def exact_eccentricities(graph: Graph, spread: MapChunks, tasks: int) -> Eccentricities:
     """The answer for a connected `graph`, `tasks` searches being run side by side."""
     lower, upper = _settle(graph, spread, tasks)
     diameter, radius = int(lower.max()), int(upper.min())
@@ -49,7 +49,7 @@ def sorted_pairs(pairs: Vertices) -> Vertices:
     return ordered
 
 
-def _settle(graph: Graph, spread: Spread, tasks: int) -> tuple[Distances, Distances]:
+def _settle(graph: Graph, spread: MapChunks, tasks: int) -> tuple[Distances, Distances]:
     """Bounds of every eccentricity, equal wherever the vertex may belong to the periphery or the centre."""
     vertices = len(graph.offsets) - 1
     lower = np.zeros(vertices, dtype=np.int32)

@@ -15,7 +15,7 @@ import numpy as np
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.building import MOST_VERTICES, build_graph
 from coordinator.session.control import Control, Observer
-from coordinator.session.session import Workshop
+from coordinator.session.session import ComputeContext
 from puzzles.keys.layout import Key, Keys, key_at
 from storage.ledger.manifest import ComponentRecord
 from worker.graphs.components import Labels, part_of
@@ -23,7 +23,7 @@ from worker.graphs.searches import Graph, Offsets, Vertices
 from worker.graphs.strong import Bounds, Diameters, all_diameters, inner_graph, transposed
 
 #: Components of so many configurations and more are bounded one by one; smaller ones are searched from every vertex.
-LARGE = 2_000
+SEARCHED_ALONE_FROM = 2_000
 #: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
 _BATCH_WORK = 1_000_000
 #: What scipy takes: a number of 64 bits per edge and four arrays of 32 bits per vertex; then labels, order and places.
@@ -102,22 +102,22 @@ class _Parts:
 
 
 def strong_components(
-    workshop: Workshop, keys: Keys, weak: int, control: Control, observer: Observer
+    context: ComputeContext, keys: Keys, weak: int, control: Control, observer: Observer
 ) -> StrongComponents:
     """Those of a closed set of configurations, `keys` in increasing order, all of them measured.
 
     Raises `OverBudgetError` where memory is too little, `StopRun` where `control` wants so; nothing is kept then.
     """
     observer.phase("moves", 0, 0)
-    graph = build_graph(workshop, keys, control=control)
+    graph = build_graph(context, keys, control=control)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
     room = _EDGE_BYTES * len(graph.targets) + _VERTEX_BYTES * len(keys)
-    workshop.budget.require(f"the strong components of {len(keys):,} configurations", taken + room)
+    context.budget.require(f"the strong components of {len(keys):,} configurations", taken + room)
     parts = _parts(graph)
     # The graph between the components is not needed any more.
     del graph
     control.check()
-    found = _measured(workshop, parts, keys.nbytes, control, observer)
+    found = _measured(context, parts, keys.nbytes, control, observer)
     components = [
         StrongComponent(
             component,
@@ -188,18 +188,18 @@ def _scipy_labels(graph: Graph) -> Labels:
     return own
 
 
-def _measured(workshop: Workshop, parts: _Parts, held: int, control: Control, observer: Observer) -> Diameters:
+def _measured(context: ComputeContext, parts: _Parts, held: int, control: Control, observer: Observer) -> Diameters:
     """A row for each component, in order; see `all_diameters`."""
     found = np.empty((len(parts), 3), dtype=np.int32)
     component = 0
     while component < len(parts):
         control.check()
         end = component + 1
-        if parts.size(component) >= LARGE:
+        if parts.size(component) >= SEARCHED_ALONE_FROM:
             # The graph of the component, the same the other way round, and the bounds.
             graph = parts.part(component, end)
             needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(component)
-            workshop.budget.require(f"a strong component of {parts.size(component):,} configurations", held + needed)
+            context.budget.require(f"a strong component of {parts.size(component):,} configurations", held + needed)
             found[component] = _bounded(graph, control, observer)
         else:
             end = _batch_end(parts, component)

@@ -17,15 +17,15 @@ from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import merge_sorted
 from storage.layers.blocks import pack_blocks
 from storage.ledger.manifest import Depth
-from storage.names import META, SEEN, SEEN_KEY, number_key
+from storage.names import CLOSED, CLOSED_KEY, META, number_key
 
 #: Keys merged at a time when runs on disk are merged.
 _BATCH_KEYS = 1 << 17
-_NO_RUNS: dict[str, Any] = {"covered": 0, "next": 0, "runs": []}
+_NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "runs": []}
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Segment:
     """A run on disk: its number in the database, how many keys it has, the CRC-32 of the names of its blocks."""
 
     number: int
@@ -33,30 +33,32 @@ class _Run:
     index: int
 
 
-class Seen:
+class ClosedSet:
     """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them."""
 
     def __init__(self, session: Session, depth: Depth, commit: Callable[[], None]) -> None:
         """`commit` makes durable what is staged, with the state that belongs to it."""
         self._session, self._store, self._commit = session, session.store, commit
         # Merging two runs takes as much again for a moment.
-        self._share = session.workshop.shares.layer_bytes // 2
+        self._share = session.context.shares.layer_bytes // 2
         self._held: list[Keys] = []
-        known = self._store.read(META, SEEN_KEY) is not None
-        fields = self._store.read_record(META, SEEN_KEY, "record of older runs") if known else _NO_RUNS
+        known = self._store.read(META, CLOSED_KEY) is not None
+        fields = self._store.read_record(META, CLOSED_KEY, "record of older runs") if known else _NO_SEGMENTS
         #: The layers before this depth are in runs on disk.
         self._covered: Depth = fields["covered"]
         self._next: int = fields["next"]
-        self._runs = [_Run(*run) for run in fields["runs"]]
+        self._segments = [_Segment(*segment) for segment in fields["runs"]]
         self._sweep()
-        for run in self._runs:
-            self._store.require_names(run.number, run.index, "a run of older keys", SEEN)
+        for segment in self._segments:
+            self._store.require_names(segment.number, segment.index, "a run of older keys", CLOSED)
         for older in range(self._covered, depth):
             self._store.require_whole(older)
             self.add(older, StoredLayer(self._store, older, self._store.layer_record(older).size))
 
     def layers(self) -> list[Layer]:
-        stored: list[Layer] = [StoredLayer(self._store, run.number, run.size, SEEN) for run in self._runs]
+        stored: list[Layer] = [
+            StoredLayer(self._store, segment.number, segment.size, CLOSED) for segment in self._segments
+        ]
         return [*stored, *(HeldLayer([keys]) for keys in self._held)]
 
     def add(self, depth: Depth, layer: Layer) -> None:
@@ -75,19 +77,19 @@ class Seen:
         merged = [*(HeldLayer([keys]) for keys in self._held), *more]
         size = sum(layer.size for layer in merged)
         sources: list[Layer] = list(merged)
-        doomed: list[_Run] = []
-        while self._runs and self._runs[-1].size < 2 * size:
-            run = self._runs.pop()
-            doomed.append(run)
-            size += run.size
-            sources.append(StoredLayer(self._store, run.number, run.size, SEEN))
+        doomed: list[_Segment] = []
+        while self._segments and self._segments[-1].size < 2 * size:
+            segment = self._segments.pop()
+            doomed.append(segment)
+            size += segment.size
+            sources.append(StoredLayer(self._store, segment.number, segment.size, CLOSED))
         number, self._next = self._next, self._next + 1
         index = self._write(number, sources)
-        for run in doomed:
-            self._store.erase(SEEN, number_key(run.number))
-        self._runs.append(_Run(number, size, index))
+        for segment in doomed:
+            self._store.erase(CLOSED, number_key(segment.number))
+        self._segments.append(_Segment(number, size, index))
         self._held, self._covered = [], depth + 1
-        self._store.stage_record(META, SEEN_KEY, self._as_fields())
+        self._store.stage_record(META, CLOSED_KEY, self._as_fields())
         self._commit()
 
     def _write(self, number: int, sources: list[Layer]) -> int:
@@ -106,20 +108,24 @@ class Seen:
         parts = [part for layer in sources for part in layer.between(low, high)]
         if parts:
             packed = pack_blocks(merge_sorted(parts))
-            _, index = self._store.stage_blocks(number, packed, index, SEEN)
-        if self._store.staged_bytes > self._session.workshop.shares.staged_bytes:
+            _, index = self._store.stage_blocks(number, packed, index, CLOSED)
+        if self._store.staged_bytes > self._session.context.shares.staged_bytes:
             self._commit()
         self._session.control.check()
         return index
 
     def _as_fields(self) -> dict[str, Any]:
-        return {"covered": self._covered, "next": self._next, "runs": [list(astuple(run)) for run in self._runs]}
+        return {
+            "covered": self._covered,
+            "next": self._next,
+            "runs": [list(astuple(segment)) for segment in self._segments],
+        }
 
     def _sweep(self) -> None:
         """Erase what a kill in the middle of a merge left behind: runs that the record does not know."""
-        known = {run.number for run in self._runs}
-        stray = {int.from_bytes(name[:4], "big") for name in self._store.names(SEEN)} - known
+        known = {segment.number for segment in self._segments}
+        stray = {int.from_bytes(name[:4], "big") for name in self._store.names(CLOSED)} - known
         for number in stray:
-            self._store.erase(SEEN, number_key(number))
+            self._store.erase(CLOSED, number_key(number))
         if stray:
             self._commit()

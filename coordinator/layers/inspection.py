@@ -10,7 +10,7 @@ from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, ints, key_at
 from puzzles.keys.order import equal_rows
-from puzzles.user.guard import check_expansion, drawn
+from puzzles.user.guard import check_expansion, describe_key
 from storage.ledger.manifest import Depth
 from worker.errors import TaskError
 
@@ -52,7 +52,7 @@ def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:
         puzzle.check_key(successor)
     except Exception as error:
         raise PuzzleError(
-            f"{puzzle.name}: a move from {drawn(puzzle, key)} leads to {successor:#x}, no configuration: {error}"
+            f"{puzzle.name}: a move from {describe_key(puzzle, key)} leads to {successor:#x}, no configuration: {error}"
         ) from error
 
 
@@ -66,6 +66,6 @@ def _check_way_back(puzzle: Puzzle, key: Key, successors: Keys) -> None:
     if not found.all():
         stray = ints(successors)[int(np.flatnonzero(~found)[0])]
         raise ContradictionError(
-            f"{puzzle.name} says that every move can be taken back, but {drawn(puzzle, key)} leads to "
-            f"{drawn(puzzle, stray)}, which does not lead back; say undirected = False"
+            f"{puzzle.name} says that every move can be taken back, but {describe_key(puzzle, key)} leads to "
+            f"{describe_key(puzzle, stray)}, which does not lead back; say undirected = False"
         )

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from coordinator.layers.closed_set import Seen
+from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.inspection import inspected_expansion
 from coordinator.layers.step import LayerStep
 from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
@@ -54,7 +54,7 @@ def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth) 
         return current[:0]
     keys = merge([expansion.successors], []).copy()
     for layer in known:
-        keys = layer.without(keys)
+        keys = layer.exclude_from(keys)
     return keys
 
 
@@ -98,13 +98,13 @@ class Exploration:
         else:
             current = self._stored(depth)
         if not self._session.puzzle.undirected:
-            return current, Seen(self._session, depth, self._commit)
+            return current, ClosedSet(self._session, depth, self._commit)
         return current, Previous(self._stored(depth - 1) if depth else None)
 
     def _stored(self, depth: Depth) -> Layer:
         self._store.require_whole(depth)
         size = self._store.layer_record(depth).size
-        small = size * self._store.layout.bytes <= self._session.workshop.shares.layer_bytes
+        small = size * self._store.layout.bytes <= self._session.context.shares.layer_bytes
         return HeldLayer([self._store.layer(depth)]) if small else StoredLayer(self._store, depth, size)
 
     def _finished(self, current: Layer) -> bool:
@@ -113,7 +113,7 @@ class Exploration:
     def _next(self, current: Layer, older: Older) -> Layer:
         """The layer after `current`, stored; where it is empty only found to be so."""
         known = [current, *older.layers()]
-        if not self._session.workshop.budget.farms(current.size) and self._store.read_partial() is None:
+        if not self._session.context.budget.distributes(current.size) and self._store.read_partial() is None:
             keys = small_step(self._session.puzzle, all_keys(current), known, self._state.depth + 1)
             if len(keys):
                 self._add_small(keys)

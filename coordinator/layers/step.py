@@ -66,16 +66,16 @@ class LayerStep:
     """
 
     def __init__(self, session: Session, depth: Depth, current: Layer, known: list[Layer]) -> None:
-        self._session, self._store, self._workshop = session, session.store, session.workshop
+        self._session, self._store, self._context = session, session.store, session.context
         self._puzzle, self._layout = session.puzzle, session.puzzle.layout
         self._depth, self._current, self._known = depth, current, known
-        self._shares = self._workshop.shares
+        self._shares = self._context.shares
         self._spill = Spill(self._store.directory, self._layout)
         #: The new layer in memory; ``None`` when it is too large for that.
         self._pieces: list[Keys] | None = []
         self._piece_bytes = 0
         self._durable_at = time.monotonic()
-        self._merger = self._workshop.home
+        self._merger = self._context.local
 
     def run(self) -> tuple[LayerRecord, Layer]:
         """The record, staged but not committed, and the keys of the new layer. Raises as `Exploration.run` does.
@@ -142,7 +142,7 @@ class LayerStep:
         successors = sort_keys(successors.copy())
         known = sum(layer.size for layer in self._known)
         expected = int(self._branching * self._current.size) + known // _KNOWN_WEIGHT
-        least = 2 * self._workshop.home.workers if expected > self._shares.range_keys // 8 else 1
+        least = 2 * self._context.local.workers if expected > self._shares.range_keys // 8 else 1
         return partition_by(successors, max(least, -(-expected // self._shares.range_keys)))
 
     def _save(self) -> None:
@@ -173,8 +173,8 @@ class LayerStep:
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
-        executor, sizes = self._workshop.executor, {}
-        farmed = self._workshop.farm_workers
+        executor, sizes = self._context.executor, {}
+        farmed = self._context.remote_workers
         size = self._shares.chunk_size(self._current.size, self._branching, farmed, self._pace)
 
         def chunks() -> Iterator[Arrays]:
@@ -196,7 +196,7 @@ class LayerStep:
     def _spill_all(self) -> None:
         numbers = self._buckets.held()
         chunks = self._buckets.chunks_to_spill(numbers)
-        for number, (_, *packed, _) in self._workshop.home.map("merge", chunks):
+        for number, (_, *packed, _) in self._context.local.map("merge", chunks):
             self._spill.append(numbers[number], Packed(*packed))
 
     # Second half: merge
@@ -207,7 +207,7 @@ class LayerStep:
         pieces: list[list[Array]] = []
         completes: list[int | None] = []
         following = 0
-        self._merger = self._workshop.merger
+        self._merger = self._context.merger
         for number, result in self._merger.map("merge", self._merge_chunks(completes)):
             waiting[number] = result
             while following in waiting:
@@ -233,7 +233,7 @@ class LayerStep:
                 continue
             if pieces == 1:
                 completes.append(number)
-                keep = self._merger is self._workshop.home and self._pieces is not None
+                keep = self._merger is self._context.local and self._pieces is not None
                 yield merge_chunk(buckets.take(number), buckets.spilled(number), self._known_in(low, high), keep)
                 continue
             # Too large: the sample deceived us, or older keys crowd here. It is merged in smaller pieces.
@@ -245,7 +245,7 @@ class LayerStep:
 
     def _pieces_of(self, number: int, low: Key, high: Key) -> int:
         """In how many pieces a range must be merged to fit its share of the memory; half as much again is let pass."""
-        known = sum(layer.about(low, high) for layer in self._known)
+        known = sum(layer.at_most(low, high) for layer in self._known)
         load = self._buckets.keys_in(number) + known // _KNOWN_WEIGHT
         return 1 if load <= 3 * self._shares.range_keys // 2 else -(-load // self._shares.range_keys)
 

@@ -34,10 +34,10 @@ class Layer(Protocol):
     def between(self, low: Key, high: Key) -> list[Keys]:
         """The keys with low <= key < high, as batches in increasing order."""
 
-    def about(self, low: Key, high: Key) -> int:
+    def at_most(self, low: Key, high: Key) -> int:
         """About how many keys `between` would give: never much fewer."""
 
-    def without(self, keys: Keys) -> Keys:
+    def exclude_from(self, keys: Keys) -> Keys:
         """Those of some strictly increasing keys that are not in the layer."""
 
     def sample(self) -> Keys:
@@ -66,10 +66,10 @@ class HeldLayer:
         found = [slice_between(piece, low, high) for piece, (first, last) in near if first < high and last >= low]
         return [keys for keys in found if len(keys)]
 
-    def about(self, low: Key, high: Key) -> int:
+    def at_most(self, low: Key, high: Key) -> int:
         return sum(len(keys) for keys in self.between(low, high))
 
-    def without(self, keys: Keys) -> Keys:
+    def exclude_from(self, keys: Keys) -> Keys:
         for piece in self._pieces:
             keys = keys[~members(piece, keys)]
         return keys
@@ -120,7 +120,7 @@ class StoredLayer:
                 break
         return [keys for keys in found if len(keys)]
 
-    def about(self, low: Key, high: Key) -> int:
+    def at_most(self, low: Key, high: Key) -> int:
         firsts = self._firsts
         blocks = bisect_left(firsts, high) - max(0, bisect_right(firsts, low) - 1)
         return blocks * self.size // max(1, len(firsts))
@@ -132,7 +132,7 @@ class StoredLayer:
     def _blocks(self, begin: Key, after: bool = False) -> Iterator[Keys]:
         return self._store.blocks(self._number, begin, self._database, after)
 
-    def without(self, keys: Keys) -> Keys:
+    def exclude_from(self, keys: Keys) -> Keys:
         return keys[~self._store.members(self._number, keys, self._database)]
 
     def sample(self) -> Keys:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.session.session import Workshop
+from coordinator.session.session import ComputeContext
 from puzzles.nakuron.board import MOST_MOVES
 from puzzles.nakuron.ground import Ground
 from puzzles.nakuron.kernels import SIDES, Words
@@ -107,9 +107,9 @@ def _renumbered(parents: NDArray[np.int32]) -> tuple[Array, NDArray[np.int32]]:
 class Beam:
     """A beam search under way, on a workshop. `points` and `sequence` are the best play that it has met."""
 
-    def __init__(self, workshop: Workshop, ground: Ground, field: Words, balls: int, seed: int) -> None:
+    def __init__(self, context: ComputeContext, ground: Ground, field: Words, balls: int, seed: int) -> None:
         """`seed` decides between boards that are worth the same."""
-        self._workshop, self._ground, self._balls, self._seed = workshop, ground, balls, seed
+        self._context, self._ground, self._balls, self._seed = context, ground, balls, seed
         self.frontier = _first_frontier(first_field(field, ground))
         self.trail = Trail([], [])
         self.points, self.sequence, self.tilts = 0, list[int](), 0
@@ -184,15 +184,15 @@ class Beam:
 
     def _spread(self, chosen: Array) -> Iterator[tuple[int, list[Array]]]:
         """Tilts in increasing order, worked on in chunks of neighbouring boards."""
-        executor = self._workshop.executor
+        executor = self._context.executor
         chunks = [self._chunk(part) for part in np.array_split(chosen, self._pieces(len(chosen)))]
         if len(chunks) == 1:
-            yield 0, do_task("tilt", self._workshop.puzzle, chunks[0], self._ground)
+            yield 0, do_task("tilt", self._context.puzzle, chunks[0], self._ground)
         else:
             yield from executor.map("tilt", chunks, self._ground)
 
     def _pieces(self, tilts: int) -> int:
-        most = self._workshop.executor.workers * (2 if self._workshop.farm_workers else 1)
+        most = self._context.executor.workers * (2 if self._context.remote_workers else 1)
         return max(1, min(most, tilts // _LEAST_TILTS))
 
     def _chunk(self, chosen: Array) -> Arrays:

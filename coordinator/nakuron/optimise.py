@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from coordinator.errors import StopRun
-from coordinator.executors.opening import open_workshop
+from coordinator.executors.opening import open_context
 from coordinator.nakuron.beam import FRONTIERS_HELD, Beam
 from coordinator.nakuron.optimise_plan import (
     BEAM,
@@ -28,8 +28,8 @@ from coordinator.nakuron.optimise_plan import (
     require_width,
 )
 from coordinator.session.control import Control, Observer
-from coordinator.session.resources import Ways
-from coordinator.session.session import Workshop
+from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
 from puzzles.nakuron.board import Board, replay, tilt
 from puzzles.nakuron.ground import field_of, ground_of
 from puzzles.registry import PuzzleSpec
@@ -62,7 +62,9 @@ def kept(plan: Plan, data: Path) -> Outcome:
         return _Search(plan, data, findings).outcome()
 
 
-def optimise(plan: Plan, data: Path, ways: Ways, limits: Limits, control: Control, observer: Observer) -> Outcome:
+def optimise(
+    plan: Plan, data: Path, resources: Resources, limits: Limits, control: Control, observer: Observer
+) -> Outcome:
     """Go on with an optimisation, or begin it, until `limits`. The same plan goes on where it stopped.
 
     Raises `StopRun` when `control` stops it; the best play and the beam under way are kept.
@@ -77,10 +79,10 @@ def optimise(plan: Plan, data: Path, ways: Ways, limits: Limits, control: Contro
     load_tilting_kernels()
     with (
         Findings(plan.file(data), plan.about()) as findings,
-        open_workshop(puzzle, spec, ways, control, observer) as workshop,
+        open_context(puzzle, spec, resources, control, observer) as context,
     ):
         search = _Search(plan, data, findings)
-        search.go_on(workshop, limits, control, observer, began)
+        search.go_on(context, limits, control, observer, began)
         return search.outcome()
 
 
@@ -111,9 +113,11 @@ class _Search:
     def _seconds(self) -> float:
         return self._before + time.monotonic() - self._began
 
-    def go_on(self, workshop: Workshop, limits: Limits, control: Control, observer: Observer, began: float) -> None:
+    def go_on(
+        self, context: ComputeContext, limits: Limits, control: Control, observer: Observer, began: float
+    ) -> None:
         """Round after round."""
-        self._workshop, self._limits, self._control, self._observer = workshop, limits, control, observer
+        self._context, self._limits, self._control, self._observer = context, limits, control, observer
         self._began, self._checked_at = began, began + _FIRST_CHECKPOINT_SECONDS
         self._ground, self._field = ground_of(self._plan.board), field_of(self._plan.board)
         self._proving = _seconds_of_a_move(self._plan.board)
@@ -152,7 +156,7 @@ class _Search:
                 yield games_request(self._plan.strategy, self._plan.seed, number * count, count)
 
         asked: list[int] = []
-        for place, result in self._workshop.executor.map("play", chunks(), [*self._ground, self._field]):
+        for place, result in self._context.executor.map("play", chunks(), [*self._ground, self._field]):
             self._take_games(asked[place], game_answered(result))
 
     def _missing_games(self) -> Iterator[int]:
@@ -173,7 +177,7 @@ class _Search:
     # Beams
 
     def _beams(self) -> None:
-        field_bytes, memory = self._field.nbytes, self._workshop.budget.memory
+        field_bytes, memory = self._field.nbytes, self._context.budget.memory
         self._most = most_width(field_bytes, memory, FRONTIERS_HELD)
         if self._plan.width is not None:
             require_width(self._plan.width, self._most, memory)
@@ -194,7 +198,7 @@ class _Search:
 
     def _one_beam(self, number: int) -> None:
         """A beam until its end, or that of the time."""
-        beam = Beam(self._workshop, self._ground, self._field, self._plan.board.balls, self._plan.seed * 1_000 + number)
+        beam = Beam(self._context, self._ground, self._field, self._plan.board.balls, self._plan.seed * 1_000 + number)
         dropped, widest = self._resume(beam, number)
         tilts_before, began = beam.tilts, time.monotonic()
         while not beam.finished and (self._left() > 0 or not self._best.sequence):

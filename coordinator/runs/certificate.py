@@ -20,9 +20,10 @@ from typing import Any
 from coordinator.errors import ContradictionError, RunError, StopRun
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
-from coordinator.runs.verify import Report, verify_run
+from coordinator.runs.verify import verify_run
 from coordinator.session.control import Control, Observer
-from coordinator.session.resources import Ways
+from coordinator.session.report import Report
+from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
 from puzzles.solitaires.gap import Gap
@@ -41,7 +42,7 @@ class CertificateError(RunError, ValueError):
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerDigest:
     """How many positions a layer has, and their digest."""
 
     size: int
@@ -56,7 +57,7 @@ class Certificate:
     options: Mapping[str, str]
     deal: str
     figures: Figures
-    layers: list[Layer]
+    layers: list[LayerDigest]
     digest: str
 
     @property
@@ -69,7 +70,7 @@ def certify(puzzle: Gap, deal: str, figures: Figures, control: Control, observer
     """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
     spec = PuzzleSpec(puzzle.name, puzzle.parameters, deal)
     with _explored(spec, control, observer) as store:
-        layers = [Layer(record.size, record.digest) for record in store.layer_records()]
+        layers = [LayerDigest(record.size, record.digest) for record in store.layer_records()]
         found = _figures(store)
         if found != figures:
             raise ContradictionError(
@@ -131,7 +132,7 @@ def _checked(fields: Any) -> Certificate:
         _require_names(layer, ("size", "digest"), f"layer {depth}")
         _require(_is_number(layer["size"]), f"layer {depth}: size is no number")
         _require(_is_digest(layer["digest"], 32), f"layer {depth}: digest is not 32 hexadecimal digits")
-        layers.append(Layer(layer["size"], layer["digest"]))
+        layers.append(LayerDigest(layer["size"], layer["digest"]))
     _require(_is_digest(fields["digest"], 64), "digest is not 64 hexadecimal digits")
     return Certificate(fields["puzzle"], options, fields["deal"], Figures(**figures), layers, fields["digest"])
 
@@ -217,9 +218,9 @@ def _told(figures: Figures) -> str:
 def _explored(spec: PuzzleSpec, control: Control, observer: Observer) -> Iterator[RunStore]:
     """A finished run by layers in a temporary directory; `StopRun` when `control` stops it."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
-        directory = make_run(Path(data), spec, "explore", False, Ways())
+        directory = make_run(Path(data), spec, "explore", False, Resources())
         try:
-            state = drive(directory, Ways(), control, observer)
+            state = drive(directory, Resources(), control, observer)
         finally:
             # The run's wish to be cancelled lies in a store that is closed by now.
             control.watch(lambda: False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from coordinator.errors import MismatchError
 from coordinator.runs.catalogue import new_run_name
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.quotient import MergedMirrors
@@ -27,7 +27,9 @@ from storage.names import FORMAT_VERSION
 _OWN_FILE = "puzzle_file"
 
 
-def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: Ways, queued: bool = False) -> Path:
+def make_run(
+    data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, resources: Resources, queued: bool = False
+) -> Path:
     """The directory of a new run in state queued. Checks the puzzle and its options; durable on return.
 
     Runs the file of a puzzle of one's own, which the user has named.
@@ -45,7 +47,7 @@ def make_run(data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, ways: W
             f"{puzzle.name} is directed, and --whole measures components whose configurations all lead to each other: "
             "leave out --whole, then ask 'hakoiri components last --strong'"
         )
-    kept = ways.lasting()
+    kept = resources.lasting()
     if spec.digest:
         try_out(puzzle)
         kept[_OWN_FILE] = str(known(spec.name, spec.digest).path)

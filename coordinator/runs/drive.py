@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from coordinator.errors import ContradictionError, StopRun
-from coordinator.executors.opening import open_workshop
+from coordinator.executors.opening import open_context
 from coordinator.graphs.census import Census
 from coordinator.layers.search import Exploration
 from coordinator.runs.create import pinned_puzzle
 from coordinator.runs.repair import repair_run
 from coordinator.session.control import Control, Observer
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from coordinator.session.session import Session
 from coordinator.trees.search import TreeSearch
 from puzzles.contract import Puzzle
@@ -36,7 +36,12 @@ _SEARCHES: Mapping[Mode, type[Exploration] | type[Census] | type[TreeSearch]] = 
 
 
 def drive(
-    directory: Path, ways: Ways, control: Control, observer: Observer, repair: bool = False, awaited: bool = False
+    directory: Path,
+    resources: Resources,
+    control: Control,
+    observer: Observer,
+    repair: bool = False,
+    awaited: bool = False,
 ) -> State:
     """Drive a run to its end, or until `control` stops it; returns its last state. Resumes whatever is there.
 
@@ -54,7 +59,7 @@ def drive(
                 if not gone and (store.state.status != "complete" or repair):
                     puzzle, spec = pinned_puzzle(store)
                     _prepare(store, puzzle, observer)
-                    _session(store, puzzle, spec, ways.over(store.manifest.settings), control, observer, repair)
+                    _session(store, puzzle, spec, resources.over(store.manifest.settings), control, observer, repair)
             finally:
                 if store.state.status in ENDED:
                     (directory / QUEUED_FILE).unlink(missing_ok=True)
@@ -73,14 +78,20 @@ def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
 
 
 def _session(
-    store: RunStore, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer, repair: bool
+    store: RunStore,
+    puzzle: Puzzle,
+    spec: PuzzleSpec,
+    resources: Resources,
+    control: Control,
+    observer: Observer,
+    repair: bool,
 ) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     control.watch(store.cancel_requested)
     store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
-        with open_workshop(puzzle, spec, ways, control, observer) as workshop:
-            session = Session(store, workshop, control, observer)
+        with open_context(puzzle, spec, resources, control, observer) as context:
+            session = Session(store, context, control, observer)
             if repair:
                 repair_run(session)
             _SEARCHES[store.manifest.mode](session).run()

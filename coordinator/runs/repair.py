@@ -16,7 +16,7 @@ from storage.layers.audit import check_layer
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
-from storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SEEN, SEEN_KEY, number_key
+from storage.names import BLOCKS, CLOSED, CLOSED_KEY, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, number_key
 
 
 def repair_run(session: Session) -> None:
@@ -55,9 +55,9 @@ def _forget_partial(session: Session) -> None:
 
 def _forget_runs(store: RunStore) -> None:
     """The runs of older keys that a directed search keeps follow from its layers."""
-    if store.names(META, SEEN_KEY):
-        store.erase(META, SEEN_KEY)
-        store.erase(SEEN)
+    if store.names(META, CLOSED_KEY):
+        store.erase(META, CLOSED_KEY)
+        store.erase(CLOSED)
         store.commit(store.state)
 
 

@@ -10,7 +10,7 @@ import redis
 from coordinator.runs.catalogue import sweep
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, Observer
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from storage.errors import RunHeldError
 from storage.ledger.lock import holder_of
 from storage.names import QUEUED_FILE, created_at, run_directories
@@ -34,7 +34,7 @@ class RunEnd(NamedTuple):
 
 
 def serve(
-    data: Path, ways: Ways, connection: redis.Redis, control: Control, observer: Observer,
+    data: Path, resources: Resources, connection: redis.Redis, control: Control, observer: Observer,
     report: Callable[[str], None], burst: bool = False,
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
@@ -49,7 +49,7 @@ def serve(
         now = time.monotonic()
         waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
         for directory in waiting:
-            status = _drive_one(directory, ways, control, observer, report)
+            status = _drive_one(directory, resources, control, observer, report)
             pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
             not_before[directory] = time.monotonic() + pause
             if status != HELD:
@@ -59,7 +59,7 @@ def serve(
         if not waiting:
             if burst:
                 break
-            _sleep_until_woken(connection, ways)
+            _sleep_until_woken(connection, resources)
     return ends
 
 
@@ -75,13 +75,15 @@ def wake(connection: redis.Redis, url: str) -> None:
         connection.ltrim(WAKE, 0, 0)
 
 
-def _drive_one(directory: Path, ways: Ways, control: Control, observer: Observer, report: Callable[[str], None]) -> str:
+def _drive_one(
+    directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[[str], None]
+) -> str:
     """Drive one run; its status then, or `HELD` by somebody else, or ``"error"``."""
     if holder_of(directory) is not None:
         return HELD
     report(f"run {directory.name}: taken up")
     try:
-        state = drive(directory, ways, control, observer, awaited=True)
+        state = drive(directory, resources, control, observer, awaited=True)
     except RunHeldError:
         return HELD
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
@@ -91,9 +93,9 @@ def _drive_one(directory: Path, ways: Ways, control: Control, observer: Observer
     return state.status
 
 
-def _sleep_until_woken(connection: redis.Redis, ways: Ways) -> None:
+def _sleep_until_woken(connection: redis.Redis, resources: Resources) -> None:
     try:
-        with redis_errors(ways.redis or ""):
+        with redis_errors(resources.redis or ""):
             connection.brpop([WAKE], timeout=_LOOK_SECONDS)
     except WorkerError:
         time.sleep(_LOOK_SECONDS)  # Redis is away: look at the data directory alone.

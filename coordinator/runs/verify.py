@@ -10,17 +10,17 @@ own ways (`coordinator.trees.check`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from coordinator.graphs.census import LARGE, census_digest
+from coordinator.graphs.census import SEARCHED_ALONE_FROM, census_digest
 from coordinator.graphs.eccentricity import sorted_pairs
 from coordinator.layers.reference import reference_distances
 from coordinator.runs.create import pinned_puzzle
 from coordinator.session.control import Control, Observer
-from coordinator.trees.check import TreeCheck
+from coordinator.session.report import Report
+from coordinator.trees.check import TreeVerifier
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, ints, key_at, layout_of
 from puzzles.keys.order import lower_bounds, members
@@ -40,31 +40,8 @@ SAMPLE_PER_LAYER, SAMPLE_OF_CENSUS = 64, 2_000
 #: Components whose distances are searched anew without `full`.
 SAMPLE_OF_COMPONENTS = 64
 _SEED = 20_261_121
-_MOST_FAULTS = 100
 #: Configurations whose successors are looked up together: each lookup passes through the layers once.
 _KEYS_AT_ONCE = 1 << 12
-
-
-@dataclass
-class Report:
-    """What was looked at, how often, and every fault found (the first hundred)."""
-
-    checked: dict[str, int] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-
-    @property
-    def ok(self) -> bool:
-        """No fault was found."""
-        return not self.faults
-
-    def count(self, what: str, number: int = 1) -> None:
-        """So many more of these were looked at."""
-        self.checked[what] = self.checked.get(what, 0) + number
-
-    def fault(self, text: str) -> None:
-        """Something is wrong."""
-        if len(self.faults) < _MOST_FAULTS:
-            self.faults.append(text)
 
 
 def verify_directory(directory: Path, full: bool, control: Control, observer: Observer) -> Report:
@@ -97,7 +74,7 @@ def verify_run(store: RunStore, full: bool, control: Control, observer: Observer
         report.fault(fault)
     try:
         if isinstance(puzzle, Tree):
-            TreeCheck(store, puzzle, full, report, control, observer).check()
+            TreeVerifier(store, puzzle, full, report, control, observer).check()
         else:
             kind = _Whole if store.manifest.mode == "whole" else _Layers
             kind(store, puzzle, full, report, control, observer).check()
@@ -269,7 +246,7 @@ class _Whole(_Check):
         graph = _graph_of(members, around)
         stored = read_pairs(self._store, record.component)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
-        if self._full or len(members) <= LARGE:
+        if self._full or len(members) <= SEARCHED_ALONE_FROM:
             found = all_eccentricities(graph)
             centre = int(np.count_nonzero(found == found.min()))
             outermost = np.flatnonzero(found == found.max()).astype(np.int32)

@@ -39,7 +39,7 @@ class Budget:
     chunk: int | None = None
     farm_from: int | None = None
 
-    def farms(self, configurations: int) -> bool:
+    def distributes(self, configurations: int) -> bool:
         """Whether so many configurations are worth cutting into chunks."""
         if self.farm_from is not None:
             return configurations >= self.farm_from
@@ -85,15 +85,16 @@ class Shares:
         """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
         return min(_MOST_STAGED, self.free // 16)
 
-    def chunk_size(self, configurations: int, successors: float, farm_workers: int = 0, pace: float = 0.0) -> int:
+    def chunk_size(self, configurations: int, successors: float, remote_workers: int = 0, pace: float = 0.0) -> int:
         """Configurations per chunk of a layer of so many, which have so many successors each on the average.
 
-        `farm_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration takes.
+        `remote_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration
+        takes.
         """
         if self.chunk is not None:
             return self.chunk
-        least, most = (_LEAST_FARMED_CHUNK, _MOST_FARMED_CHUNK) if farm_workers else (_LEAST_CHUNK, _MOST_CHUNK)
-        chunks = farm_workers * _FARMED_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
+        least, most = (_LEAST_FARMED_CHUNK, _MOST_FARMED_CHUNK) if remote_workers else (_LEAST_CHUNK, _MOST_CHUNK)
+        chunks = remote_workers * _FARMED_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
         wanted = max(least, -(-configurations // chunks))
         if pace:
             wanted = min(wanted, int(_MOST_SECONDS / pace))

@@ -10,7 +10,7 @@ from coordinator.session.budget import Budget
 
 
 @dataclass(frozen=True)
-class Ways:
+class Resources:
     """How to drive a run: nothing of this changes its result.
 
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
@@ -37,11 +37,11 @@ class Ways:
             if value is not None and name not in ("redis", "workers")
         }
 
-    def over(self, kept: Mapping[str, Any]) -> "Ways":
+    def over(self, kept: Mapping[str, Any]) -> "Resources":
         """These ways, and where they say nothing, those that a manifest kept."""
         names = {entry.name for entry in fields(self)}
         chosen = {name: value for name, value in asdict(self).items() if value is not None}
-        return Ways(**{name: value for name, value in kept.items() if name in names} | chosen)
+        return Resources(**{name: value for name, value in kept.items() if name in names} | chosen)
 
     def budget(self) -> Budget:
         """Memory and chunks."""

@@ -19,39 +19,39 @@ _COMMIT_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Workshop:
+class ComputeContext:
     """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may take.
 
-    `executor` is `home` where there are no workers elsewhere. `shares` is the budget cut up for the layer step.
+    `executor` is `local` where there are no workers elsewhere. `shares` is the budget cut up for the layer step.
     """
 
     puzzle: Puzzle
     executor: Executor
-    home: Executor
+    local: Executor
     budget: Budget
     shares: Shares
 
     @property
-    def farm_workers(self) -> int:
+    def remote_workers(self) -> int:
         """How many workers live elsewhere, for this run to send its chunks to; 0 where it has none."""
-        return 0 if self.executor is self.home else self.executor.workers
+        return 0 if self.executor is self.local else self.executor.workers
 
     @property
     def merger(self) -> Executor:
         """Where key ranges are merged: elsewhere as soon as more workers live there than this process has threads."""
-        return self.executor if self.executor.workers > self.home.workers else self.home
+        return self.executor if self.executor.workers > self.local.workers else self.local
 
     def cut(self, keys: Keys) -> list[Keys]:
         """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
-        if not self.budget.farms(len(keys)):
+        if not self.budget.distributes(len(keys)):
             return [keys]
-        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.farm_workers))
+        return split(keys, self.shares.chunk_size(len(keys), self.puzzle.most_successors, self.remote_workers))
 
-    def spread(
+    def map_chunks(
         self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()
     ) -> Iterator[tuple[int, list[Array]]]:
         """`Executor.map`, or the same work done here where so few configurations are not worth sending."""
-        if self.budget.farms(configurations):
+        if self.budget.distributes(configurations):
             yield from self.executor.map(task, chunks, shared)
         else:
             for number, chunk in enumerate(chunks):
@@ -61,8 +61,8 @@ class Workshop:
 class Session:
     """One process's time with an open run: its workshop, who may stop it, who watches, and its commits."""
 
-    def __init__(self, store: RunStore, workshop: Workshop, control: Control, observer: Observer) -> None:
-        self.store, self.workshop, self.puzzle = store, workshop, workshop.puzzle
+    def __init__(self, store: RunStore, context: ComputeContext, control: Control, observer: Observer) -> None:
+        self.store, self.context, self.puzzle = store, context, context.puzzle
         self.control, self.observer = control, observer
         self._counted = self._committed = time.monotonic()
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from coordinator.executors.opening import open_workshop
+from coordinator.executors.opening import open_context
 from coordinator.session.control import Control, Observer
-from coordinator.session.resources import Ways
-from coordinator.session.session import Workshop
+from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
 from coordinator.solitaires.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, moment_of, record_of, standing_of
 from storage.errors import StorageError
 from storage.results.findings import Findings
@@ -51,7 +51,7 @@ def kept(hunt: Hunt, data: Path) -> Found:
         return _Chase(hunt, findings).found()
 
 
-def chase(hunt: Hunt, data: Path, ways: Ways, limits: Limits, control: Control, observer: Observer) -> Found:
+def chase(hunt: Hunt, data: Path, resources: Resources, limits: Limits, control: Control, observer: Observer) -> Found:
     """Go on with a hunt, or begin it, until `limits`; a record is durable when the observer hears of it.
 
     Raises `StopRun` when `control` stops it: legs on their way are lost, nothing else is.
@@ -62,9 +62,9 @@ def chase(hunt: Hunt, data: Path, ways: Ways, limits: Limits, control: Control, 
             observer.note(PREPARING)
         warm(puzzle, "memory")
         load_hunting_kernels()
-        with open_workshop(puzzle, hunt.spec, ways, control, observer) as workshop:
+        with open_context(puzzle, hunt.spec, resources, control, observer) as context:
             chased = _Chase(hunt, findings)
-            chased.go_on(workshop, limits, observer)
+            chased.go_on(context, limits, observer)
             return chased.found()
 
 
@@ -90,12 +90,12 @@ class _Chase:
         seconds = max((leg.seconds for leg in legs), default=0.0)
         return Found(self._records, len(legs), self._tried, sum(leg.generated for leg in legs), seconds)
 
-    def go_on(self, workshop: Workshop, limits: Limits, observer: Observer) -> None:
+    def go_on(self, context: ComputeContext, limits: Limits, observer: Observer) -> None:
         """Generation after generation."""
         self._began, self._limits, self._observer = time.monotonic(), limits, observer
         self._best, generation = None, 0
         while self._goes_on(generation * self._hunt.pool):
-            self._follow(generation, workshop)
+            self._follow(generation, context)
             self._remember_best(generation)
             generation += 1
 
@@ -108,7 +108,7 @@ class _Chase:
             return True
         return time.monotonic() - self._began < self._limits.seconds
 
-    def _follow(self, generation: int, workshop: Workshop) -> None:
+    def _follow(self, generation: int, context: ComputeContext) -> None:
         """Walk the legs of a generation that are not there yet."""
         numbers = range(generation * self._hunt.pool, (generation + 1) * self._hunt.pool)
         missing = [number for number in numbers if number not in self._standings]
@@ -124,7 +124,7 @@ class _Chase:
                     return
                 yield request(self._hunt.leg(number, deals, above))
 
-        for place, result in workshop.executor.map("hunt", chunks()):
+        for place, result in context.executor.map("hunt", chunks()):
             self._land(missing[place], answered(result))
 
     def _remember_best(self, generation: int) -> None:

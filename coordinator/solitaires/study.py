@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.executors.opening import cores, open_workshop
+from coordinator.executors.opening import cores, open_context
 from coordinator.session.control import Control, Observer
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from coordinator.solitaires.study_plan import STUDIED, Plan
 from coordinator.solitaires.study_table import CONVENTIONS, Convention, Deal, Found
 from puzzles.solitaires.solitaire import Solitaire
@@ -47,7 +47,7 @@ def _kept(plan: Plan, findings: Findings) -> dict[int, list[Deal]]:
         raise StorageError(f"{findings.path} is damaged: {error}; move it away and begin anew") from error
 
 
-def study(plan: Plan, data: Path, ways: Ways, control: Control, observer: Observer) -> dict[int, list[Deal]]:
+def study(plan: Plan, data: Path, resources: Resources, control: Control, observer: Observer) -> dict[int, list[Deal]]:
     """All deals of a plan by size: those that were there, and the others, searched now.
 
     Each deal is durable when the observer hears of it. Raises `StopRun` when `control` stops it; the same plan goes on.
@@ -60,12 +60,12 @@ def study(plan: Plan, data: Path, ways: Ways, control: Control, observer: Observ
             observer.note(f"{sum(map(len, there.values())):,} deals were there before, {total:,} are left")
         puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
         if puzzles:
-            ways = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), ways, observer)
+            resources = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), resources, observer)
         if not all(is_warm(puzzle, "memory") for puzzle in puzzles):
             observer.note(PREPARING)
         for size, numbers in missing.items():
             if numbers:
-                for deals in _batches(_search(plan, size, numbers, ways, control, observer)):
+                for deals in _batches(_search(plan, size, numbers, resources, control, observer)):
                     findings.add_many(plan.kind(size), {deal.number: deal.figures() for deal in deals})
                     done += len(deals)
                     observer.phase(f"{plan.puzzle} {plan.kind(size)}", done, total)
@@ -91,7 +91,7 @@ def _batches(deals: Iterator[Deal]) -> Iterator[list[Deal]]:
 
 
 def _search(
-    plan: Plan, size: int, numbers: Sequence[int], ways: Ways, control: Control, observer: Observer
+    plan: Plan, size: int, numbers: Sequence[int], resources: Resources, control: Control, observer: Observer
 ) -> Iterator[Deal]:
     """Deals searched on the workers, in the order in which they are finished."""
     puzzle = plan.build(size)
@@ -99,10 +99,10 @@ def _search(
     load_solving_kernels(puzzle)
     orders = (_orders(plan, puzzle, number) for number in numbers)
     searches = 2 if plan.shorten else 1
-    with open_workshop(puzzle, plan.spec(size), ways, control, observer) as workshop:
+    with open_context(puzzle, plan.spec(size), resources, control, observer) as context:
         answers: dict[int, dict[int, Solved]] = {}
         try:
-            for order, result in workshop.executor.map("solve", chain.from_iterable(orders)):
+            for order, result in context.executor.map("solve", chain.from_iterable(orders)):
                 index, which = divmod(order, searches)
                 answers.setdefault(index, {})[which] = answered(result)
                 if len(answers[index]) == searches:
@@ -155,13 +155,13 @@ def _shortened(puzzle: Solitaire, places: list[int], moves: list[Move]) -> int:
     return len(shorten(puzzle, places, moves).moves)
 
 
-def _fitted(plan: Plan, largest: Solitaire, ways: Ways, observer: Observer) -> Ways:
-    """`ways` with no more threads than there is memory for, should all searches of the largest size reach the cap."""
-    if ways.redis is not None:
-        return replace(ways, deadline=ways.deadline or _DEADLINE_SECONDS)
-    memory = ways.memory if ways.memory is not None else psutil.virtual_memory().available // 2
-    wanted, needed = ways.workers or cores(), _bytes_of_search(plan.cap, largest.placing.cards)
-    if ways.memory is not None and needed > memory:
+def _fitted(plan: Plan, largest: Solitaire, resources: Resources, observer: Observer) -> Resources:
+    """`resources` with no more threads than memory allows, should all searches of the largest size reach the cap."""
+    if resources.redis is not None:
+        return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
+    memory = resources.memory if resources.memory is not None else psutil.virtual_memory().available // 2
+    wanted, needed = resources.workers or cores(), _bytes_of_search(plan.cap, largest.placing.cards)
+    if resources.memory is not None and needed > memory:
         raise OverBudgetError(
             f"a search of {plan.cap:,} positions may take {needed >> 20:,} MB, --memory allows {memory >> 20:,} MB: "
             "lower --cap"
@@ -172,7 +172,7 @@ def _fitted(plan: Plan, largest: Solitaire, ways: Ways, observer: Observer) -> W
             f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB for {plan.cap:,} positions; "
             "lower --cap, or raise --memory"
         )
-    return replace(ways, workers=threads)
+    return replace(resources, workers=threads)
 
 
 def _bytes_of_search(cap: int, cards: int) -> int:

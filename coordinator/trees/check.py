@@ -6,23 +6,20 @@ its images. Where the sums disagree every chunk is counted again, so that the wr
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordinator.session.control import Control, Observer
+from coordinator.session.report import Report
 from coordinator.trees.search import chunk_roots, prefix_nodes, tree_digest
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.order import sort_keys
-from puzzles.tree import Harvest, Tree
+from puzzles.tree import SubtreeCounts, Tree
 from storage.errors import DamagedError
 from storage.layers.digest import NOTHING, add_lanes, lanes_of
 from storage.layers.store import RunStore
 from storage.names import FOUND
 from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
-
-if TYPE_CHECKING:
-    from coordinator.runs.verify import Report
 
 #: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
@@ -31,11 +28,11 @@ _PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_00
 _SEED = 20_261_121
 
 
-class TreeCheck:
+class TreeVerifier:
     """One run, its puzzle, and where the findings go."""
 
     def __init__(
-        self, store: RunStore, puzzle: Tree, full: bool, report: "Report", control: Control, observer: Observer
+        self, store: RunStore, puzzle: Tree, full: bool, report: Report, control: Control, observer: Observer
     ) -> None:
         self._store, self._puzzle, self._full, self._report = store, puzzle, full, report
         self._control, self._observer = control, observer
@@ -114,7 +111,7 @@ class TreeCheck:
         for done, chunk in enumerate(chosen, 1):
             self._control.check()
             self._report.count("chunks")
-            found = _result(self._puzzle.harvest(roots[chunk]))
+            found = _result(self._puzzle.count_subtrees(roots[chunk]))
             if found != records[chunk].result or len(roots[chunk]) != records[chunk].prefixes:
                 self._report.fault(
                     f"chunk {chunk}: counted again {_words(found)}, its record says {_words(records[chunk].result)}"
@@ -125,22 +122,22 @@ class TreeCheck:
         """Small subtrees below the first prefix of each chunk, kernel against plain rules, as many as there is time."""
         left = _PLAIN_NODES_IN_FULL if self._full else _PLAIN_NODES
         for chunk in roots:
-            keys, harvest = self._small_subtree(chunk[:1])
-            if harvest.nodes > left:
+            keys, counted = self._small_subtree(chunk[:1])
+            if counted.nodes > left:
                 return
-            left -= harvest.nodes + 1
+            left -= counted.nodes + 1
             self._report.count("subtrees by the plain rules")
-            plain = _result(self._puzzle.reference_harvest(ints(keys)[0]))
-            if plain != _result(harvest):
+            plain = _result(self._puzzle.reference_counts(ints(keys)[0]))
+            if plain != _result(counted):
                 self._report.fault(f"below {ints(keys)[0]:#x} the plain rules find {_words(plain)}, the kernel differs")
 
-    def _small_subtree(self, keys: Keys) -> tuple[Keys, Harvest]:
+    def _small_subtree(self, keys: Keys) -> tuple[Keys, SubtreeCounts]:
         """`keys`, a single one, or one further down, whose subtree is small enough."""
-        while (harvest := self._puzzle.harvest(keys)).nodes > _PLAIN_NODES_AT_ONCE:
+        while (counted := self._puzzle.count_subtrees(keys)).nodes > _PLAIN_NODES_AT_ONCE:
             self._control.check()
             successors = self._puzzle.expand(keys).successors
             keys = successors[len(successors) // 2 :][:1]
-        return keys, harvest
+        return keys, counted
 
     def _check_solutions(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> None:
         if self._store.state.status == "complete":
@@ -178,9 +175,9 @@ class TreeCheck:
         return keys[np.sort(np.random.default_rng([_SEED, salt]).choice(len(keys), _SAMPLE, replace=False))]
 
 
-def _result(harvest: Harvest) -> tuple[int, ...]:
+def _result(counted: SubtreeCounts) -> tuple[int, ...]:
     """A harvest as `ChunkRecord.result` has it."""
-    return (harvest.solutions, harvest.orbits, harvest.classes, harvest.nodes, *lanes_of(harvest.found))
+    return (counted.solutions, counted.orbits, counted.classes, counted.nodes, *lanes_of(counted.found))
 
 
 def _words(result: tuple[int, ...]) -> str:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 LEAST_SAMPLE = 40
 _CONFIDENCE = 0.95
 _QUANTILE = statistics.NormalDist().inv_cdf((1 + _CONFIDENCE) / 2)
-Interval = tuple[float, float]
+SecondsLeft = tuple[float, float]
 
 
-def nodes_left(sample: Sequence[int], chunks: int) -> Interval | None:
+def nodes_left(sample: Sequence[int], chunks: int) -> SecondsLeft | None:
     """Between what bounds the nodes of the chunks beyond `sample` lie, in 95 of 100 cases; ``None`` if too few."""
     known = len(sample)
     rest = chunks - known
@@ -31,7 +31,7 @@ def nodes_left(sample: Sequence[int], chunks: int) -> Interval | None:
     return max(0.0, expected - error), expected + error
 
 
-def seconds_left(sample: Sequence[int], chunks: int, beyond: int, nodes: int, seconds: float) -> Interval | None:
+def seconds_left(sample: Sequence[int], chunks: int, beyond: int, nodes: int, seconds: float) -> SecondsLeft | None:
     """The same in seconds, at a pace of `nodes` in `seconds`; `beyond` nodes of the chunks after `sample` are done."""
     bounds = nodes_left(sample, chunks)
     if bounds is None or not nodes or not seconds:

@@ -141,7 +141,7 @@ class TreeSearch:
         self._session.observer.layer(record.depth, record.size, self._state.configurations)
 
     def _chunk_size(self, prefixes: int, pace: float) -> int:
-        if (chosen := self._session.workshop.budget.chunk) is not None:
+        if (chosen := self._session.context.budget.chunk) is not None:
             return chosen
         seconds = min(max(pace * prefixes / _CHUNKS, _LEAST_SECONDS), _MOST_SECONDS)
         return max(1, min(prefixes, int(seconds / pace)))
@@ -151,7 +151,7 @@ class TreeSearch:
         began = time.perf_counter()
         looked = 0
         for looked in range(1, len(roots) + 1):
-            self._puzzle.harvest(roots[looked - 1 : looked])
+            self._puzzle.count_subtrees(roots[looked - 1 : looked])
             if time.perf_counter() - began > _LOOK_SECONDS:
                 break
         return max((time.perf_counter() - began) / max(looked, 1), 1e-7)
@@ -160,11 +160,11 @@ class TreeSearch:
 
     def _executor(self, missing: int, prefixes: Keys) -> Executor | None:
         """Who works off the rest; ``None``: it is so little that it is done here and now."""
-        workshop = self._session.workshop
-        if workshop.budget.chunk is not None or workshop.budget.farm_from is not None:
-            return workshop.executor if workshop.budget.farms(missing) else None
+        context = self._session.context
+        if context.budget.chunk is not None or context.budget.farm_from is not None:
+            return context.executor if context.budget.distributes(missing) else None
         left = self._pace(prefixes) * missing
-        return workshop.executor if left > _WORTH_SENDING_SECONDS else None
+        return context.executor if left > _WORTH_SENDING_SECONDS else None
 
     def _work_off(self, roots: list[Keys]) -> None:
         missing = [chunk for chunk in range(len(roots)) if chunk not in self._records]
@@ -208,7 +208,7 @@ class TreeSearch:
 
     def _tell(self) -> None:
         now = time.monotonic()
-        staged, most = self._store.staged_bytes, self._session.workshop.shares.staged_bytes
+        staged, most = self._store.staged_bytes, self._session.context.shares.staged_bytes
         if now - self._committed > _COMMIT_SECONDS or staged > most:
             self._state = self._session.commit(replace(self._state, left=self._left(now - self._began)))
             self._committed = now
@@ -241,8 +241,8 @@ class TreeSearch:
         """Stage the solutions of all chunks as one layer, in place of what each has found."""
         kept = sum(record.kept for record in records)
         needed = kept * self._puzzle.layout.bytes * _COPIES
-        if needed > self._session.workshop.shares.free:
-            self._session.workshop.budget.require(f"sorting {kept:,} solutions", needed)
+        if needed > self._session.context.shares.free:
+            self._session.context.budget.require(f"sorting {kept:,} solutions", needed)
         blocks: list[Keys] = []
         for record in records:
             require_found(self._store, record)

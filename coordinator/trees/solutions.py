@@ -1,15 +1,11 @@
-"""The solutions of a tree, as a run has them, and how its strategies compare."""
+"""The solutions of a tree, as a run has them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 from coordinator.errors import UnanswerableError
-from coordinator.runs.catalogue import list_runs
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Manifest
 from storage.names import FOUND
 from storage.results.subtrees import read_chunk, read_cutting, require_found
 
@@ -42,31 +38,3 @@ def found_solutions(store: RunStore) -> Iterator[Keys]:
         if name == store.names(FOUND, name[:4])[0]:
             require_found(store, read_chunk(store, chunk))
             yield from store.blocks(chunk, database=FOUND)
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """What one strategy needed: `processor` are the seconds of all chunks together, `seconds` those of the clock."""
-
-    strategy: str
-    run: str
-    nodes: int
-    processor: float
-    seconds: float
-
-
-def compared_strategies(data: Path, manifest: Manifest) -> list[Strategy]:
-    """The latest complete run of each strategy for the same figure in `data`, the one with most nodes first."""
-    latest: dict[str, Strategy] = {}
-    for found in list_runs(data, PuzzleSpec.from_dict(manifest.puzzle).name):
-        state = found.state
-        if found.manifest and _figure(found.manifest) == _figure(manifest) and state.status == "complete":
-            name = PuzzleSpec.from_dict(found.manifest.puzzle).options[STRATEGY]
-            latest[name] = Strategy(name, found.run, state.nodes or 0, state.processor, state.seconds)
-    return sorted(latest.values(), key=lambda each: -each.nodes)
-
-
-def _figure(manifest: Manifest) -> tuple[str, dict[str, str]]:
-    """Which tree it is, whatever way it is searched."""
-    spec = PuzzleSpec.from_dict(manifest.puzzle)
-    return spec.name, {name: value for name, value in spec.options.items() if name not in (STRATEGY, KEEPING)}

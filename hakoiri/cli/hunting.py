@@ -24,7 +24,7 @@ from hakoiri.render.progress import clock
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from coordinator.solitaires.hunt import Found, Limits
     from coordinator.solitaires.hunt_plan import Hunt
 
@@ -61,18 +61,18 @@ def hunt(
     json: JsonOption = False,
 ) -> None:
     """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on."""
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from coordinator.solitaires.hunt import Limits
     from coordinator.solitaires.hunt_plan import Hunt
 
     wanted = Hunt(puzzle, parse_options(options or []), maximise, seed, cap, pool)  # type: ignore[arg-type]
     wanted.build()
     limits = Limits(None if legs is not None else time, legs)
-    _chase_and_report(wanted, limits, Ways(redis_url(redis), workers), certificate, data, json)
+    _chase_and_report(wanted, limits, Resources(redis_url(redis), workers), certificate, data, json)
 
 
 def _chase_and_report(
-    wanted: "Hunt", limits: "Limits", ways: "Ways", certificate: Path | None, data: Path | None, json: bool
+    wanted: "Hunt", limits: "Limits", resources: "Resources", certificate: Path | None, data: Path | None, json: bool
 ) -> None:
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory
@@ -87,7 +87,7 @@ def _chase_and_report(
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
-                found = chase(wanted, directory, ways, limits, control, progress)
+                found = chase(wanted, directory, resources, limits, control, progress)
                 if found.best is not None:
                     made = certify(wanted.build(), found.best.deal, found.best.figures, control, progress)
                     write_certificate(made, target)

@@ -23,7 +23,7 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from coordinator.nakuron.optimise_plan import Limits, Outcome, Plan
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
 
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="nakuron.")]
 
@@ -56,18 +56,18 @@ def optimise(
 ) -> None:
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
     from coordinator.nakuron.optimise_plan import Limits, Plan
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from puzzles.nakuron.board import parse_board
 
     _require_nakuron(puzzle)
     plan = Plan(parse_board(read_board(start)), strategy, seed, width)
     plan.check()
     limits = Limits(None if rounds is not None else time, rounds)
-    _optimise_and_report(plan, limits, Ways(redis_url(redis), workers, memory), start, data, json)
+    _optimise_and_report(plan, limits, Resources(redis_url(redis), workers, memory), start, data, json)
 
 
 def _optimise_and_report(
-    plan: "Plan", limits: "Limits", ways: "Ways", start: str, data: Path | None, json: bool
+    plan: "Plan", limits: "Limits", resources: "Resources", start: str, data: Path | None, json: bool
 ) -> None:
     from coordinator.errors import StopRun
     from coordinator.nakuron.optimise import kept, optimise
@@ -80,7 +80,7 @@ def _optimise_and_report(
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
-                found = optimise(plan, directory, ways, limits, control, progress)
+                found = optimise(plan, directory, resources, limits, control, progress)
         except StopRun as stop:
             reason, found = stop.reason, kept(plan, directory)
     row = _row(plan, found)

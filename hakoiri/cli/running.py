@@ -28,7 +28,7 @@ from puzzles.errors import HakoiriError, PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
 if TYPE_CHECKING:
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
@@ -65,11 +65,11 @@ def run(
     json: JsonOption = False,
 ) -> None:
     """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
-    ways = Ways(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    _drive_and_report(_make(spec, whole, until_goal, data, ways, queued=False), ways, json, data)
+    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    _drive_and_report(_make(spec, whole, until_goal, data, resources, queued=False), resources, json, data)
 
 
 def enqueue(
@@ -89,11 +89,11 @@ def enqueue(
     json: JsonOption = False,
 ) -> None:
     """Queue a run for the service (hakoiri coordinator) and return at once."""
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
-    ways = Ways(None, None, memory, chunk, farm_from, deadline)
-    directory = _make(spec, whole, until_goal, data, ways, queued=True)
+    resources = Resources(None, None, memory, chunk, farm_from, deadline)
+    directory = _make(spec, whole, until_goal, data, resources, queued=True)
     if url := redis_url(redis):
         _wake_coordinator(url)
     if json:
@@ -122,7 +122,7 @@ def resume(
     """Go on with a run from its last committed layer. With -o, --from, --puzzle: refuse if it is another one."""
     from coordinator.runs.catalogue import data_directory, find_run
     from coordinator.runs.create import require_same
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from storage.engine.probe import require_sound
     from storage.ledger.ledger import Ledger
 
@@ -130,8 +130,8 @@ def resume(
     require_sound(directory)
     with Ledger(directory) as ledger:
         require_same(ledger.manifest, parse_options(options or []), puzzle, _board(start))
-    ways = Ways(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    _drive_and_report(directory, ways, json, data, repair)
+    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    _drive_and_report(directory, resources, json, data, repair)
 
 
 def _spec(
@@ -152,16 +152,18 @@ def _board(text: str | None) -> str | None:
     return None if text is None else read_board(text)
 
 
-def _make(spec: PuzzleSpec, whole: bool, until_goal: bool, data: Path | None, ways: "Ways", queued: bool) -> Path:
+def _make(
+    spec: PuzzleSpec, whole: bool, until_goal: bool, data: Path | None, resources: "Resources", queued: bool
+) -> Path:
     from coordinator.runs.catalogue import data_directory
     from coordinator.runs.create import make_run
 
-    if ways.redis is not None:
+    if resources.redis is not None:
         # Before the run is made: a server that is not there should leave nothing behind.
         from worker.transport.connection import connect
 
-        connect(ways.redis).close()
-    return make_run(data_directory(data), spec, "whole" if whole else "explore", until_goal, ways, queued)
+        connect(resources.redis).close()
+    return make_run(data_directory(data), spec, "whole" if whole else "explore", until_goal, resources, queued)
 
 
 def _wake_coordinator(url: str) -> None:
@@ -175,12 +177,14 @@ def _wake_coordinator(url: str) -> None:
         stderr().print(f"[dim]queued, but no coordinator could be woken: {error}[/dim]")
 
 
-def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | None, repair: bool = False) -> None:
+def _drive_and_report(
+    directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False
+) -> None:
     from coordinator.errors import ContradictionError
     from coordinator.runs.drive import drive
+    from coordinator.runs.strategies import compared_strategies
     from coordinator.runs.summary import summarise
     from coordinator.session.control import Control
-    from coordinator.trees.solutions import compared_strategies
     from hakoiri.cli.signals import stopping_with
     from hakoiri.render.progress import shown_progress
     from storage.errors import DamagedError
@@ -192,7 +196,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
     with stopping_with(control.interrupt) as received:
         with shown_progress(console) as progress:
             try:
-                drive(directory, ways, control, progress, repair)
+                drive(directory, resources, control, progress, repair)
             except HakoiriError as error:
                 # What is wrong with the puzzle itself goes wrong again.
                 final = (ContradictionError, DamagedError, PuzzleError, TaskError)
@@ -200,7 +204,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
                     raise
                 raise type(error)(f"{error}; then '{again}'") from error
         with RunStore(directory) as store:
-            summary = summarise(store) | _best_play(store, ways)
+            summary = summarise(store) | _best_play(store, resources)
             tree = store.manifest.mode == "tree"
             if tree and not json:
                 print_tree(store, summary)
@@ -217,7 +221,7 @@ def _drive_and_report(directory: Path, ways: "Ways", json: bool, data: Path | No
         raise typer.Exit(received.exit_code)
 
 
-def _best_play(store: Any, ways: "Ways") -> dict[str, Any]:
+def _best_play(store: Any, resources: "Resources") -> dict[str, Any]:
     """What a scored puzzle's finished run proves: its best play."""
     from coordinator.runs.create import pinned_puzzle
 
@@ -226,7 +230,7 @@ def _best_play(store: Any, ways: "Ways") -> dict[str, Any]:
         return {}
     from coordinator.layers.best_play import best_play
 
-    return best_play(store, puzzle, ways.over(store.manifest.settings).budget()).row()
+    return best_play(store, puzzle, resources.over(store.manifest.settings).budget()).row()
 
 
 def _print_summary(store: Any, summary: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ def coordinator(
     from coordinator.runs.catalogue import data_directory
     from coordinator.runs.service import serve
     from coordinator.session.control import Control
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from hakoiri.cli.signals import stopping_with
     from hakoiri.render.progress import ProgressLine
     from storage.engine.environment import require_writable
@@ -31,10 +31,10 @@ def coordinator(
     url, where, console, control = required_redis(redis), data_directory(data), stderr(), Control()
     require_writable(where)
     connection = connect(url)
-    ways = Ways(redis=url, memory=memory)
+    resources = Resources(redis=url, memory=memory)
     _log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
     with stopping_with(control.interrupt):
-        ends = serve(where, ways, connection, control, ProgressLine(console), _log, burst)
+        ends = serve(where, resources, connection, control, ProgressLine(console), _log, burst)
     _log("coordinator stopped")
     if json:
         print_json({"runs": [end._asdict() for end in ends]})

@@ -22,7 +22,7 @@ from hakoiri.render.tables import print_json, stderr, stdout
 from puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from coordinator.solitaires.study_plan import Plan
     from coordinator.solitaires.study_table import Deal
 
@@ -84,7 +84,7 @@ def study(
 ) -> None:
     """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
     sizes = _sizes_text(puzzle, columns, ranks)
-    from coordinator.session.resources import Ways
+    from coordinator.session.resources import Resources
     from coordinator.solitaires.study_plan import Plan, sizes_allowed
     from coordinator.solitaires.study_table import check_target
     from hakoiri.render.study_plot import check_picture
@@ -101,7 +101,7 @@ def study(
     for target in (csv, plot):
         if target is not None:
             check_target(target)
-    found = _studied(plan, sizes, data, Ways(redis_url(redis), workers, memory), json)
+    found = _studied(plan, sizes, data, Resources(redis_url(redis), workers, memory), json)
     _write(plan, found, csv, plot)
 
 
@@ -119,7 +119,9 @@ def _sizes_text(puzzle: str, columns: str | None, ranks: str | None) -> str:
     return text
 
 
-def _studied(plan: "Plan", sizes: str, data: Path | None, ways: "Ways", json: bool) -> "dict[int, list[Deal]]":
+def _studied(
+    plan: "Plan", sizes: str, data: Path | None, resources: "Resources", json: bool
+) -> "dict[int, list[Deal]]":
     """All deals of the plan, printed; stopped, those that are finished are printed, and the command leaves."""
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory
@@ -133,7 +135,7 @@ def _studied(plan: "Plan", sizes: str, data: Path | None, ways: "Ways", json: bo
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
-                found = study(plan, directory, ways, control, progress)
+                found = study(plan, directory, resources, control, progress)
         except StopRun as stop:
             found = kept(plan, directory)
             _report(plan, found, json)

@@ -14,7 +14,7 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coordinator.trees.solutions import Strategy
+    from coordinator.runs.strategies import StrategyCost
     from storage.layers.store import RunStore
 
 _USUALLY_SHOWN = 3
@@ -94,13 +94,13 @@ def print_tree(store: "RunStore", summary: dict[str, Any]) -> None:
             stdout().print(f"[dim]now ask: {', '.join([*asks, 'hakoiri verify last'])}[/dim]")
 
 
-def print_strategies(compared: "list[Strategy]") -> None:
+def print_strategies(compared: "list[StrategyCost]") -> None:
     """Strategies beside each other, as multiples of the fastest."""
     stdout().print()
     stdout().print(_strategy_table(compared))
 
 
-def _strategy_table(compared: "list[Strategy]") -> "Table":
+def _strategy_table(compared: "list[StrategyCost]") -> "Table":
     columns = ("numbers placed", "times", "processor", "times ")
     listed = table("strategy", *columns, "run", numbers=columns)
     fastest = compared[-1]

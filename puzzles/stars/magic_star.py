@@ -14,7 +14,7 @@ from puzzles.stars.drawing import draw, draw_svg
 from puzzles.stars.figure import star
 from puzzles.stars.kernels import least_images, walk_paper, walk_ring
 from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
-from puzzles.tree import Harvest, Tree
+from puzzles.tree import SubtreeCounts, Tree
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."
@@ -78,7 +78,7 @@ class MagicStar(Tree):
         found, counts, _ = self._walk(placings, level, level + 1)
         return Expansion(self._numbering.pack(found), counts.astype(np.uint16))
 
-    def harvest(self, keys: Keys) -> Harvest:
+    def count_subtrees(self, keys: Keys) -> SubtreeCounts:
         placings = self._numbering.unpack(keys)
         found, _, nodes = self._walk(placings, self._level_of(placings), self.levels, goals_alone=True)
         least, is_least, is_least_of_all = least_images(found, self._permutation_table, self.symmetries)
@@ -87,7 +87,7 @@ class MagicStar(Tree):
             is_least[:] = True
         orbits, classes = int(np.count_nonzero(is_least)), int(np.count_nonzero(is_least & is_least_of_all))
         solutions = self.symmetries * orbits if self._breaks_symmetry else len(found)
-        return Harvest(solutions, orbits, classes, int(nodes), self._numbering.pack(least[is_least]))
+        return SubtreeCounts(solutions, orbits, classes, int(nodes), self._numbering.pack(least[is_least]))
 
     def exceeds(self, keys: Keys, nodes: int) -> bool:
         placings = self._numbering.unpack(keys)
@@ -170,7 +170,7 @@ class MagicStar(Tree):
         lines = ([numbers[point] for point in line] for line in self.star.lines)
         return any(0 not in line and sum(line) != self.star.total for line in lines)
 
-    def reference_harvest(self, key: Key) -> Harvest:
+    def reference_counts(self, key: Key) -> SubtreeCounts:
         found: list[Key] = []
         nodes, waiting = 0, [key]
         while waiting:
@@ -185,7 +185,7 @@ class MagicStar(Tree):
         least = {each for each in least if each == self.images(each)[0]}
         classes = sum(each == min(self._all_images(each)) for each in least)
         solutions = self.symmetries * len(found) if self._breaks_symmetry else len(found)
-        return Harvest(solutions, len(least), classes, nodes, self.keys(sorted(least)))
+        return SubtreeCounts(solutions, len(least), classes, nodes, self.keys(sorted(least)))
 
     def _placed(self, key: Key) -> int:
         return sum(number > 0 for number in self._numbering.numbers_of(key))

@@ -161,7 +161,7 @@ def _read(path: Path) -> _Content:
 
 def _run(path: Path, content: _Content) -> _File:
     """What is run is what was read: the file may have changed since."""
-    from puzzles.user.guard import told
+    from puzzles.user.guard import error_line
 
     # The name says where compiled kernels lie (`puzzles.jit`) and that they do (`worker.warm`), so it must change
     # whenever numba compiles anew.
@@ -175,7 +175,7 @@ def _run(path: Path, content: _Content) -> _File:
             exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
     except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
-        raise PuzzleError(f"{path}: {told(error, str(path))}") from error
+        raise PuzzleError(f"{path}: {error_line(error, str(path))}") from error
     return _File(path, module)
 
 

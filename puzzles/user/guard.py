@@ -37,15 +37,15 @@ def try_out(puzzle: Puzzle) -> None:
     for more, less, stray in (("expand", "successors", fast - plain), ("successors", "expand", plain - fast)):
         if stray:
             raise PuzzleError(
-                f"{puzzle.name}: of the start {drawn(puzzle, key)} {more} gives {drawn(puzzle, min(stray))}, "
-                f"{less} does not; the two must agree"
+                f"{puzzle.name}: of the start {describe_key(puzzle, key)} {more} gives "
+                f"{describe_key(puzzle, min(stray))}, {less} does not; the two must agree"
             )
 
 
 def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
     """Raise `PuzzleError` unless an expansion has the shape and layout that its puzzle promises."""
     where = f"{puzzle.name}: expand, given {len(keys)} configurations" + (
-        f" from {drawn(puzzle, key_at(keys, 0))} on," if len(keys) else ","
+        f" from {describe_key(puzzle, key_at(keys, 0))} on," if len(keys) else ","
     )
     if not isinstance(expansion, tuple) or len(expansion) != 2:
         raise PuzzleError(f"{where} gave {_kind(expansion)}, expected Expansion(successors, counts)")
@@ -66,7 +66,7 @@ def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
         raise _too_many(puzzle, worst, int(counts.max()))
 
 
-def drawn(puzzle: Puzzle, key: Key) -> str:
+def describe_key(puzzle: Puzzle, key: Key) -> str:
     """A configuration for an error message: its text, or its key where the puzzle cannot even draw it."""
     try:
         text = puzzle.render(key)
@@ -77,7 +77,7 @@ def drawn(puzzle: Puzzle, key: Key) -> str:
     return f"{text if text.isprintable() else repr(text)} ({key:#x})"
 
 
-def told(error: BaseException, file: str = "") -> str:
+def error_line(error: BaseException, file: str = "") -> str:
     """An exception in one line: where in `file` it came from, if it did, its kind, and the beginning of its words."""
     line = _line_of(error, file)
     words = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
@@ -99,7 +99,7 @@ class _Guard(Puzzle):
             raise
         except Exception as error:
             self._check_attributes()
-            raise PuzzleError(f"{self._here}: making it failed: {told(error, self.guarded_file)}") from error
+            raise PuzzleError(f"{self._here}: making it failed: {error_line(error, self.guarded_file)}") from error
         self._check_attributes()
         with self._naming("the start"):
             self._start = self._checked_key(self._start, "usual_start gave" if start is None else "parse_text gave")
@@ -115,7 +115,7 @@ class _Guard(Puzzle):
         greatest = self.layout.greatest
         for place, successor in enumerate(found):
             if type(successor) is not int or not 0 <= successor <= greatest:
-                found[place] = self._checked_key(successor, f"one of the successors of {drawn(self, key)} is")
+                found[place] = self._checked_key(successor, f"one of the successors of {describe_key(self, key)} is")
         if len(found) > self.most_successors:
             raise _too_many(self, key, len(found))
         return found
@@ -175,8 +175,8 @@ class _Guard(Puzzle):
             raise self._blame(what, keys, error) from error
 
     def _blame(self, what: str, keys: tuple[Key, ...], error: Exception) -> PuzzleError:
-        about = f" of {' to '.join(drawn(self, key) for key in keys)}" if keys else ""
-        return PuzzleError(f"{self._here}: {what}{about} failed: {told(error, self.guarded_file)}")
+        about = f" of {' to '.join(describe_key(self, key) for key in keys)}" if keys else ""
+        return PuzzleError(f"{self._here}: {what}{about} failed: {error_line(error, self.guarded_file)}")
 
     def _first_to_blame(self, keys: Keys, error: Exception) -> PuzzleError:
         """The error of the first configuration that `expand` fails with, found by halving the batch."""
@@ -233,7 +233,7 @@ def _parse_text(self: _Guard, text: str) -> Key:
     except (HakoiriError, MemoryError):
         raise
     except Exception as error:
-        said = told(error, self.guarded_file)
+        said = error_line(error, self.guarded_file)
         raise ConfigurationError(f"{text!r} is no configuration of {self.name}: {said}") from error
     return self._checked_key(key, f"parse_text, given {text!r}, gave")
 
@@ -269,7 +269,8 @@ _BASE = {name: getattr(Puzzle, name) for name in _IF_OVERRIDDEN}
 
 def _too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
     return PuzzleError(
-        f"{puzzle.name}: {drawn(puzzle, key)} has {count} successors, most_successors says {puzzle.most_successors}"
+        f"{puzzle.name}: {describe_key(puzzle, key)} has {count} successors, "
+        f"most_successors says {puzzle.most_successors}"
     )
 
 

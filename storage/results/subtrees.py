@@ -33,7 +33,7 @@ class Cutting:
 
 @dataclass(frozen=True)
 class ChunkRecord:
-    """What the subtrees of one chunk gave (`puzzles.tree.Harvest`), and in how many microseconds of the processor.
+    """What the subtrees of one chunk gave (`SubtreeCounts`), and in how many microseconds of the processor.
 
     `lane_0` and `lane_1` make the digest of what was found, `kept` of which are stored, in blocks whose names have the
     CRC-32 `index`. `session` counts the processes that drove the run.

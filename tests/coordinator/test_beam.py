@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.executors.opening import open_workshop
+from coordinator.executors.opening import open_context
 from coordinator.nakuron.beam import Beam, Trail
 from coordinator.nakuron.optimise import kept, optimise, played
 from coordinator.nakuron.optimise_plan import STRATEGIES, Limits, Outcome, Plan, Round, fitted_width
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
 from puzzles.nakuron.board import Board, parse_board, random_board
 from puzzles.nakuron.ground import field_of, ground_of
@@ -30,12 +30,12 @@ SILENT = SilentObserver()
 def beam_on(board: Board, workers: int = 1) -> Iterator[Beam]:
     spec = PuzzleSpec("nakuron")
     puzzle = spec.build()
-    with open_workshop(puzzle, spec, Ways(workers=workers), Control(), SILENT) as workshop:
-        yield Beam(workshop, ground_of(board), field_of(board), board.balls, 1)
+    with open_context(puzzle, spec, Resources(workers=workers), Control(), SILENT) as context:
+        yield Beam(context, ground_of(board), field_of(board), board.balls, 1)
 
 
 def run(plan: Plan, data: Path, control: Control | None = None, **limits: float) -> Outcome:
-    return optimise(plan, data, Ways(workers=2), Limits(**limits), control or Control(), SILENT)  # type: ignore[arg-type]
+    return optimise(plan, data, Resources(workers=2), Limits(**limits), control or Control(), SILENT)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.boards))
@@ -158,7 +158,7 @@ def test_what_cannot_be(tmp_path: Path) -> None:
         run(Plan(BOARD, "luck"), tmp_path, rounds=1)
     with pytest.raises(PuzzleError, match="--width is for beams"):
         run(Plan(BOARD, "greedy", width=3), tmp_path, rounds=1)
-    small = Ways(workers=1, memory=1 << 20)
+    small = Resources(workers=1, memory=1 << 20)
     with pytest.raises(OverBudgetError, match="ask for --width 68"):
         optimise(Plan(BOARD, "beam", width=5_000), tmp_path, small, Limits(rounds=1), Control(), SILENT)
     with pytest.raises(StorageError, match="cannot be written"):

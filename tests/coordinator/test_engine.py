@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from coordinator.layers.buckets import Buckets
-from coordinator.layers.closed_set import Seen
+from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.step import LayerStep
 from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from hakoiri.api import Run, census, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, ints, key_at
@@ -35,7 +35,7 @@ WAYPOINTS = (
     (Buckets, "add_scattered"),
     (Buckets, "add_sorted"),
     (Buckets, "cut_again"),
-    (Seen, "_put_away"),
+    (ClosedSet, "_put_away"),
 )
 
 
@@ -80,7 +80,7 @@ def test_the_layers_are_those_of_a_plain_search(
     MANNERS[manner].take(monkeypatch, layout)
     calls = spied(monkeypatch, *WAYPOINTS)
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS[manner].ways)
+    driven(directory, MANNERS[manner].resources)
     assert_as_expected(directory, options)
     assert waypoints(manner, keys, directed) <= set(calls)
 
@@ -93,7 +93,7 @@ def test_a_large_last_layer_may_lead_nowhere(
     monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
     MANNERS[manner].take(monkeypatch, layout)
     puzzle = DeadEnds({"layout": layout, "keys": "spread", "directed": "yes"})
-    with explore("dead-ends", puzzle.parameters, data=tmp_path, ways=MANNERS[manner].ways) as run:
+    with explore("dead-ends", puzzle.parameters, data=tmp_path, resources=MANNERS[manner].resources) as run:
         layers = reference_layers(puzzle.successors, puzzle.start)
         assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers
         assert len(layers) == 6
@@ -111,7 +111,7 @@ def test_a_search_until_its_goal_stops_there(
     layers = reference_layers(toy.successors, toy.start)
     goals = {layers[4][10], layers[5][3], layers[7][0]}
     monkeypatch.setattr("tests.support.toy.is_goal", lambda key: key in goals)
-    with explore("toy", options, until_goal=True, data=tmp_path, ways=MANNERS[manner].ways) as run:
+    with explore("toy", options, until_goal=True, data=tmp_path, resources=MANNERS[manner].resources) as run:
         assert run.store.state.goal_depth == 4
         assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers[:5]
         assert not run.store.state.exhausted
@@ -122,7 +122,7 @@ def test_a_search_until_its_goal_stops_there(
 def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     MANNERS["chunks"].take(monkeypatch, "u32")
     directory = new_run(tmp_path, {"layout": "u32"})
-    driven(directory, MANNERS["chunks"].ways)
+    driven(directory, MANNERS["chunks"].resources)
     with RunStore(directory) as store:
         assert len(store.names(LAYERS)) == store.state.depth + 1
         with pytest.raises(DamagedError, match="is missing"):
@@ -136,7 +136,7 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
     MANNERS["spilling"].take(monkeypatch, layout)
     options = {"layout": layout, "keys": "clumped", "directed": directed, "size": "250"}
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS["spilling"].ways)
+    driven(directory, MANNERS["spilling"].resources)
     for full in (False, True):
         report = verify_directory(directory, full, Control(), SilentObserver())
         assert report.faults == []
@@ -162,7 +162,7 @@ def test_paths_along_the_moves_are_shortest(
     MANNERS["spilling"].take(monkeypatch, layout)
     options = {"layout": layout, "keys": keys, "directed": directed}
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS["spilling"].ways)
+    driven(directory, MANNERS["spilling"].resources)
     layers = expected(layout, keys, directed).layers
     with closing(Run(RunStore(directory))) as run:
         for depth, layer in enumerate(layers):
@@ -185,13 +185,15 @@ def assert_real(puzzle: Puzzle, path: list[Key], source: Key, target: Key) -> No
     assert all(after in puzzle.successors(before) for before, after in pairwise(path))
 
 
-@pytest.mark.parametrize("ways", [Ways(workers=1), Ways(workers=2, chunk=100, farm_from=1)], ids=["here", "threads"])
+@pytest.mark.parametrize(
+    "resources", [Resources(workers=1), Resources(workers=2, chunk=100, farm_from=1)], ids=["here", "threads"]
+)
 @pytest.mark.parametrize(
     ("layout", "keys"), [("u32", "high"), ("u64", "clumped"), ("u128", "clumped"), ("u256", "spread")]
 )
-def test_a_census_is_that_of_plain_searches(layout: str, keys: str, ways: Ways, tmp_path: Path) -> None:
+def test_a_census_is_that_of_plain_searches(layout: str, keys: str, resources: Resources, tmp_path: Path) -> None:
     options = {"layout": layout, "keys": keys, "size": "200"}
-    with census("toy", options, data=tmp_path, ways=ways) as run:
+    with census("toy", options, data=tmp_path, resources=resources) as run:
         toy = Toy(options)
         every, labels = run.configurations()
         assert ints(every) == sorted(toy.vertices)

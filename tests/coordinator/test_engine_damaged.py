@@ -5,14 +5,14 @@ from random import Random
 
 import pytest
 
-from coordinator.layers.closed_set import Seen
+from coordinator.layers.closed_set import ClosedSet
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
 from puzzles.registry import PUZZLES
 from storage.errors import DamagedError
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
-from storage.names import BLOCKS, META, PARTIAL_KEY, SEEN, SPILL_FOLDER, number_key
+from storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from tests.support.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run
 from tests.support.searching import Countdown
 
@@ -37,7 +37,7 @@ def options(layout: str, keys: str, directed: str) -> dict[str, str]:
 
 
 def repaired(directory: Path, manner: str) -> None:
-    assert drive(directory, MANNERS[manner].ways, Control(), SilentObserver(), repair=True).status == "complete"
+    assert drive(directory, MANNERS[manner].resources, Control(), SilentObserver(), repair=True).status == "complete"
 
 
 def interrupted(directory: Path, manner: str, owner: type, method: str, number: int) -> None:
@@ -45,7 +45,7 @@ def interrupted(directory: Path, manner: str, owner: type, method: str, number: 
     control = Control()
     with pytest.MonkeyPatch.context() as patch:
         before_call(patch, owner, method, Countdown(number, lambda: control.interrupt("enough")))
-        assert driven(directory, MANNERS[manner].ways, control).status == "interrupted"
+        assert driven(directory, MANNERS[manner].resources, control).status == "interrupted"
 
 
 def lose_entry(directory: Path, database: bytes, prefix: bytes, which: int = 0) -> None:
@@ -62,7 +62,7 @@ def test_lost_blocks_are_computed_again(
 ) -> None:
     MANNERS["spilling"].take(monkeypatch, options["layout"])
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS["spilling"].ways)
+    driven(directory, MANNERS["spilling"].resources)
     for depth in depths:
         lose_entry(directory, BLOCKS, number_key(depth), -1)
     with RunStore(directory) as store:
@@ -97,7 +97,7 @@ def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
     lose_entry(directory, BLOCKS, number_key(depth - back), -1)
     MANNERS[manner].take(monkeypatch, options["layout"])
     with pytest.raises(DamagedError, match=f"layer {depth - back}"):
-        driven(directory, MANNERS[manner].ways)
+        driven(directory, MANNERS[manner].resources)
     with RunStore(directory) as store:
         assert (store.state.status, store.state.depth) == ("interrupted", depth)
     repaired(directory, manner)
@@ -111,18 +111,18 @@ def test_damaged_runs_of_older_keys_are_made_again(
 ) -> None:
     MANNERS["spilling"].take(monkeypatch, options["layout"])
     directory = new_run(tmp_path, options)
-    interrupted(directory, "spilling", Seen, "add", 10)
+    interrupted(directory, "spilling", ClosedSet, "add", 10)
     with RunStore(directory, writable=True) as store:
-        names = store.names(SEEN)
-        value = store.read(SEEN, names[-1])
+        names = store.names(CLOSED)
+        value = store.read(CLOSED, names[-1])
         assert value
         if how == "lost":
-            store.erase(SEEN, names[-1])
+            store.erase(CLOSED, names[-1])
         else:
-            store.stage(SEEN, names[-1], value[:-1] + bytes([value[-1] ^ 4]))
+            store.stage(CLOSED, names[-1], value[:-1] + bytes([value[-1] ^ 4]))
         store.commit(store.state)
     with pytest.raises(DamagedError, match="--repair"):
-        driven(directory, MANNERS["spilling"].ways)
+        driven(directory, MANNERS["spilling"].resources)
     repaired(directory, "spilling")
     assert_as_expected(directory, options)
 
@@ -149,6 +149,6 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(content)
     with pytest.raises(DamagedError, match=rf"run {directory.name}: .*spill file {name} .*--repair"):
-        driven(directory, MANNERS["durable"].ways)
+        driven(directory, MANNERS["durable"].resources)
     repaired(directory, "durable")
     assert_as_expected(directory, options)

@@ -13,7 +13,7 @@ import pytest
 from coordinator.layers.buckets import Buckets
 from coordinator.runs.create import make_run
 from coordinator.session.control import Control
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.engine.environment import disk_full
 from storage.errors import StorageError
@@ -57,12 +57,12 @@ def options(layout: str, keys: str, directed: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def manners(monkeypatch: pytest.MonkeyPatch, layout: str) -> Callable[[str], Ways]:
+def manners(monkeypatch: pytest.MonkeyPatch, layout: str) -> Callable[[str], Resources]:
     """Takes on a manner by its name; returns its ways."""
 
-    def take(name: str) -> Ways:
+    def take(name: str) -> Resources:
         MANNERS[name].take(monkeypatch, layout)
-        return MANNERS[name].ways
+        return MANNERS[name].resources
 
     return take
 
@@ -78,15 +78,15 @@ def assert_begun_well(directory: Path, options: dict[str, str]) -> None:
 @searches
 @pytest.mark.parametrize("manner", ["starving", "durable", "any"])
 def test_a_search_may_be_interrupted_at_any_check(
-    manner: str, options: dict[str, str], manners: Callable[[str], Ways], tmp_path: Path
+    manner: str, options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
 ) -> None:
     rng = Random(str(options) + manner)
     directory, sessions, status = new_run(tmp_path, options), 0, ""
     while status != "complete":
         sessions += 1
         # More and more patient, for what is done within an expansion counts only from its next checkpoint on.
-        ways = manners(rng.choice(list(MANNERS)) if manner == "any" else manner)
-        status = driven(directory, ways, ImpatientControl(rng.randrange(1, 20 * sessions + 1))).status
+        resources = manners(rng.choice(list(MANNERS)) if manner == "any" else manner)
+        status = driven(directory, resources, ImpatientControl(rng.randrange(1, 20 * sessions + 1))).status
         assert_begun_well(directory, options)
     assert sessions > 1
     assert_as_expected(directory, options)
@@ -94,26 +94,26 @@ def test_a_search_may_be_interrupted_at_any_check(
 
 @pytest.mark.parametrize(("layout", "keys", "directed"), [("u32", "clumped", "no"), ("u128", "clumped", "yes")])
 def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
-    options: dict[str, str], manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ways = manners("starving")
-    pieces = calls_of([(Buckets, "between")], new_run(tmp_path / "undisturbed", options), ways)["between"]
+    resources = manners("starving")
+    pieces = calls_of([(Buckets, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
     for piece in range(2, pieces, 2):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
             before_call(patch, Buckets, "between", Countdown(piece, partial(control.interrupt, "between pieces")))
-            stopped += driven(directory, ways, control).status == "interrupted"
-        driven(directory, ways)
+            stopped += driven(directory, resources, control).status == "interrupted"
+        driven(directory, resources)
         assert_as_expected(directory, options)
     assert stopped > 5
 
 
-def calls_of(steps: Sequence[tuple[type, str]], directory: Path, ways: Ways) -> Counter[str]:
+def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:
     """How often some methods are called while a new run is driven to its end; a little depends on the clock."""
     with pytest.MonkeyPatch.context() as patch:
         calls = spied(patch, *steps)
-        assert driven(directory, ways).status == "complete"
+        assert driven(directory, resources).status == "complete"
     return calls
 
 
@@ -132,18 +132,22 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
 
 @every_other("what", MISHAPS)
 def test_a_search_goes_on_after_failures(
-    what: str, options: dict[str, str], manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    what: str,
+    options: dict[str, str],
+    manners: Callable[[str], Resources],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     manner, step, error = MISHAPS[what]
-    ways, rng = manners(manner), Random(str(options) + what)
-    calls = calls_of([step], new_run(tmp_path / "undisturbed", options), ways).total()
+    resources, rng = manners(manner), Random(str(options) + what)
+    calls = calls_of([step], new_run(tmp_path / "undisturbed", options), resources).total()
     directory, failures = new_run(tmp_path, options), 0
     for _ in range(3):
         mishap = Countdown(rng.randint(1, max(1, calls // 4)), partial(raise_error, error))
         with monkeypatch.context() as patch:
             before_call(patch, *step, mishap)
             with suppress(type(error)):
-                driven(directory, ways)
+                driven(directory, resources)
         failures += mishap.left <= 0
         assert_begun_well(directory, options)
     assert failures
@@ -170,12 +174,12 @@ def as_a_kill_leaves_it(directory: Path, target: Path, rng: Random) -> None:
 def test_a_search_goes_on_after_a_kill(
     manner: str,
     options: dict[str, str],
-    manners: Callable[[str], Ways],
+    manners: Callable[[str], Resources],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ways, rng = manners(manner), Random(str(options) + manner)
-    calls = calls_of(STEPS, new_run(tmp_path / "undisturbed", options), ways)
+    resources, rng = manners(manner), Random(str(options) + manner)
+    calls = calls_of(STEPS, new_run(tmp_path / "undisturbed", options), resources)
     directory = new_run(tmp_path, options)
     kills = [(STEPS, number) for number in rng.sample(range(1, calls.total() * 3 // 4), 4)]
     kills.append(([(Spill, "clear")], calls["clear"]))
@@ -185,7 +189,7 @@ def test_a_search_goes_on_after_a_kill(
             kill = Countdown(number, partial(as_a_kill_leaves_it, directory, target, rng))
             for step in steps:
                 before_call(patch, *step, kill)
-        driven(directory, ways)
+        driven(directory, resources)
     assert_as_expected(directory, options)
     for target in left:
         driven(target, manners(rng.choice([manner, manner, *MANNERS])))
@@ -194,12 +198,12 @@ def test_a_search_goes_on_after_a_kill(
 
 @pytest.mark.parametrize("layout", ["u32", "u128"])
 def test_a_kill_at_the_very_end_leaves_nothing_twice(
-    layout: str, manners: Callable[[str], Ways], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    layout: str, manners: Callable[[str], Resources], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
-    ways = manners("starving")
+    resources = manners("starving")
     spec = PuzzleSpec("dead-ends", {"layout": layout, "keys": "spread", "directed": "yes"})
-    directory, rng, left = make_run(tmp_path, spec, "explore", False, ways), Random(layout), []
+    directory, rng, left = make_run(tmp_path, spec, "explore", False, resources), Random(layout), []
 
     def keep(*_: object) -> None:
         left.append(tmp_path / f"left-{len(left)}")
@@ -207,8 +211,8 @@ def test_a_kill_at_the_very_end_leaves_nothing_twice(
 
     with monkeypatch.context() as patch:
         before_call(patch, Ledger, "commit", keep)
-        state = driven(directory, ways)
+        state = driven(directory, resources)
     for target in left[-5:]:
-        assert driven(target, ways).digest == state.digest
+        assert driven(target, resources).digest == state.digest
         with RunStore(target) as store:
             assert_tidy(store)

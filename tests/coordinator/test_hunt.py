@@ -22,7 +22,7 @@ from coordinator.runs.certificate import (
     write_certificate,
 )
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from coordinator.solitaires.hunt import Found, Limits, chase, kept
 from coordinator.solitaires.hunt_plan import FIRST_CYCLE, Hunt, Standing, grown, moment_of, temperature
 from puzzles.errors import PuzzleError
@@ -60,7 +60,7 @@ def small_hunt(objective: Objective = "positions", **changes: Any) -> Hunt:
 
 
 def hunted(hunt: Hunt, data: Path, legs: int, workers: int = 2) -> Found:
-    return chase(hunt, data, Ways(workers=workers), Limits(legs=legs), Control(), SilentObserver())
+    return chase(hunt, data, Resources(workers=workers), Limits(legs=legs), Control(), SilentObserver())
 
 
 def what_is_found(found: Found) -> list[tuple[int, str]]:
@@ -327,21 +327,21 @@ def test_a_stop_keeps_what_has_landed(tmp_path: Path) -> None:
 
     hunt = small_hunt()
     with pytest.raises(StopRun, match="enough"):
-        chase(hunt, tmp_path, Ways(workers=1), Limits(), control, Stopper())
+        chase(hunt, tmp_path, Resources(workers=1), Limits(), control, Stopper())
     stopped = kept(hunt, tmp_path)
     assert stopped.records
     assert hunted(hunt, tmp_path, 20).tried == hunted(hunt, tmp_path / "other", 20).tried
 
 
 def test_time_ends_a_hunt_but_not_without_a_record(tmp_path: Path) -> None:
-    found = chase(small_hunt(), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    found = chase(small_hunt(), tmp_path, Resources(), Limits(seconds=1e-9), Control(), SilentObserver())
     assert found.records
-    again = chase(small_hunt(), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    again = chase(small_hunt(), tmp_path, Resources(), Limits(seconds=1e-9), Control(), SilentObserver())
     assert what_is_found(again) == what_is_found(found)
 
 
 def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
-    found = chase(small_hunt(cap=2), tmp_path, Ways(), Limits(seconds=1e-9), Control(), SilentObserver())
+    found = chase(small_hunt(cap=2), tmp_path, Resources(), Limits(seconds=1e-9), Control(), SilentObserver())
     assert (found.best, found.legs) == (None, 4 * FIRST_CYCLE)
 
 

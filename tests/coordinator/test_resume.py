@@ -12,7 +12,7 @@ from coordinator.errors import ContradictionError, MismatchError, UnanswerableEr
 from coordinator.runs.create import make_run, require_same
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from hakoiri.api import Run, census, explore, open_run
 from puzzles.contract import Expansion
 from puzzles.errors import PuzzleError
@@ -54,22 +54,26 @@ class Recorder(SilentObserver):
             self._control.interrupt("enough")
 
 
-def driven(directory: Path, ways: Ways, stop: Callable[[str, int], bool]) -> tuple[State, list[tuple[str, int]]]:
+def driven(
+    directory: Path, resources: Resources, stop: Callable[[str, int], bool]
+) -> tuple[State, list[tuple[str, int]]]:
     control = Control()
     recorder = Recorder(control, stop)
-    return drive(directory, ways, control, recorder), recorder.steps
+    return drive(directory, resources, control, recorder), recorder.steps
 
 
-@pytest.mark.parametrize("ways", [Ways(), Ways(workers=2, chunk=60)], ids=["here", "threads"])
+@pytest.mark.parametrize("resources", [Resources(), Resources(workers=2, chunk=60)], ids=["here", "threads"])
 @pytest.mark.parametrize("depth", [0, 1, 57, 116, LAST - 1, LAST])
-def test_an_interrupted_search_goes_on_where_it_stopped(depth: int, ways: Ways, usual_run: Run, tmp_path: Path) -> None:
+def test_an_interrupted_search_goes_on_where_it_stopped(
+    depth: int, resources: Resources, usual_run: Run, tmp_path: Path
+) -> None:
     directory = started(tmp_path)
-    state, steps = driven(directory, ways, lambda _, done: done == depth)
+    state, steps = driven(directory, resources, lambda _, done: done == depth)
     assert (state.status, state.reason, state.depth, state.exhausted) == ("interrupted", "enough", depth, False)
     assert steps == [("layer", done) for done in range(depth + 1)]
     with RunStore(directory) as store:
         assert [record.session for record in store.layer_records()] == [1] * (depth + 1)
-    state, steps = driven(directory, ways, lambda _, done: False)
+    state, steps = driven(directory, resources, lambda _, done: False)
     assert (state.status, state.session) == ("complete", 2)
     assert steps == [("layer", done) for done in range(depth + 1, LAST + 1)]
     with closing(Run(RunStore(directory))) as run:
@@ -80,11 +84,13 @@ def test_an_interrupted_search_goes_on_where_it_stopped(depth: int, ways: Ways, 
 def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path: Path) -> None:
     directory, seconds, seen = started(tmp_path), 0.0, []
     checks = np.random.default_rng(6).integers(1, 60, 40).tolist()
-    for session, ways_and_checks in enumerate(zip([Ways(), Ways(workers=2, chunk=100)] * 20, checks, strict=True), 1):
-        ways, count = ways_and_checks
+    for session, ways_and_checks in enumerate(
+        zip([Resources(), Resources(workers=2, chunk=100)] * 20, checks, strict=True), 1
+    ):
+        resources, count = ways_and_checks
         control = ImpatientControl(count)
         recorder = Recorder(control)
-        state = drive(directory, ways, control, recorder)
+        state = drive(directory, resources, control, recorder)
         seen += recorder.steps
         assert state.session == session
         assert state.seconds >= seconds
@@ -101,20 +107,20 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
         assert sessions == sorted(sessions)
 
 
-@pytest.mark.parametrize("ways", [Ways(), Ways(workers=2, chunk=5_000)], ids=["default", "chunks"])
+@pytest.mark.parametrize("resources", [Resources(), Resources(workers=2, chunk=5_000)], ids=["default", "chunks"])
 @pytest.mark.parametrize(
     "step", [("configurations", 20_000), ("components", 1), ("components", 2), ("components", 300)], ids=str
 )
 def test_an_interrupted_census_goes_on_where_it_stopped(
-    step: tuple[str, int], ways: Ways, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: tuple[str, int], resources: Resources, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coordinator.graphs.census._BATCH_WORK", 50_000)
     directory = started(tmp_path, "whole")
-    state, steps = driven(directory, ways, lambda name, done: name == step[0] and done >= step[1])
+    state, steps = driven(directory, resources, lambda name, done: name == step[0] and done >= step[1])
     assert (state.status, state.exhausted) == ("interrupted", False)
     measured = {done for name, done in steps if name == "components"}
     assert state.components_done == len(measured) < HAKOIRI["components"]
-    state, steps = driven(directory, ways, lambda name, done: False)
+    state, steps = driven(directory, resources, lambda name, done: False)
     assert state.status == "complete"
     assert len(steps) == len(set(steps))
     assert step[0] == "configurations" or "configurations" not in dict(steps)
@@ -130,16 +136,16 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
 def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "whole")
     control = ImpatientControl(checks)
-    state = drive(directory, Ways(workers=2, chunk=9_000), control, SilentObserver())
+    state = drive(directory, Resources(workers=2, chunk=9_000), control, SilentObserver())
     assert state.status == ("interrupted" if control.interrupted else "complete")
-    assert drive(directory, Ways(), Control(), SilentObserver()).status == "complete"
+    assert drive(directory, Resources(), Control(), SilentObserver()).status == "complete"
     with closing(Run(RunStore(directory))) as run:
         assert essence(run) == essence(whole_run)
 
 
 def test_an_interrupted_run_answers_what_it_knows(usual_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path)
-    driven(directory, Ways(), lambda _, done: done == 30)
+    driven(directory, Resources(), lambda _, done: done == 30)
     with closing(Run(RunStore(directory))) as run:
         near, far = (run.puzzle.render(int(usual_run.layer(depth)[0])) for depth in (30, 31))
         assert run.distance(near) == 30
@@ -166,7 +172,7 @@ def test_a_run_without_layers_has_no_configurations(tmp_path: Path) -> None:
 def test_a_complete_run_is_left_alone(tmp_path: Path, small_starts: dict[int, str]) -> None:
     with explore(start=small_starts[2], data=tmp_path) as run:
         directory, before = run.store.directory, run.store.state
-    state, steps = driven(directory, Ways(), lambda *_: True)
+    state, steps = driven(directory, Resources(), lambda *_: True)
     assert (state, steps) == (before, [])
 
 
@@ -177,12 +183,12 @@ def test_another_version_of_the_puzzle_is_refused(
     usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = started(tmp_path)
-    driven(directory, Ways(), lambda _, done: done == 30)
+    driven(directory, Resources(), lambda _, done: done == 30)
     with monkeypatch.context() as patch:
         patch.setattr(Klotski, "version", 2)
         with pytest.raises(MismatchError, match=f"{directory.name} .*version was 1, here it is 2"):
-            drive(directory, Ways(), Control(), SilentObserver())
-    assert drive(directory, Ways(), Control(), SilentObserver()).status == "complete"
+            drive(directory, Resources(), Control(), SilentObserver())
+    assert drive(directory, Resources(), Control(), SilentObserver()).status == "complete"
     with open_run("last", data=tmp_path) as run:
         assert essence(run) == essence(usual_run)
         assert {record.session for record in run.layer_records()} == {1, 2}
@@ -211,7 +217,7 @@ def test_other_options_are_refused(
     directory = started(tmp_path)
     monkeypatch.setattr(Klotski, "options", MappingProxyType(options))
     with pytest.raises(MismatchError, match=message):
-        drive(directory, Ways(), Control(), SilentObserver())
+        drive(directory, Resources(), Control(), SilentObserver())
 
 
 def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> None:
@@ -231,15 +237,17 @@ def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> No
 @pytest.mark.parametrize(("until_goal", "start"), [(True, None), (False, START)])
 def test_a_census_has_no_start_and_no_goal(until_goal: bool, start: str | None, tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match="--whole"):
-        make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", until_goal, Ways())
+        make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", until_goal, Resources())
     assert list(tmp_path.iterdir()) == []
 
 
 # Puzzles that go wrong
 
 
-@pytest.mark.parametrize("ways", [Ways(), Ways(chunk=1, workers=2)], ids=["here", "threads"])
-def test_a_puzzle_that_raises_fails_the_run(ways: Ways, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("resources", [Resources(), Resources(chunk=1, workers=2)], ids=["here", "threads"])
+def test_a_puzzle_that_raises_fails_the_run(
+    resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     directory = started(tmp_path)
     expand = Klotski.expand
 
@@ -250,7 +258,7 @@ def test_a_puzzle_that_raises_fails_the_run(ways: Ways, tmp_path: Path, monkeypa
 
     monkeypatch.setattr(Klotski, "expand", faulty)
     with pytest.raises(TaskError, match="a slip in the rules"):
-        drive(directory, ways, Control(), SilentObserver())
+        drive(directory, resources, Control(), SilentObserver())
     with RunStore(directory) as store:
         assert store.state.status == "failed"
         assert "a slip in the rules" in store.state.reason
@@ -262,7 +270,7 @@ def test_a_move_that_leaves_the_space_fails_the_census(tmp_path: Path, monkeypat
     listed = Klotski.configurations
     monkeypatch.setattr(Klotski, "configurations", lambda self: (block[:-1] for block in listed(self)))
     with pytest.raises(ContradictionError, match="is not among the 65,868 configurations"):
-        drive(directory, Ways(), Control(), SilentObserver())
+        drive(directory, Resources(), Control(), SilentObserver())
     with RunStore(directory) as store:
         assert store.state.status == "failed"
 

@@ -12,7 +12,7 @@ from coordinator.layers import reference
 from coordinator.runs.drive import drive
 from coordinator.session.budget import BASE_BYTES, LEAST_BYTES, Budget
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from hakoiri.api import Run, census, explore
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.digest import digest_text, lanes_of
@@ -140,37 +140,42 @@ def test_metrics_share_components(metric: str, whole_run: Run, tmp_path: Path) -
 def test_a_small_search_does_not_depend_on_its_ways(
     chunk: int | None, workers: int, small_run: Run, tmp_path: Path
 ) -> None:
-    ways = Ways(workers=workers, chunk=chunk, farm_from=1)
-    with explore(start=small_run.spec.start, data=tmp_path, ways=ways) as run:
+    resources = Resources(workers=workers, chunk=chunk, farm_from=1)
+    with explore(start=small_run.spec.start, data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(small_run)
 
 
 @pytest.mark.parametrize(
-    "ways",
+    "resources",
     [
-        Ways(workers=2, chunk=7),
-        Ways(workers=5, chunk=100, farm_from=1),
-        Ways(workers=1, chunk=1_000),
-        Ways(workers=2, memory=300_000, farm_from=1),
-        Ways(workers=5, memory=200_000, farm_from=300),
+        Resources(workers=2, chunk=7),
+        Resources(workers=5, chunk=100, farm_from=1),
+        Resources(workers=1, chunk=1_000),
+        Resources(workers=2, memory=300_000, farm_from=1),
+        Resources(workers=5, memory=200_000, farm_from=300),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("merge_mirrors", [False, True], ids=["plain", "merged"])
 def test_a_search_does_not_depend_on_its_ways(
-    ways: Ways, merge_mirrors: bool, usual_run: Run, merged_run: Run, tmp_path: Path
+    resources: Resources, merge_mirrors: bool, usual_run: Run, merged_run: Run, tmp_path: Path
 ) -> None:
-    with explore(data=tmp_path, merge_mirrors=merge_mirrors, ways=ways) as run:
+    with explore(data=tmp_path, merge_mirrors=merge_mirrors, resources=resources) as run:
         assert essence(run) == essence(merged_run if merge_mirrors else usual_run)
 
 
 @pytest.mark.parametrize(
-    "ways",
-    [Ways(workers=1, chunk=500), Ways(workers=2, chunk=20_000), Ways(workers=5, farm_from=1), Ways(farm_from=1 << 30)],
+    "resources",
+    [
+        Resources(workers=1, chunk=500),
+        Resources(workers=2, chunk=20_000),
+        Resources(workers=5, farm_from=1),
+        Resources(farm_from=1 << 30),
+    ],
     ids=str,
 )
-def test_a_census_does_not_depend_on_its_ways(ways: Ways, whole_run: Run, tmp_path: Path) -> None:
-    with census(data=tmp_path, ways=ways) as run:
+def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
+    with census(data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(whole_run)
         assert run.components() == whole_run.components()
         assert run.diameter().pairs.tolist() == whole_run.diameter().pairs.tolist()
@@ -183,8 +188,8 @@ def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: 
     puzzle = Klotski()
     shares = Budget(memory).shares(puzzle, workers, resident=BASE_BYTES)
     assert shares.free == LEAST_BYTES or LEAST_BYTES < shares.free < memory
-    for farm_workers in (0, 2, 100):
-        chunk = shares.chunk_size(configurations, puzzle.most_successors, farm_workers)
+    for remote_workers in (0, 2, 100):
+        chunk = shares.chunk_size(configurations, puzzle.most_successors, remote_workers)
         in_work = 2 * workers * chunk * shares.key_bytes * (2 + 3 * puzzle.most_successors)
         assert chunk == 1 or in_work <= shares.free // 4
         assert 1 <= chunk <= 1 << 21
@@ -201,38 +206,42 @@ def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: 
     [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm_from=3), 3, 2)],
 )
 def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
-    assert budget.farms(farmed)
-    assert not budget.farms(kept)
+    assert budget.distributes(farmed)
+    assert not budget.distributes(kept)
 
 
 # Too little memory
 
 
 @pytest.mark.parametrize(
-    "ways", [Ways(memory=2_000), Ways(memory=2_000, farm_from=1), Ways(memory=2_000, chunk=50, workers=1)], ids=str
+    "resources",
+    [Resources(memory=2_000), Resources(memory=2_000, farm_from=1), Resources(memory=2_000, chunk=50, workers=1)],
+    ids=str,
 )
-def test_too_little_memory_leaves_a_census_to_resume(ways: Ways, whole_run: Run, tmp_path: Path) -> None:
-    directory = started(tmp_path, "whole", ways)
+def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
+    directory = started(tmp_path, "whole", resources)
     with pytest.raises(OverBudgetError, match=r"--memory allows 2,000; .*--memory \d+MB"):
-        drive(directory, Ways(), Control(), SilentObserver())
+        drive(directory, Resources(), Control(), SilentObserver())
     with RunStore(directory) as store:
         assert store.state.status == "interrupted"
         assert "--memory" in store.state.reason
         assert store.state.depth >= 0
-    state = drive(directory, Ways(memory=1 << 30), Control(), SilentObserver())
+    state = drive(directory, Resources(memory=1 << 30), Control(), SilentObserver())
     assert state.session == 2
     with closing(Run(RunStore(directory))) as run:
         assert essence(run) == essence(whole_run)
 
 
 @pytest.mark.parametrize(
-    "ways", [Ways(memory=2_000), Ways(memory=2_000, farm_from=150), Ways(memory=2_000, chunk=50, workers=1)], ids=str
+    "resources",
+    [Resources(memory=2_000), Resources(memory=2_000, farm_from=150), Resources(memory=2_000, chunk=50, workers=1)],
+    ids=str,
 )
 def test_too_little_memory_changes_nothing_but_the_way(
-    ways: Ways, usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    resources: Resources, usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 20_000)
-    with explore(data=tmp_path, ways=ways) as run:
+    with explore(data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(usual_run)
 
 

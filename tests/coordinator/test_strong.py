@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
-from coordinator.executors.opening import query_workshop
+from coordinator.executors.opening import query_context
 from coordinator.graphs import building as graphing
 from coordinator.graphs import strong
 from coordinator.graphs.strong import StrongComponents, strong_components
 from coordinator.session.budget import Budget
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.session import Workshop
+from coordinator.session.session import ComputeContext
 from hakoiri.api import Run, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS, Key, ints
@@ -55,9 +55,9 @@ class Drawn(Puzzle):
 
     def found(self, control: Control | None = None) -> StrongComponents:
         """Its strong components."""
-        with query_workshop(self) as workshop:
+        with query_context(self) as context:
             keys = self.keys([3 * vertex + 1 for vertex in range(self.vertices)])
-            return strong_components(workshop, keys, 1, control or Control(), SilentObserver())
+            return strong_components(context, keys, 1, control or Control(), SilentObserver())
 
 
 @st.composite
@@ -73,7 +73,7 @@ def drawn_graphs(draw: st.DrawFn) -> tuple[int, Edges]:
 @contextmanager
 def measured(way: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strong, "LARGE", WAYS[way][0])
+        patch.setattr(strong, "SEARCHED_ALONE_FROM", WAYS[way][0])
         patch.setattr(strong, "_BATCH_WORK", WAYS[way][1])
         yield
 
@@ -143,7 +143,7 @@ def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     edges |= {(rng.randrange(400), rng.randrange(400)) for _ in range(60)}
     look = strong.Bounds.look_from
     monkeypatch.setattr(strong.Bounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source))
-    monkeypatch.setattr(strong, "LARGE", 2)
+    monkeypatch.setattr(strong, "SEARCHED_ALONE_FROM", 2)
     assert_right(Drawn(400, edges).found(), 400, edges)
     assert len(looks) < 100
     assert len(set(looks)) == len(looks)
@@ -167,9 +167,9 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     (only,) = found.components
     assert (only.size, only.diameter, only.representative) == (248, exact.diameter, exact.record.representative)
     assert list(only.pair) == ints(exact.pairs[0])
-    with query_workshop(small_run.puzzle) as workshop, measured("bounded"):
+    with query_context(small_run.puzzle) as context, measured("bounded"):
         # The directed way finds the same.
-        directed = strong_components(workshop, small_run.configurations()[0], 1, Control(), SilentObserver())
+        directed = strong_components(context, small_run.configurations()[0], 1, Control(), SilentObserver())
     assert [(one.size, one.diameter) for one in directed.components] == [(248, exact.diameter)]
     census = whole_run.strong_components()
     assert (census.configurations, census.strong, census.single) == (65_880, 898, 0)
@@ -179,7 +179,7 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
 
 def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
-    monkeypatch.setattr(strong, "LARGE", 2)
+    monkeypatch.setattr(strong, "SEARCHED_ALONE_FROM", 2)
     for checks in (1, 2, 5, 20):
         with pytest.raises(StopRun, match="enough"):
             puzzle.found(ImpatientControl(checks))
@@ -195,8 +195,8 @@ def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
-    with measured("bounded"), query_workshop(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
-        poor = Workshop(puzzle, usual.executor, usual.home, Budget(memory), usual.shares)
+    with measured("bounded"), query_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
+        poor = ComputeContext(puzzle, usual.executor, usual.home, Budget(memory), usual.shares)
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
         strong_components(poor, keys, 1, Control(), SilentObserver())
 

@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from coordinator.solitaires import study as module
 from coordinator.solitaires.study import kept, study
 from coordinator.solitaires.study_plan import Plan
@@ -22,8 +22,8 @@ from tests.support import card_rules as rules
 SMALL = Plan("superpuzz", (3,), deals=20)
 
 
-def done(plan: Plan, data: Path, **ways: Any) -> dict[int, list[Deal]]:
-    return study(plan, data, Ways(**ways), Control(), SilentObserver())
+def done(plan: Plan, data: Path, **resources: Any) -> dict[int, list[Deal]]:
+    return study(plan, data, Resources(**resources), Control(), SilentObserver())
 
 
 def plain_deal(cards: int, seed: int, number: int) -> list[int]:
@@ -177,7 +177,7 @@ def test_a_stopped_study_goes_on_and_searches_no_deal_twice(tmp_path: Path, monk
     plan, control = replace(SMALL, deals=60), Control()
     observer = Stopping(control, 10, plan, tmp_path)
     with pytest.raises(StopRun):
-        study(plan, tmp_path, Ways(workers=1), control, observer)
+        study(plan, tmp_path, Resources(workers=1), control, observer)
     (before,) = kept(plan, tmp_path).values()
     assert 10 <= len(before) < 60
     assert len(before) >= observer.counted
@@ -204,7 +204,7 @@ def test_deals_that_were_not_yet_kept_are_kept_at_a_stop(tmp_path: Path, monkeyp
     original = module.answered
     monkeypatch.setattr(module, "answered", answered)
     with pytest.raises(StopRun):
-        study(plan, tmp_path, Ways(workers=1), control, SilentObserver())
+        study(plan, tmp_path, Resources(workers=1), control, SilentObserver())
     assert 30 <= sum(map(len, kept(plan, tmp_path).values())) < 300
 
 
@@ -213,7 +213,7 @@ def test_more_deals_and_sizes_extend_a_study(tmp_path: Path, monkeypatch: pytest
     more = done(replace(SMALL, sizes=(3, 4), deals=25), tmp_path)
     assert more[3][:20] == first
     assert [len(deals) for deals in more.values()] == [25, 25]
-    monkeypatch.setattr(module, "open_workshop", None)
+    monkeypatch.setattr(module, "open_context", None)
     assert done(replace(SMALL, sizes=(3, 4)), tmp_path) == {3: first, 4: more[4][:20]}
 
 
@@ -261,13 +261,13 @@ def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, Any], said: str
 
 def test_threads_are_as_many_as_there_is_memory_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int | None] = []
-    original = module.open_workshop
+    original = module.open_context
 
-    def watched(puzzle: Any, spec: Any, ways: Ways, *rest: Any) -> Any:
-        seen.append(ways.workers)
-        return original(puzzle, spec, ways, *rest)
+    def watched(puzzle: Any, spec: Any, resources: Resources, *rest: Any) -> Any:
+        seen.append(resources.workers)
+        return original(puzzle, spec, resources, *rest)
 
-    monkeypatch.setattr(module, "open_workshop", watched)
+    monkeypatch.setattr(module, "open_context", watched)
     plan = replace(SMALL, deals=1, cap=1_000_000)
     needed = module._bytes_of_search(plan.cap, 8)
     done(plan, tmp_path / "one", workers=4, memory=2 * needed + 1)

@@ -11,11 +11,12 @@ import pytest
 from coordinator.errors import OverBudgetError, UnanswerableError
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
-from coordinator.runs.verify import Report, verify_directory
+from coordinator.runs.strategies import compared_strategies
+from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.report import Report
+from coordinator.session.resources import Resources
 from coordinator.trees.search import TreeSearch
-from coordinator.trees.solutions import compared_strategies
 from hakoiri.api import Run, explore
 from hakoiri.export import export_run
 from puzzles.errors import PuzzleError
@@ -31,16 +32,18 @@ from storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_
 from tests.support.engine import MANNERS, before_call
 
 SMALL = {"points": "6", "solutions": "keep"}
-CHUNKED = Ways(workers=2, chunk=7, farm_from=1)
+CHUNKED = Resources(workers=2, chunk=7, farm_from=1)
 
 
 def new_run(data: Path, options: dict[str, str] | None = None, mode: Mode = "explore", **more: Any) -> Path:
     until_goal = more.pop("until_goal", False)
-    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), mode, until_goal, Ways())
+    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), mode, until_goal, Resources())
 
 
-def driven(directory: Path, ways: Ways = CHUNKED, control: Control | None = None, repair: bool = False) -> State:
-    return drive(directory, ways, control or Control(), SilentObserver(), repair)
+def driven(
+    directory: Path, resources: Resources = CHUNKED, control: Control | None = None, repair: bool = False
+) -> State:
+    return drive(directory, resources, control or Control(), SilentObserver(), repair)
 
 
 def verified(directory: Path, full: bool = False) -> Report:
@@ -60,9 +63,9 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     """What the kernel finds from the root, and the digest of an undisturbed run."""
     directory = new_run(tmp_path_factory.mktemp("right"))
     puzzle = MagicStar(SMALL)
-    harvest = puzzle.harvest(puzzle.keys([puzzle.start]))
-    digest = driven(directory, Ways()).digest
-    return 960, 80, 20, harvest.nodes, digest, sorted(ints(harvest.found))
+    counted = puzzle.count_subtrees(puzzle.keys([puzzle.start]))
+    digest = driven(directory, Resources()).digest
+    return 960, 80, 20, counted.nodes, digest, sorted(ints(counted.found))
 
 
 @pytest.mark.parametrize("manner", ["default", "starving", "farmed", "half farmed"])
@@ -71,7 +74,7 @@ def test_counts_and_solutions_do_not_depend_on_the_way(
 ) -> None:
     directory = new_run(tmp_path)
     MANNERS[manner].take(monkeypatch, "u64")
-    assert driven(directory, MANNERS[manner].ways).status == "complete"
+    assert driven(directory, MANNERS[manner].resources).status == "complete"
     assert answer(directory) == right
     assert verified(directory, full=True).faults == []
 
@@ -79,14 +82,14 @@ def test_counts_and_solutions_do_not_depend_on_the_way(
 @pytest.mark.parametrize("chunk", [1, 7, 319, 320, 5_000])
 def test_any_size_of_chunks(chunk: int, right: tuple[Any, ...], tmp_path: Path) -> None:
     directory = new_run(tmp_path)
-    state = driven(directory, Ways(workers=2, chunk=chunk))
+    state = driven(directory, Resources(workers=2, chunk=chunk))
     assert (state.chunks, state.chunks_done) == (-(-320 // chunk), -(-320 // chunk))
     assert answer(directory) == right
 
 
 def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Path) -> None:
     for strategy in (PRUNE, FASTEST):
-        driven(new_run(tmp_path, SMALL | {"strategy": strategy}), Ways())
+        driven(new_run(tmp_path, SMALL | {"strategy": strategy}), Resources())
     new_run(tmp_path)
     driven(new_run(tmp_path, {"points": "5"}))
     with explore("magic-star", {"points": "6"}, data=tmp_path) as run:
@@ -153,7 +156,7 @@ def test_no_chunk_is_worked_off_twice(
     with monkeypatch.context() as patch:
         second = stop_before_chunk(patch, Control(), 0)
         # Another size of chunks changes nothing of what is cut already.
-        assert driven(directory, Ways(workers=1, chunk=50)).status == "complete"
+        assert driven(directory, Resources(workers=1, chunk=50)).status == "complete"
     assert sorted([*first, *second]) == list(range(46))
     assert answer(directory) == right
     assert {key for keys in found for key in keys} <= set(right[5])
@@ -182,7 +185,7 @@ def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     stop_before_chunk(monkeypatch, control, 200)
     monkeypatch.setattr("coordinator.trees.search._COMMIT_SECONDS", -1.0)
-    state = drive(directory, Ways(workers=1, chunk=1), control, Watcher())
+    state = drive(directory, Resources(workers=1, chunk=1), control, Watcher())
     assert (state.chunks_done, state.chunks) == (200, 320)
     assert told[0] is None
     assert told[-1] is not None
@@ -330,8 +333,8 @@ def test_solutions_that_do_not_fit_are_refused_and_kept(
     directory = new_run(tmp_path)
     monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 1_000)
     with pytest.raises(OverBudgetError, match="sorting 80 solutions needs"):
-        driven(directory, Ways(workers=1, memory=1_000))
-    assert driven(directory, Ways()).status == "complete"
+        driven(directory, Resources(workers=1, memory=1_000))
+    assert driven(directory, Resources()).status == "complete"
     assert answer(directory) == right
 
 

@@ -15,7 +15,7 @@ from storage.layers.blocks import pack_blocks
 from storage.layers.store import RunStore
 from storage.ledger.ledger import create_run
 from storage.ledger.manifest import Manifest
-from storage.names import BLOCKS, FORMAT_VERSION, SEEN
+from storage.names import BLOCKS, CLOSED, FORMAT_VERSION
 
 Maker = Callable[[list[Key]], Layer]
 
@@ -49,7 +49,7 @@ def make(request: pytest.FixtureRequest, layout: Layout, tmp_path: Path) -> Iter
             pieces = [layout.pack(keys)] if kind in ("held", "stored") else pieces_of(layout, keys, 90)
             if kind.startswith("held"):
                 return HeldLayer([layout.empty(0), *pieces])
-            database = SEEN if kind == "seen" else BLOCKS
+            database = CLOSED if kind == "seen" else BLOCKS
             depth, neighbour = store.state.depth, layout.pack([0, layout.greatest])
             for number, batches in ((depth + 1, [neighbour]), (depth + 2, pieces), (depth + 3, [neighbour])):
                 for batch in batches:
@@ -112,9 +112,9 @@ def test_ranges_that_end_where_blocks_do(make: Maker, layout: Layout) -> None:
 def test_the_whole_is_about_as_large_as_it_is(make: Maker, layout: Layout) -> None:
     keys = some_keys(layout, 700)
     layer = make(keys)
-    assert layer.about(0, layout.greatest + 1) == len(keys)
+    assert layer.at_most(0, layout.greatest + 1) == len(keys)
     for low, high in pairwise(keys[::70]):
-        assert 70 // 4 < layer.about(low, high) <= len(keys)
+        assert 70 // 4 < layer.at_most(low, high) <= len(keys)
 
 
 def test_what_a_layer_does_not_hold(make: Maker, layout: Layout) -> None:
@@ -123,7 +123,7 @@ def test_what_a_layer_does_not_hold(make: Maker, layout: Layout) -> None:
     others = {rng.randrange(layout.greatest + 1) for _ in range(200)} | {key + 1 for key in keys[:-1]}
     for asked in (sorted(others | set(keys[::3])), sorted(others - set(keys)), keys, keys[-1:], []):
         expected = [key for key in asked if key not in set(keys)]
-        assert ints(layer.without(layout.pack(asked))) == expected
+        assert ints(layer.exclude_from(layout.pack(asked))) == expected
 
 
 def test_a_sample_is_from_all_over(layout: Layout, make: Maker) -> None:

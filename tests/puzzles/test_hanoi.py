@@ -18,7 +18,7 @@ PUBLISHED = {
     "layers, 4 pegs, 3 discs": [1, 3, 6, 12, 30, 12],
 }
 SMALL = [(3, 1), (3, 2), (3, 6), (4, 1), (4, 2), (4, 3), (4, 6), (5, 1), (5, 4), (6, 4), (7, 3), (8, 1), (8, 4)]
-LARGE = [(3, 20), (4, 15), (4, 16), (4, 20), (5, 12), (6, 10), (8, 20)]
+BOUNDED_FROM = [(3, 20), (4, 15), (4, 16), (4, 20), (5, 12), (6, 10), (8, 20)]
 
 
 def hanoi(pegs: int, discs: int) -> Hanoi:
@@ -75,7 +75,7 @@ def test_whole_small_spaces(pegs: int, discs: int) -> None:
                 puzzle.check_key(key)
 
 
-@pytest.mark.parametrize(("pegs", "discs"), LARGE)
+@pytest.mark.parametrize(("pegs", "discs"), BOUNDED_FROM)
 def test_keys_of_large_spaces(pegs: int, discs: int) -> None:
     puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
     for key, successors in zip(keys.tolist(), split(puzzle, keys), strict=True):
@@ -131,7 +131,7 @@ def test_orbits_are_those_of_exchanged_pegs(pegs: int, discs: int) -> None:
     assert pairs.shape[1] == len(np.unique(least)) == len(np.unique(orbits)) < len(keys)
 
 
-@pytest.mark.parametrize(("pegs", "discs"), LARGE)
+@pytest.mark.parametrize(("pegs", "discs"), BOUNDED_FROM)
 def test_orbits_keep_the_number_of_moves(pegs: int, discs: int) -> None:
     puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
     orbits = puzzle.keys(puzzle.orbits(keys).tolist())

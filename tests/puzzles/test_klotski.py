@@ -253,9 +253,9 @@ def test_described_moves_lead_where_they_say(metric: str, all_keys: Keys) -> Non
     for before, after in zip(*(batch.tolist() for batch in arcs(puzzle, sample)), strict=True):
         move = puzzle.describe_move(before, after)
         assert replayed(puzzle.render(before), move) == puzzle.render(after)
-        ways = [word for word, _ in groupby(move.split(" ", 1)[1].split(", "))]
-        assert metric == "finger" or len(ways) == 1
-        assert metric != "unit" or ways[0] in STEPS
+        resources = [word for word, _ in groupby(move.split(" ", 1)[1].split(", "))]
+        assert metric == "finger" or len(resources) == 1
+        assert metric != "unit" or resources[0] in STEPS
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, ints
 from puzzles.keys.numbering import MOST_POINTS, Numbering
 from puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE, MagicStar
-from puzzles.tree import Harvest
+from puzzles.tree import SubtreeCounts
 from tests.support.stars import ring_solutions
 
 #: Orbits by the symmetries of the figure; published. Solutions are 2n times as many.
@@ -23,8 +23,8 @@ def made(points: int, strategy: str = FASTEST) -> MagicStar:
     return MagicStar({"points": str(points), "strategy": strategy})
 
 
-def of_all(puzzle: MagicStar) -> Harvest:
-    return puzzle.harvest(puzzle.keys([puzzle.start]))
+def of_all(puzzle: MagicStar) -> SubtreeCounts:
+    return puzzle.count_subtrees(puzzle.keys([puzzle.start]))
 
 
 def level(puzzle: MagicStar, depth: int) -> list[Key]:
@@ -46,12 +46,12 @@ def level(puzzle: MagicStar, depth: int) -> list[Key]:
 )
 def test_every_strategy_finds_all(points: int, strategy: str) -> None:
     puzzle = made(points, strategy)
-    harvest = of_all(puzzle)
-    assert (harvest.solutions, harvest.orbits) == (2 * points * ORBITS[points], ORBITS[points])
-    assert harvest.classes == (20 if points == 6 else ORBITS[points])
-    keys = ints(harvest.found)
-    assert len(set(keys)) == harvest.orbits
-    assert puzzle.is_goal(harvest.found).all()
+    counted = of_all(puzzle)
+    assert (counted.solutions, counted.orbits) == (2 * points * ORBITS[points], ORBITS[points])
+    assert counted.classes == (20 if points == 6 else ORBITS[points])
+    keys = ints(counted.found)
+    assert len(set(keys)) == counted.orbits
+    assert puzzle.is_goal(counted.found).all()
     assert all(puzzle.images(key)[0] == key for key in keys)
     assert sorted(keys) == sorted(ints(of_all(made(points)).found))
 
@@ -115,7 +115,7 @@ def test_a_harvest_is_that_of_the_plain_rules(points: int, strategy: str, depth:
         keys = chance.sample(keys, min(4, len(keys)))
         keys = [successor for key in keys for successor in puzzle.successors(key)]
     for key in chance.sample(keys, min(6, len(keys))):
-        fast, plain = puzzle.harvest(puzzle.keys([key])), puzzle.reference_harvest(key)
+        fast, plain = puzzle.count_subtrees(puzzle.keys([key])), puzzle.reference_counts(key)
         assert fast[:4] == plain[:4]
         assert sorted(ints(fast.found)) == ints(plain.found)
 

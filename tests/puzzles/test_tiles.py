@@ -37,7 +37,7 @@ DEPTHS = {"2x4": 36, "4x2": 36}
 FIFTEEN_PUZZLE_BEGINS = [1, 2, 4, 10, 24, 54, 107, 212, 446, 946, 1_948, 3_938, 7_808, 15_544, 30_821]
 
 SMALL = ["1x2", "2x1", "1x5", "4x1", "1x16", "2x2", "2x3", "3x2"]
-LARGE = ["2x4", "3x3", "3x4", "4x3", "2x6", "3x5", "5x3", "7x2", "4x4", "2x8"]
+BOUNDED_FROM = ["2x4", "3x3", "3x4", "4x3", "2x6", "3x5", "5x3", "7x2", "4x4", "2x8"]
 
 
 def tiles(board: str, start: str | None = None) -> Tiles:
@@ -73,7 +73,7 @@ def test_every_small_board(board: str) -> None:
     check_undirected(puzzle, keys)
 
 
-@pytest.mark.parametrize("board", LARGE)
+@pytest.mark.parametrize("board", BOUNDED_FROM)
 def test_samples_of_larger_boards(board: str) -> None:
     puzzle = tiles(board)
     check_expand(puzzle, sampled(puzzle, size_of(board), 300, 1), slides)

@@ -121,10 +121,10 @@ def test_turns_undo_one_another_and_come_round(name: str, puzzle: Twisty) -> Non
 
 def test_moves_in_words(name: str, puzzle: Twisty) -> None:
     faces = {"cube, half": ("URF", ["", "2", "'"]), "cube, quarter": ("URF", ["", "'"])}
-    corners, ways = faces.get(name, ("ULRB", ["", "'"]))
+    corners, resources = faces.get(name, ("ULRB", ["", "'"]))
     for key in some(name, 20).tolist():
         words = [puzzle.describe_move(key, after) for after in puzzle.successors(key)]
-        assert words == [turn + way for turn in corners for way in ways]
+        assert words == [turn + way for turn in corners for way in resources]
 
 
 def test_only_the_start_is_solved(name: str, puzzle: Twisty) -> None:

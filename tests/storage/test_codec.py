@@ -19,7 +19,7 @@ from storage.ledger.records import pack_record, seal, unpack_record, unseal
 from storage.names import block_key, split_block_key
 from tests.support.plain import increasing_keys, layouts
 from worker.errors import PayloadError
-from worker.transport.messages import MsgpackSerializer, News, Order
+from worker.transport.messages import Event, MsgpackSerializer, TaskRequest
 from worker.transport.payload import pack_arrays, unpack_arrays
 
 PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")
@@ -362,7 +362,7 @@ def test_sealed_junk_is_refused_or_is_arrays(junk: Any) -> None:
 
 
 NEWS = st.builds(
-    News,
+    Event,
     st.sampled_from(["started", "done", "missing", "failed", "refused"]),
     st.text(max_size=12),
     st.integers(0, 2**31),
@@ -372,8 +372,8 @@ NEWS = st.builds(
 
 
 @given(NEWS)
-def test_news_survives(news: News) -> None:
-    assert News.unpack(news.pack()) == news
+def test_news_survives(event: Event) -> None:
+    assert Event.unpack(event.pack()) == event
 
 
 @given(st.binary(max_size=30) | (JUNK | st.dictionaries(st.text(max_size=4), JUNK, max_size=4)).map(msgpack.packb))
@@ -381,10 +381,10 @@ def test_news_survives(news: News) -> None:
 @example(msgpack.packb({"kind": "done", "token": "1"}))
 @example(msgpack.packb({"kind": "done", "token": "1", "attempt": 1, "worker": "w", "colour": "red"}))
 @example(msgpack.packb({1: "done"}, strict_types=True))
-@example(News("done", "1", 1, "w").pack() + b"\0")
+@example(Event("done", "1", 1, "w").pack() + b"\0")
 def test_junk_is_no_news(raw: bytes) -> None:
     with pytest.raises(PayloadError, match="message in Redis"):
-        News.unpack(raw)
+        Event.unpack(raw)
 
 
 @pytest.mark.parametrize(
@@ -395,13 +395,15 @@ def test_junk_is_no_news(raw: bytes) -> None:
 def test_news_of_the_wrong_kind_or_types_is_refused(wrong: dict[str, Any]) -> None:
     fields = {"kind": "done", "token": "1", "attempt": 1, "worker": "w", "detail": ""} | wrong
     with pytest.raises(PayloadError, match="message in Redis"):
-        News.unpack(msgpack.packb(fields))
+        Event.unpack(msgpack.packb(fields))
 
 
 @given(st.text(max_size=9), st.text(max_size=9), st.integers(0, 99), st.integers(-1, 99))
 def test_orders_survive_the_serializer_that_knows_no_code(session: str, token: str, attempt: int, stage: int) -> None:
-    order = Order(session, token, attempt, stage, {"name": "klotski", "options": {"metric": "unit"}, "start": None}, 1)
-    assert Order(**MsgpackSerializer.loads(MsgpackSerializer.dumps(order.as_dict()))) == order
+    order = TaskRequest(
+        session, token, attempt, stage, {"name": "klotski", "options": {"metric": "unit"}, "start": None}, 1
+    )
+    assert TaskRequest(**MsgpackSerializer.loads(MsgpackSerializer.dumps(order.as_dict()))) == order
 
 
 def test_the_serializer_refuses_objects() -> None:

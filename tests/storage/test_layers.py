@@ -15,7 +15,7 @@ from storage.layers.digest import digest_text, lanes_of
 from storage.layers.store import RunStore
 from storage.ledger.ledger import create_run
 from storage.ledger.manifest import LayerRecord
-from storage.names import BLOCKS, SEEN, number_key
+from storage.names import BLOCKS, CLOSED, number_key
 from tests.support.stores import commit_layers, manifest, random_layers
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -71,7 +71,7 @@ def many_blocks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     with RunStore(directory, writable=True) as store:
         for depth in (0, 2):
             store.put_layer(depth, layers[depth], goals=0)
-        for database in (BLOCKS, SEEN):
+        for database in (BLOCKS, CLOSED):
             index = stored = 0
             for part in np.array_split(layers[1], 60):
                 size, index = store.stage_blocks(1, pack_blocks(part), index, database)
@@ -94,12 +94,12 @@ def test_a_layer_may_have_been_staged_in_pieces(many_blocks: RunStore) -> None:
     assert list(check_layer(many_blocks, 1)) == []
     assert len(many_blocks.names(BLOCKS, number_key(1))) == 60
     assert [ints(block)[0] for block in many_blocks.blocks(1)] == many_blocks.first_keys(1)
-    assert many_blocks.first_keys(1) == many_blocks.first_keys(1, SEEN)
+    assert many_blocks.first_keys(1) == many_blocks.first_keys(1, CLOSED)
     assert is_increasing(keys)
     assert many_blocks.contains(1, keys).all()
 
 
-@pytest.mark.parametrize("database", [BLOCKS, SEEN])
+@pytest.mark.parametrize("database", [BLOCKS, CLOSED])
 def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore) -> None:
     layout, firsts = many_blocks.layout, many_blocks.first_keys(1)
     every = ints(many_blocks.layer(1))
@@ -111,7 +111,7 @@ def test_blocks_begin_where_a_key_may_be(database: bytes, many_blocks: RunStore)
     assert list(many_blocks.blocks(7, 0, database)) == []
 
 
-@pytest.mark.parametrize("database", [BLOCKS, SEEN])
+@pytest.mark.parametrize("database", [BLOCKS, CLOSED])
 def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks: RunStore) -> None:
     layout, every = many_blocks.layout, ints(many_blocks.layer(1))
     bounds = [*some_bounds(every, layout, 2), layout.greatest + 1]
@@ -126,7 +126,7 @@ def test_slices_hold_the_keys_between_their_bounds(database: bytes, many_blocks:
     assert len(many_blocks.slice(7, 0, layout.greatest + 1, database)) == 0
 
 
-@pytest.mark.parametrize("database", [BLOCKS, SEEN])
+@pytest.mark.parametrize("database", [BLOCKS, CLOSED])
 def test_members_agree_with_a_set(database: bytes, many_blocks: RunStore) -> None:
     layout, every = many_blocks.layout, ints(many_blocks.layer(1))
     known = set(every)

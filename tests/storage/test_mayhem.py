@@ -13,7 +13,7 @@ import pytest
 from coordinator.runs.catalogue import list_runs
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from hakoiri.api import Run, census, explore
 from puzzles.keys.layout import Keys
 from storage.engine.probe import find_faults, require_sound
@@ -147,7 +147,7 @@ def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict
     with pytest.raises(DamagedError, match=rf"run {spoiled.name} is damaged .*hakoiri delete {spoiled.name}"):
         require_sound(spoiled)
     with pytest.raises(DamagedError):
-        drive(spoiled, Ways(), Control(), SilentObserver(), repair=True)
+        drive(spoiled, Resources(), Control(), SilentObserver(), repair=True)
     listed = {status.run: status.status for status in list_runs(tmp_path)}
     assert listed == {sound.name: "complete"} | ({} if content is None else {spoiled.name: "damaged"})
     assert find_faults([sound, spoiled, sound])[::2] == ["", ""]
@@ -208,7 +208,7 @@ def test_damaged_layers_are_named_and_mended(depths: list[int], what: str, usual
                 with pytest.raises(DamagedError, match=rf"layer {depth}\b"):
                     store.contains(depth, layer[:1])
     notes = Notes()
-    state = drive(usual_copy, Ways(workers=2), Control(), notes, repair=True)
+    state = drive(usual_copy, Resources(workers=2), Control(), notes, repair=True)
     assert (state.status, state.digest) == ("complete", digest)
     mended = [text for text in notes.texts if "again" in text]
     assert len(mended) == len(depths)
@@ -237,7 +237,7 @@ def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:
         store.commit(replace(store.state, status="interrupted", exhausted=False))
     spoil_entry(usual_copy, entry)
     with pytest.raises(DamagedError, match=r"layer 167.*--repair"):
-        drive(usual_copy, Ways(), Control(), SilentObserver())
+        drive(usual_copy, Resources(), Control(), SilentObserver())
     with RunStore(usual_copy) as store:
         assert store.state.status == "interrupted"
         assert "layer 167" in store.state.reason
@@ -276,7 +276,7 @@ def test_a_damaged_census_is_counted_again(what: str, tmp_path: Path) -> None:
     with closing(Run(RunStore(directory))) as run, pytest.raises(DamagedError):
         run.configurations()
         run.components()
-    state = drive(directory, Ways(), Control(), SilentObserver(), repair=True)
+    state = drive(directory, Resources(), Control(), SilentObserver(), repair=True)
     assert (state.status, state.digest) == ("complete", digest)
     with closing(Run(RunStore(directory))) as run:
         assert {name for name, value in run.summary().items() if value != summary[name]} <= {"seconds", "sessions"}

@@ -16,7 +16,7 @@ import pytest
 from coordinator.runs.catalogue import list_runs, status_of
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from puzzles.keys.layout import LAYOUTS, U32, Layout
 from storage.engine.probe import require_sound
 from storage.errors import (
@@ -197,7 +197,7 @@ def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: sub
     with pytest.raises(RunHeldError, match=rf"process {holder.pid} on host .*hakoiri cancel {directory.name}"):
         RunLock(directory)
     with pytest.raises(RunHeldError, match=str(holder.pid)):
-        drive(directory, Ways(), Control(), SilentObserver())
+        drive(directory, Resources(), Control(), SilentObserver())
     found = holder_of(directory)
     assert found is not None
     assert found["pid"] == holder.pid

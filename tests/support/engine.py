@@ -13,19 +13,19 @@ import lmdb
 import numpy as np
 import pytest
 
-from coordinator.executors.opening import open_workshop as threads_alone
+from coordinator.executors.opening import open_context as threads_alone
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, Observer, SilentObserver
-from coordinator.session.resources import Ways
-from coordinator.session.session import Workshop
+from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS, Key, ints
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.manifest import State
-from storage.names import BLOCKS, META, PARTIAL_KEY, SEEN, SEEN_KEY, SPILL_FOLDER, number_key
+from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from tests.support.plain import digest_by_the_book
 from tests.support.searching import reference_layers
 from tests.support.toy import Toy, is_goal
@@ -84,7 +84,7 @@ class Manner(NamedTuple):
     `elsewhere` is the number of workers that are not threads of this process.
     """
 
-    ways: Ways
+    resources: Resources
     keys: int = 1_000_000
     durable: bool = False
     elsewhere: int = 0
@@ -99,27 +99,27 @@ class Manner(NamedTuple):
         patch.setattr("coordinator.layers.closed_set._BATCH_KEYS", 64)
         for name, seconds in (("CHECKPOINT_SECONDS", 12.0), ("COMMIT_SECONDS", 2.0)):
             patch.setattr(f"coordinator.layers.step.{name}", -1.0 if self.durable else seconds)
-        patch.setattr("coordinator.runs.drive.open_workshop", self._workshop if self.elsewhere else threads_alone)
+        patch.setattr("coordinator.runs.drive.open_workshop", self._context if self.elsewhere else threads_alone)
 
     @contextmanager
-    def _workshop(
-        self, puzzle: Puzzle, spec: PuzzleSpec, ways: Ways, control: Control, observer: Observer
-    ) -> Iterator[Workshop]:
-        budget, workers = ways.budget(), ways.workers or 1
-        with closing(ThreadExecutor(puzzle, workers, control)) as home:
+    def _context(
+        self, puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer
+    ) -> Iterator[ComputeContext]:
+        budget, workers = resources.budget(), resources.workers or 1
+        with closing(ThreadExecutor(puzzle, workers, control)) as local:
             far = Elsewhere(puzzle, self.elsewhere, control)
-            yield Workshop(puzzle, far, home, budget, budget.shares(puzzle, workers))
+            yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers))
 
 
 MANNERS = {
-    "default": Manner(Ways()),
-    "chunks": Manner(Ways(workers=2, chunk=7, farm_from=1)),
-    "spilling": Manner(Ways(workers=2, memory=1, farm_from=1), 900),
-    "starving": Manner(Ways(workers=1, memory=1, chunk=30, farm_from=40), 400),
-    "crowded": Manner(Ways(workers=5, memory=1, chunk=50, farm_from=1), 3_000),
-    "farmed": Manner(Ways(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3),
-    "half farmed": Manner(Ways(workers=3, memory=1, chunk=90, farm_from=20), 4_000, elsewhere=2),
-    "durable": Manner(Ways(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
+    "default": Manner(Resources()),
+    "chunks": Manner(Resources(workers=2, chunk=7, farm_from=1)),
+    "spilling": Manner(Resources(workers=2, memory=1, farm_from=1), 900),
+    "starving": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=40), 400),
+    "crowded": Manner(Resources(workers=5, memory=1, chunk=50, farm_from=1), 3_000),
+    "farmed": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3),
+    "half farmed": Manner(Resources(workers=3, memory=1, chunk=90, farm_from=20), 4_000, elsewhere=2),
+    "durable": Manner(Resources(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
 }
 
 
@@ -161,13 +161,13 @@ def expected(layout: str, keys: str, directed: str, size: str = "600") -> Expect
     return Expected(layers, records, digest)
 
 
-def new_run(data: Path, options: dict[str, str], ways: Ways | None = None) -> Path:
+def new_run(data: Path, options: dict[str, str], resources: Resources | None = None) -> Path:
     """The directory of a new run of the toy."""
-    return make_run(data, PuzzleSpec("toy", options), "explore", False, ways or Ways())
+    return make_run(data, PuzzleSpec("toy", options), "explore", False, resources or Resources())
 
 
-def driven(directory: Path, ways: Ways, control: Control | None = None) -> State:
-    return drive(directory, ways, control or Control(), SilentObserver())
+def driven(directory: Path, resources: Resources, control: Control | None = None) -> State:
+    return drive(directory, resources, control or Control(), SilentObserver())
 
 
 def assert_as_expected(directory: Path, options: dict[str, str]) -> None:
@@ -203,13 +203,15 @@ def assert_tidy(store: RunStore) -> None:
 
 def assert_seen_is_true(store: RunStore) -> None:
     """The runs of older keys are exactly the layers that they say they cover."""
-    if store.read(META, SEEN_KEY) is None:
-        assert store.names(SEEN) == []
+    if store.read(META, CLOSED_KEY) is None:
+        assert store.names(CLOSED) == []
         return
-    fields = store.read_record(META, SEEN_KEY, "runs")
-    runs = [np.concatenate(list(store.blocks(number, 0, SEEN))) for number, *_ in fields["runs"]]
+    fields = store.read_record(META, CLOSED_KEY, "runs")
+    runs = [np.concatenate(list(store.blocks(number, 0, CLOSED))) for number, *_ in fields["runs"]]
     assert [len(keys) for keys in runs] == [size for _, size, *_ in fields["runs"]]
-    assert {int.from_bytes(name[:4], "big") for name in store.names(SEEN)} == {number for number, *_ in fields["runs"]}
+    assert {int.from_bytes(name[:4], "big") for name in store.names(CLOSED)} == {
+        number for number, *_ in fields["runs"]
+    }
     covered = [
         key for depth in range(min(fields["covered"], store.state.depth + 1)) for key in ints(store.layer(depth))
     ]

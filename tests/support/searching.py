@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinator.runs.create import make_run
 from coordinator.session.control import Control
-from coordinator.session.resources import Ways
+from coordinator.session.resources import Resources
 from hakoiri.api import Run
 from puzzles.keys.layout import Key
 from puzzles.registry import PuzzleSpec
@@ -66,6 +66,6 @@ def essence(run: Run) -> tuple[Any, ...]:
     return state.digest, state.configurations, state.goal_depth, state.exhausted, records
 
 
-def started(tmp_path: Path, mode: Mode = "explore", ways: Ways | None = None, **spec: Any) -> Path:
+def started(tmp_path: Path, mode: Mode = "explore", resources: Resources | None = None, **spec: Any) -> Path:
     """The directory of a new run that nobody has driven yet."""
-    return make_run(tmp_path, PuzzleSpec("klotski", **spec), mode, False, ways or Ways())
+    return make_run(tmp_path, PuzzleSpec("klotski", **spec), mode, False, resources or Resources())

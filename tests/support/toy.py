@@ -25,7 +25,7 @@ Successors = dict[Key, list[Key]]
 class Toy(Puzzle):
     """Option `keys`: where the keys lie.
 
-    ``low`` and ``high`` are the least and the greatest there are; ``spread`` lie evenly between, the least and the
+    ``low`` and ``high`` are the least and the greatest there are; ``map_chunks`` lie evenly between, the least and the
     greatest among them; ``clumped`` are mostly one narrow clump, with others far away that share their low bits.
     """
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coordinator.errors import StopRun
-from coordinator.executors.remote import FarmExecutor
+from coordinator.executors.remote import RemoteExecutor
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.executor import Executor
@@ -37,9 +37,9 @@ def threads(farm: Workers, puzzle: Klotski, control: Control) -> ThreadExecutor:
     return ThreadExecutor(puzzle, WORKERS, control)
 
 
-def rq_workers(farm: Workers, puzzle: Klotski, control: Control) -> FarmExecutor:
+def rq_workers(farm: Workers, puzzle: Klotski, control: Control) -> RemoteExecutor:
     spec = PuzzleSpec(puzzle.name)
-    return FarmExecutor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY)
+    return RemoteExecutor(farm.url, connect(farm.url), puzzle, spec, control, SilentObserver(), MEMORY)
 
 
 EXECUTORS: tuple[Callable[..., Executor], ...] = (threads, rq_workers)

@@ -94,9 +94,9 @@ def test_digests_do_not_depend_on_the_chunks(
 ) -> None:
     expected = hakoiri.ask("run", "klotski", "--from", start)["digest"]
     assert start != KNOWN["start"] or expected == finished.explored["digest"]
-    for ways in (("--redis", farm.url), ("--workers", "1"), ("--workers", "3")):
-        found = hakoiri.ask("run", "klotski", "--from", start, "--chunk", chunk, "--farm-from", "0", *ways)
-        assert found["digest"] == expected, ways
+    for resources in (("--redis", farm.url), ("--workers", "1"), ("--workers", "3")):
+        found = hakoiri.ask("run", "klotski", "--from", start, "--chunk", chunk, "--farm-from", "0", *resources)
+        assert found["digest"] == expected, resources
 
 
 @pytest.mark.parametrize("count", ["1", "3"])
@@ -104,8 +104,8 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
     """A run that starts workers for itself ends them, too."""
-    ways = ("--redis", redis_server.url, "--workers", count, "--farm-from", "200", "--chunk", "100")
-    running = hakoiri.start("run", "klotski", "--json", *ways)
+    resources = ("--redis", redis_server.url, "--workers", count, "--farm-from", "200", "--chunk", "100")
+    running = hakoiri.start("run", "klotski", "--json", *resources)
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
     goes_on(running, finished)
@@ -116,8 +116,8 @@ def test_digests_do_not_depend_on_the_number_of_workers(
 def test_a_census_does_not_depend_on_the_chunks(
     chunk: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
 ) -> None:
-    ways = ("--redis", farm.url) if chunk == "1000" else ("--workers", "3")
-    found = hakoiri.json("run", "klotski", "--whole", "--chunk", chunk, "--farm-from", "0", *ways)
+    resources = ("--redis", farm.url) if chunk == "1000" else ("--workers", "3")
+    found = hakoiri.json("run", "klotski", "--whole", "--chunk", chunk, "--farm-from", "0", *resources)
     assert found["digest"] == finished.counted["digest"]
 
 
@@ -205,8 +205,8 @@ def test_a_redis_that_is_flushed_again_and_again(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     with workers(redis_server.url, 2):
-        ways = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40", "--deadline", "5")
-        running, flushed = hakoiri.start("run", "klotski", *ways, "--json"), 0
+        resources = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40", "--deadline", "5")
+        running, flushed = hakoiri.start("run", "klotski", *resources, "--json"), 0
 
         def flushed_enough() -> bool:
             nonlocal flushed
@@ -245,8 +245,18 @@ def test_a_chunk_that_takes_too_long_goes_to_another_worker(
         sleeper = psutil.Process(team.pids()[0])
         sleeper.suspend()
         try:
-            ways = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "50", "--deadline", "0.5", "--json")
-            assert "is given out again" in goes_on(hakoiri.start("run", "klotski", *ways), finished)
+            resources = (
+                "--redis",
+                redis_server.url,
+                "--farm-from",
+                "0",
+                "--chunk",
+                "50",
+                "--deadline",
+                "0.5",
+                "--json",
+            )
+            assert "is given out again" in goes_on(hakoiri.start("run", "klotski", *resources), finished)
         finally:
             sleeper.resume()
         wait_until(

@@ -74,7 +74,7 @@ def test_garbage_in_place_of_chunks_is_sent_again(
         comes_out_right(running, finished)
 
 
-def news(about: Any = "1.0", **changes: Any) -> bytes:
+def event(about: Any = "1.0", **changes: Any) -> bytes:
     return bytes(msgpack.packb({"kind": "done", "token": about, "attempt": 1, "worker": "w"} | changes))
 
 
@@ -84,17 +84,17 @@ GARBAGE = {
     "pickled": pickle.dumps(Evil()),
     "a number": msgpack.packb(5),
     "fields too few": msgpack.packb({"kind": "done"}),
-    "fields too many": news(trap="spring"),
-    "no token": news("x"),
-    "no number": news("1.x"),
-    "token of another type": news(7),
-    "attempt of another type": news(kind="started", attempt=[]),
-    "worker of another type": news(kind="started", worker={}),
-    "attempt unknown": news(attempt=2**63),
-    "kind unknown": news(kind="trap"),
-    "kind of another type": news(kind=["done"]),
-    "detail of another type": news(kind="missing", detail=5),
-    "huge worker": news(kind="missing", worker="w" * 100_000),
+    "fields too many": event(trap="spring"),
+    "no token": event("x"),
+    "no number": event("1.x"),
+    "token of another type": event(7),
+    "attempt of another type": event(kind="started", attempt=[]),
+    "worker of another type": event(kind="started", worker={}),
+    "attempt unknown": event(attempt=2**63),
+    "kind unknown": event(kind="trap"),
+    "kind of another type": event(kind=["done"]),
+    "detail of another type": event(kind="missing", detail=5),
+    "huge worker": event(kind="missing", worker="w" * 100_000),
 }
 
 

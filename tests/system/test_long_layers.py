@@ -21,7 +21,7 @@ import pytest
 from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import LayerRecord, State
-from storage.names import DATA_FILE, SEEN, SPILL_FOLDER
+from storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -188,14 +188,14 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
 
 def killed_again_and_again(
     hakoiri: Hakoiri, space: tuple[str, ...], seed: int, stages: list[Stage],
-    ways: list[tuple[str, ...]], executable: Path,
+    resources: list[tuple[str, ...]], executable: Path,
 ) -> None:  # fmt: skip
     """Begin a run, and kill it a little after each stage; each time it goes on, in the next way, where it was."""
     chance, command = random.Random(seed), ["run", *space]
     before: list[LayerRecord] = []
     done = (0, 0, 0)
     for number, stage in enumerate(stages):
-        running = hakoiri.start(*command, *ways[number % len(ways)], executable=str(executable))
+        running = hakoiri.start(*command, *resources[number % len(resources)], executable=str(executable))
         until(hakoiri, running, stage, f"stage {number}, seed {seed}")
         go_on_for(running, chance.uniform(0, 0.3))
         assert running.kill().code == -signal.SIGKILL
@@ -254,10 +254,10 @@ def brink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(hakoiri.data)
 
 
-def resumed(hakoiri: Hakoiri, *ways: str, executable: Path = HAKOIRI) -> Running:
+def resumed(hakoiri: Hakoiri, *resources: str, executable: Path = HAKOIRI) -> Running:
     """A resumed run that is at work."""
     sessions = standing_of(hakoiri)[0].session
-    running = hakoiri.start("resume", "last", *ways, executable=str(executable))
+    running = hakoiri.start("resume", "last", *resources, executable=str(executable))
     until(hakoiri, running, lambda state, _: state.session > sessions, "its session")
     return running
 
@@ -288,8 +288,8 @@ def test_killed_among_millions(
     shutil.copytree(brink, hakoiri.data / brink.name)
     records = standing_of(hakoiri)[1]
     for _ in range(1 + seed % 2):
-        ways, most = (CREEPING, 45.0) if seed % 5 == 4 else (("--memory", "64MB"), 2.5)
-        running = resumed(hakoiri, *ways, executable=impatient if seed % 3 == 2 else HAKOIRI)
+        resources, most = (CREEPING, 45.0) if seed % 5 == 4 else (("--memory", "64MB"), 2.5)
+        running = resumed(hakoiri, *resources, executable=impatient if seed % 3 == 2 else HAKOIRI)
         assert go_on_for(running, chance.uniform(0, most)), running.finish()
         records = killed_in_time(hakoiri, running, records)
     hakoiri("resume", "last", *AT_SPEED, *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=600)
@@ -307,15 +307,15 @@ def test_workers_and_driver_killed_among_millions(
     expected, chance = undisturbed(TILES), random.Random(seed)
     shutil.copytree(brink, hakoiri.data / brink.name)
     records = standing_of(hakoiri)[1]
-    ways = ("--memory", "64MB", "--redis", redis_server.url)
+    resources = ("--memory", "64MB", "--redis", redis_server.url)
     with workers(redis_server.url, 2) as team:
-        running = resumed(hakoiri, *ways)
+        running = resumed(hakoiri, *resources)
         assert go_on_for(running, chance.uniform(0, 2)), running.finish()
         os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
         assert go_on_for(running, chance.uniform(0, 2)), running.finish()
         killed_in_time(hakoiri, running, records)
     with workers(redis_server.url, 3) as team:
-        running = resumed(hakoiri, *ways)
+        running = resumed(hakoiri, *resources)
         assert go_on_for(running, chance.uniform(0, 5)), running.finish()
         os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
         assert running.finish(900).code == 0, running.finish()
@@ -332,12 +332,12 @@ def test_everything_killed_in_a_long_layer(
 ) -> None:
     """One worker, then the driver, then Redis, and the other worker with it: whoever goes on has all that was kept."""
     expected = undisturbed(CUBE)
-    ways = ("--memory", "1MB", "--farm-from", "1", "--chunk", "20000")
+    resources = ("--memory", "1MB", "--farm-from", "1", "--chunk", "20000")
     with workers(redis_server.url, 2) as team:
         if driver == "run":
-            running = hakoiri.start("run", *CUBE, *ways, "--redis", redis_server.url)
+            running = hakoiri.start("run", *CUBE, *resources, "--redis", redis_server.url)
         else:
-            hakoiri.here("enqueue", *CUBE, *ways)
+            hakoiri.here("enqueue", *CUBE, *resources)
             running = hakoiri.start("coordinator", "--redis", redis_server.url)
         until(hakoiri, running, inside(LONGEST), "the longest layer")
         os.kill(wait_until(team.pids)[0], signal.SIGKILL)
@@ -539,8 +539,8 @@ def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: 
     running.kill()
     directory = hakoiri.run_directory()
     with Ledger(directory) as ledger:
-        name = ledger.names(SEEN)[0]
-        value = ledger.read(SEEN, name)
+        name = ledger.names(CLOSED)[0]
+        value = ledger.read(CLOSED, name)
     assert value is not None
     raw = (directory / DATA_FILE).read_bytes()
     assert raw.count(value) > 0

@@ -50,8 +50,8 @@ def test_published_counts(points: int, hakoiri: Hakoiri, farm: Workers) -> None:
     """By threads and by workers, in chunks of any size, by more than one strategy: always the same digest."""
     found = stars(hakoiri, points)
     assert_counts(found, points)
-    ways = [("--chunk", "7", "--workers", "3"), ("--redis", farm.url, "--farm-from", "1", "--chunk", "40")]
-    for way in ways if points in (5, 6) else ways[1:]:
+    resources = [("--chunk", "7", "--workers", "3"), ("--redis", farm.url, "--farm-from", "1", "--chunk", "40")]
+    for way in resources if points in (5, 6) else resources[1:]:
         other = stars(hakoiri, points, *way)
         assert_counts(other, points)
         assert (other["digest"], other["nodes"]) == (found["digest"], found["nodes"])

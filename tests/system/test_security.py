@@ -21,7 +21,7 @@ from puzzles.user.files import FILES
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.transport.heartbeat import living_workers
-from worker.transport.messages import Order
+from worker.transport.messages import TaskRequest
 
 #: A module in the workers' path that leaves a mark when it is imported, and again when it is called.
 TRAP = """
@@ -132,7 +132,7 @@ def called(function: str, *arguments: Any, instance: Any = None, **named: Any) -
 
 
 def order(**changes: Any) -> dict[str, Any]:
-    return Order("feed", "1.0", 1, -1, KLOTSKI, 1).as_dict() | changes
+    return TaskRequest("feed", "1.0", 1, -1, KLOTSKI, 1).as_dict() | changes
 
 
 def own_puzzle(name: str, digest: Any) -> bytes:

@@ -17,7 +17,7 @@ from coordinator.graphs.building import build_graph
 from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities
 from coordinator.session.budget import Budget
 from coordinator.session.control import Control
-from coordinator.session.session import Workshop
+from coordinator.session.session import ComputeContext
 from puzzles.contract import Expansion
 from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
@@ -80,15 +80,15 @@ def test_crowded_keys_are_merged_in_a_bitmap_and_others_by_sorting(
     known = [layout.pack(sorted(set(keys[begin : begin + 9_000]))) for begin in (0, 10_000)]
     known.append(layout.pack([0, layout.greatest]))
     expected = sorted(set(keys) - set(keys[:9_000]) - set(keys[10_000:19_000]) - {0, layout.greatest})
-    ways = []
+    resources = []
     for name in ("_merge_dense", "sort_keys"):
         function = getattr(kernels, name)
-        monkeypatch.setattr(kernels, name, lambda *given, name=name, do=function: ways.append(name) or do(*given))
+        monkeypatch.setattr(kernels, name, lambda *given, name=name, do=function: resources.append(name) or do(*given))
     for span, way in ((DENSE_SPAN, "_merge_dense"), (1, "sort_keys")):
         monkeypatch.setattr(kernels, "DENSE_SPAN", span)
         assert ints(merge(parts, known)) == expected
-        assert ways == [way]
-        ways.clear()
+        assert resources == [way]
+        resources.clear()
 
 
 @given(st.data())
@@ -279,12 +279,12 @@ def test_exact_eccentricities(graph: nx.Graph, tasks: int) -> None:
     flat = compressed(graph)
     most_chunks = 0
 
-    def spread(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+    def map_chunks(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
         nonlocal most_chunks
         most_chunks = max(most_chunks, len(chunks))
         return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in reversed(chunks)]
 
-    assert as_fields(exact_eccentricities(flat, spread, tasks)) == exact_by_networkx(graph)
+    assert as_fields(exact_eccentricities(flat, map_chunks, tasks)) == exact_by_networkx(graph)
     assert most_chunks <= tasks
 
 
@@ -292,12 +292,12 @@ def test_bounding_saves_searches() -> None:
     flat = compressed(grown(3_000, 100, 1))
     searched = 0
 
-    def spread(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+    def map_chunks(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
         nonlocal searched
         searched += sum(len(sources) for (sources,) in chunks)
         return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in chunks]
 
-    found = exact_eccentricities(flat, spread, 1)
+    found = exact_eccentricities(flat, map_chunks, 1)
     exact = all_eccentricities(flat)
     assert (found.diameter, found.radius) == (exact.max(), exact.min())
     assert searched < 600
@@ -374,21 +374,21 @@ class OneWay(Klotski):
 
 
 @contextmanager
-def workshop(puzzle: Klotski, chunk: int | None) -> Iterator[Workshop]:
+def context(puzzle: Klotski, chunk: int | None) -> Iterator[ComputeContext]:
     with closing(ThreadExecutor(puzzle, 2, Control())) as executor:
         budget = Budget(1 << 30, chunk)
-        yield Workshop(puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0))
+        yield ComputeContext(puzzle, executor, executor, budget, budget.shares(puzzle, 2, 0))
 
 
 @pytest.mark.parametrize("chunk", [None, 1_000])
 def test_a_puzzle_that_breaks_its_promise_is_caught(all_keys: Keys, chunk: int | None) -> None:
     with (
-        workshop(OneWay(), chunk) as one_way,
+        context(OneWay(), chunk) as one_way,
         pytest.raises(ContradictionError, match=r"can be taken back, but 0x.* leads to 0x.* and not back"),
     ):
         build_graph(one_way, all_keys)
     with (
-        workshop(PUZZLE, chunk) as whole,
+        context(PUZZLE, chunk) as whole,
         pytest.raises(ContradictionError, match="which is not among the 60,000 configurations"),
     ):
         build_graph(whole, all_keys[:60_000])
@@ -398,7 +398,7 @@ def test_a_puzzle_that_breaks_its_promise_is_caught(all_keys: Keys, chunk: int |
 @pytest.mark.parametrize("part", [65_880, 30_000])
 def test_a_graph_of_configurations_holds_the_moves_between_them(all_keys: Keys, part: int, chunk: int | None) -> None:
     keys = all_keys[:part]
-    with workshop(PUZZLE, chunk) as whole:
+    with context(PUZZLE, chunk) as whole:
         graph = build_graph(whole, keys, closed=part == len(all_keys))
     known = set(keys.tolist())
     for vertex in range(0, part, 97):

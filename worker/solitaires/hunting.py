@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.errors import PuzzleError
+from puzzles.jit import compiling
 from puzzles.keys.splitmix import random_words
 from puzzles.solitaires.cards import Card
 from puzzles.solitaires.gap import Gap
@@ -24,7 +25,6 @@ from worker.solitaires.counting_kernels import Field
 from worker.solitaires.hunting_kernels import anneal, score
 from worker.solitaires.solving import solve
 from worker.solitaires.solving_kernels import HashTable
-from worker.warm import compiling
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.solitaires.hunting_kernels`.

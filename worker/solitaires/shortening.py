@@ -34,7 +34,7 @@ class Redundancy:
 
 
 @dataclass(frozen=True)
-class Round:
+class ShorteningPass:
     """A solution, and redundancies of it that are left out together; they do not overlap."""
 
     moves: list[Move]
@@ -46,7 +46,7 @@ class Shortened:
     """A solution without its redundant moves. Each round begins with the solution that the round before has left."""
 
     moves: list[Move]
-    rounds: list[Round]
+    rounds: list[ShorteningPass]
 
 
 def shorten(puzzle: Solitaire, places: list[int], moves: list[Move]) -> Shortened:
@@ -57,9 +57,9 @@ def shorten(puzzle: Solitaire, places: list[int], moves: list[Move]) -> Shortene
     """
     path = replay(puzzle, places, moves)
     end = path[-1]
-    rounds: list[Round] = []
+    rounds: list[ShorteningPass] = []
     while redundant := _revisits(path) or _long_stays(puzzle, path, moves):
-        rounds.append(Round(moves, redundant))
+        rounds.append(ShorteningPass(moves, redundant))
         moves = _without(moves, redundant)
         path = _positions(path[0], moves)
     if replay(puzzle, places, moves)[-1] != end:

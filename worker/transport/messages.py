@@ -7,11 +7,11 @@ import msgpack
 
 from worker.errors import PayloadError
 
-NewsKind = Literal["started", "done", "missing", "failed", "refused"]
+EventKind = Literal["started", "done", "missing", "failed", "refused"]
 
 
 @dataclass(frozen=True)
-class Order:
+class TaskRequest:
     """One attempt at one chunk. `puzzle` is a `PuzzleSpec` as a map, `stage` names the shared arrays (-1: none)."""
 
     session: str
@@ -27,10 +27,10 @@ class Order:
 
 
 @dataclass(frozen=True)
-class News:
+class Event:
     """What became of an attempt: `detail` says why for ``failed`` and ``refused``."""
 
-    kind: NewsKind
+    kind: EventKind
     token: str
     attempt: int
     worker: str
@@ -42,18 +42,18 @@ class News:
         return raw
 
     @classmethod
-    def unpack(cls, raw: bytes) -> "News":
+    def unpack(cls, raw: bytes) -> "Event":
         """The inverse of `pack`; `PayloadError` for anything else."""
         try:
-            news = cls(**msgpack.unpackb(raw, raw=False))
+            event = cls(**msgpack.unpackb(raw, raw=False))
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
-        texts = (news.kind, news.token, news.worker, news.detail)
-        if not all(isinstance(text, str) for text in texts) or type(news.attempt) is not int:
+        texts = (event.kind, event.token, event.worker, event.detail)
+        if not all(isinstance(text, str) for text in texts) or type(event.attempt) is not int:
             raise PayloadError("a message in Redis is not readable: its fields are of other types")
-        if news.kind not in get_args(NewsKind):
-            raise PayloadError(f"a message in Redis is not readable: unknown kind {news.kind!r}")
-        return news
+        if event.kind not in get_args(EventKind):
+            raise PayloadError(f"a message in Redis is not readable: unknown kind {event.kind!r}")
+        return event
 
 
 class MsgpackSerializer:

@@ -13,7 +13,7 @@ def worker_key(worker: str) -> str:
     return f"hakoiri:worker:{worker}"
 
 
-def news_key(session: str) -> str:
+def event_key(session: str) -> str:
     """The list of messages from workers to the coordinator of a session."""
     return f"hakoiri:{session}:news"
 

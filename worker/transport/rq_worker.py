@@ -17,8 +17,8 @@ from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError
 from worker.tasks import TASKS, Arrays
 from worker.transport.connection import get_bytes
-from worker.transport.messages import MsgpackSerializer, News, NewsKind, Order
-from worker.transport.names import QUEUE, input_key, news_key, result_key, shared_key
+from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
+from worker.transport.names import QUEUE, event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.warm import warm
 
@@ -68,7 +68,7 @@ class TaskWorker(SimpleWorker):
 
 def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> None:
     """Do one attempt at one chunk and tell the coordinator. Raises nothing that concerns the chunk."""
-    order = Order(**fields)
+    order = TaskRequest(**fields)
     _tell(connection, worker, order, "started")
     try:
         puzzle = _build_puzzle(order)
@@ -98,11 +98,11 @@ def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> 
     _tell(connection, worker, order, "done")
 
 
-def _tell(connection: redis.Redis, worker: str, order: Order, kind: NewsKind, detail: str = "") -> None:
-    key = news_key(order.session)
+def _tell(connection: redis.Redis, worker: str, order: TaskRequest, kind: EventKind, detail: str = "") -> None:
+    key = event_key(order.session)
     # IMPORTANT: both or neither, or news that come late, for nobody, would stay for ever.
     pipeline = connection.pipeline(transaction=True)
-    pipeline.lpush(key, News(kind, order.token, order.attempt, worker, detail[:_MAX_DETAIL]).pack())
+    pipeline.lpush(key, Event(kind, order.token, order.attempt, worker, detail[:_MAX_DETAIL]).pack())
     pipeline.expire(key, KEEP_SECONDS)
     pipeline.execute()
 
@@ -111,7 +111,7 @@ _puzzles: dict[str, Puzzle] = {}
 _shared: dict[str, Arrays] = {}
 
 
-def _build_puzzle(order: Order) -> Puzzle:
+def _build_puzzle(order: TaskRequest) -> Puzzle:
     """The puzzle of an order, built once per process, its kernels compiled by one process for all.
 
     IMPORTANT: an order names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
@@ -131,7 +131,7 @@ def _build_puzzle(order: Order) -> Puzzle:
     return puzzle
 
 
-def _shared_arrays(connection: redis.Redis, order: Order) -> Arrays | None:
+def _shared_arrays(connection: redis.Redis, order: TaskRequest) -> Arrays | None:
     """The arrays shared by a stage, fetched once per process; ``None`` if Redis has lost them."""
     if order.stage < 0:
         return ()

@@ -10,23 +10,25 @@ import pytest
 
 from tests.system.helpers import ROOT
 
-PACKAGES = ("puzzles", "storage", "worker", "coordinator")
+PACKAGES = ("puzzles", "storage", "worker", "coordinator", "hakoiri")
 #: What a folder may import of the others: a folder, or single modules of it.
 ALLOWED = {
     "puzzles": {"puzzles"},
-    "storage": {"storage", "puzzles.errors", "puzzles.keys.layout", "puzzles.jit", "puzzles.keys.order"},
+    "storage": {"storage", "puzzles.errors", "puzzles.keys", "puzzles.jit"},
     "worker": {"worker", "storage", "puzzles"},
     "coordinator": {"coordinator", "worker", "storage", "puzzles"},
+    "hakoiri": set(PACKAGES),
 }
 #: Who may turn a name or a text into code all the same: of Hakoiri's own table, and of a file that the user named.
 TRUSTED = {
     "puzzles.registry": {"imports importlib", "calls import_module"},
     "puzzles.user.files": {"calls exec", "calls compile"},
+    "hakoiri": {"imports importlib", "calls import_module"},
 }
 #: Who may have files of users run: no module that reads what others write into Redis.
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
-    "puzzles.registry", "coordinator.runs.drive", "hakoiri.cli.asking", "hakoiri.cli.choosing",
+    "puzzles.registry", "coordinator.runs.create", "hakoiri.cli.asking", "hakoiri.cli.choosing",
     "hakoiri.cli.running", "hakoiri.cli.serving", "worker.main",
 }  # fmt: skip
 #: Modules that turn bytes or names into code, and the calls that do.
@@ -155,6 +157,32 @@ def test_wrong_imports_are_seen(package: str, source: str, allowed: bool) -> Non
 
 def _is_for_typing(block: ast.AST) -> bool:
     return isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+
+
+def room_of(module: str, folders: set[str]) -> str:
+    """What arrows are drawn between: the folder of a module, or the module itself where it stands on its floor alone."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if ".".join(parts[:2]) in folders else module
+
+
+def arrows() -> nx.DiGraph:
+    """The imports between the rooms, those for types alone too."""
+    known = {name: tree for package in PACKAGES for name, tree in modules(package)}
+    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob("*/*/__init__.py")}
+    graph = nx.DiGraph()
+    for name, tree in known.items():
+        for used in imported(tree):
+            module = used if used in known else used.rpartition(".")[0]
+            here, there = room_of(name, folders), room_of(module, folders)
+            if module in known and here != there:
+                graph.add_edge(here, there)
+    return graph
+
+
+def test_rooms_do_not_import_in_circles() -> None:
+    graph = arrows()
+    assert {"coordinator.runs", "storage.layers", "puzzles.keys"} <= set(graph)
+    assert not list(nx.simple_cycles(graph))
 
 
 def test_the_packages_are_all_there() -> None:

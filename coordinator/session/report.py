@@ -1,0 +1,27 @@
+"""What a verification found."""
+
+from dataclasses import dataclass, field
+
+_MOST_FAULTS = 100
+
+
+@dataclass
+class Report:
+    """What was looked at, how often, and every fault found (the first hundred)."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """No fault was found."""
+        return not self.faults
+
+    def count(self, what: str, number: int = 1) -> None:
+        """So many more of these were looked at."""
+        self.checked[what] = self.checked.get(what, 0) + number
+
+    def fault(self, text: str) -> None:
+        """Something is wrong."""
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults.append(text)
