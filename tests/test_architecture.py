@@ -160,7 +160,7 @@ def _is_for_typing(block: ast.AST) -> bool:
 
 
 def room_of(module: str, folders: set[str]) -> str:
-    """What arrows are drawn between: the folder of a module, or the module itself where it stands on its floor alone."""
+    """What arrows are drawn between: the folder of a module, or the module where it stands on its floor alone."""
     parts = module.split(".")
     return ".".join(parts[:2]) if ".".join(parts[:2]) in folders else module
 

@@ -196,7 +196,7 @@ def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     with measured("bounded"), query_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
-        poor = ComputeContext(puzzle, usual.executor, usual.home, Budget(memory), usual.shares)
+        poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory), usual.shares)
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
         strong_components(poor, keys, 1, Control(), SilentObserver())
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from puzzles.keys import order
 from puzzles.keys.layout import (
     LAYOUTS,
     U32,
@@ -22,7 +23,6 @@ from puzzles.keys.layout import (
     key_at,
     layout_of,
     narrowest,
-    order,
 )
 from tests.support.plain import any_keys, increasing_keys, layouts, words_of
 

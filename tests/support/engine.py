@@ -99,7 +99,7 @@ class Manner(NamedTuple):
         patch.setattr("coordinator.layers.closed_set._BATCH_KEYS", 64)
         for name, seconds in (("CHECKPOINT_SECONDS", 12.0), ("COMMIT_SECONDS", 2.0)):
             patch.setattr(f"coordinator.layers.step.{name}", -1.0 if self.durable else seconds)
-        patch.setattr("coordinator.runs.drive.open_workshop", self._context if self.elsewhere else threads_alone)
+        patch.setattr("coordinator.runs.drive.open_context", self._context if self.elsewhere else threads_alone)
 
     @contextmanager
     def _context(

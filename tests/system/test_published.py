@@ -72,7 +72,7 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
     with ExitStack() as stack:
         stack.enter_context(patch.object(Spill, "append", counted))
         if way.alone:
-            stack.enter_context(patch("coordinator.runs.drive.cores", return_value=1))
+            stack.enter_context(patch("coordinator.executors.opening.cores", return_value=1))
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 
