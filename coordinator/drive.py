@@ -23,6 +23,7 @@ from coordinator.tree import TreeSearch
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.guard import try_out
+from puzzles.jit import prepare
 from puzzles.own import configured_files, find_again, known
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 from puzzles.symmetry import MergedMirrors
@@ -36,10 +37,10 @@ from storage.manifest import ENDED, Manifest, Mode, State, Status
 from storage.probe import require_sound
 from storage.store import RunStore
 from worker.errors import TaskError
-from worker.warm import is_warm, load_graph_kernels, load_search_kernels, warm
+from worker.warm import load_graph_kernels, load_search_kernels
 
 #: What a user is told before kernels that are not on disk are compiled.
-PREPARING = "preparing the kernels (some ten seconds where they must be compiled)"
+PREPARING = "preparing the kernels: they are compiled, which takes some seconds, and kept for the next time"
 #: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
 _OWN_FILE = "puzzle_file"
 
@@ -184,12 +185,13 @@ def drive(
 def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
     """Bring every kernel into this process before the clock of the run starts."""
     refuse_network_file_system(store.directory)
-    if not is_warm(puzzle):
-        observer.note(PREPARING)
-    warm(puzzle)
-    load_search_kernels(puzzle)
-    if store.manifest.mode == "whole":
-        load_graph_kernels(puzzle)
+
+    def load() -> None:
+        load_search_kernels(puzzle)
+        if store.manifest.mode == "whole":
+            load_graph_kernels(puzzle)
+
+    prepare(load, lambda: observer.note(PREPARING))
 
 
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:

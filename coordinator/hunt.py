@@ -9,11 +9,11 @@ from coordinator.control import Control, Observer
 from coordinator.drive import PREPARING, Ways, open_workshop
 from coordinator.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, moment_of, record_of, standing_of
 from coordinator.session import Workshop
+from puzzles.jit import prepare
 from storage.errors import StorageError
 from storage.findings import Findings
 from worker.hunting import Walked, answered, load_hunting_kernels, request, sized
 from worker.tasks import Arrays
-from worker.warm import is_warm, warm
 
 _LEG, _RECORD = "leg", "record"
 #: Scores that are no record: one position, or no way to the goal.
@@ -57,10 +57,7 @@ def chase(hunt: Hunt, data: Path, ways: Ways, limits: Limits, control: Control, 
     """
     puzzle = hunt.build()
     with Findings(hunt.file(data), hunt.about()) as findings:
-        if not is_warm(puzzle, "memory"):
-            observer.note(PREPARING)
-        warm(puzzle, "memory")
-        load_hunting_kernels()
+        prepare(load_hunting_kernels, lambda: observer.note(PREPARING))
         with open_workshop(puzzle, hunt.spec, ways, control, observer) as workshop:
             chased = _Chase(hunt, findings)
             chased.go_on(workshop, limits, observer)

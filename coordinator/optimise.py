@@ -29,6 +29,7 @@ from coordinator.optimise_plan import (
     require_width,
 )
 from coordinator.session import Workshop
+from puzzles.jit import prepare
 from puzzles.nakuron_board import Board, replay, tilt
 from puzzles.nakuron_ground import field_of, ground_of
 from puzzles.registry import PuzzleSpec
@@ -38,7 +39,6 @@ from storage.findings import Findings
 from worker.errors import TaskError
 from worker.tasks import Array, Arrays
 from worker.tilting import game_answered, games_request, load_tilting_kernels
-from worker.warm import is_warm, warm
 
 _BEST, _ROUND = "best", "round"
 #: Better plays come by the hundred; the last one is made durable so often, and whenever a round or the call ends.
@@ -70,10 +70,7 @@ def optimise(plan: Plan, data: Path, ways: Ways, limits: Limits, control: Contro
     began = time.monotonic()
     spec = PuzzleSpec(PUZZLE)
     puzzle = spec.build()
-    if not is_warm(puzzle, "memory"):
-        observer.note(PREPARING)
-    warm(puzzle, "memory")
-    load_tilting_kernels()
+    prepare(load_tilting_kernels, lambda: observer.note(PREPARING))
     with (
         Findings(plan.file(data), plan.about()) as findings,
         open_workshop(puzzle, spec, ways, control, observer) as workshop,

@@ -13,12 +13,13 @@ from coordinator.drive import PREPARING, Ways, cores, open_workshop
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.study_plan import STUDIED, Plan
 from coordinator.study_table import CONVENTIONS, Convention, Deal, Found
+from puzzles.jit import prepare
 from puzzles.solitaire import Solitaire
 from storage.errors import StorageError
 from storage.findings import Findings
 from worker.solving import Goal, Move, Solved, Strategy, answered, request
 from worker.tasks import Arrays
-from worker.warm import is_warm, load_solving_kernels, warm
+from worker.warm import load_solving_kernels
 
 #: Findings are made durable, and counted, together where they come faster than this.
 _KEEP_SECONDS = 0.2
@@ -60,8 +61,6 @@ def study(plan: Plan, data: Path, ways: Ways, control: Control, observer: Observ
         puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
         if puzzles:
             ways = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), ways, observer)
-        if not all(is_warm(puzzle, "memory") for puzzle in puzzles):
-            observer.note(PREPARING)
         for size, numbers in missing.items():
             if numbers:
                 for deals in _batches(_search(plan, size, numbers, ways, control, observer)):
@@ -94,8 +93,7 @@ def _search(
 ) -> Iterator[Deal]:
     """Deals searched on the workers, in the order in which they are finished."""
     puzzle = plan.build(size)
-    warm(puzzle, "memory")
-    load_solving_kernels(puzzle)
+    prepare(lambda: load_solving_kernels(puzzle), lambda: observer.note(PREPARING))
     orders = (_orders(plan, puzzle, number) for number in numbers)
     searches = 2 if plan.shorten else 1
     with open_workshop(puzzle, plan.spec(size), ways, control, observer) as workshop:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from puzzles.cards import Card
 from puzzles.errors import PuzzleError
 from puzzles.gap import Gap
+from puzzles.jit import prepare
 from puzzles.placing import MOST_COLUMNS
 from puzzles.solitaire_kernels import BLANK, SUITS
 from puzzles.splitmix import random_words
@@ -24,7 +25,6 @@ from worker.errors import TaskError
 from worker.hunting_kernels import anneal, score
 from worker.solving import solve
 from worker.solving_kernels import HashTable
-from worker.warm import compiling
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.hunting_kernels`.
@@ -81,7 +81,7 @@ def walk(puzzle: Gap, leg: Leg) -> Walked:
 
     Raises `TaskError` if the figures of the best deal are not those that the walk had.
     """
-    load_hunting_kernels()
+    prepare(load_hunting_kernels)
     full, puzzle = puzzle, sized(puzzle, leg.deal)
     number, columns, field = OBJECTIVES.index(leg.objective), puzzle.columns, field_of(puzzle, leg.deal)
     known, generated = score(field, columns, _tables(), number, leg.cap)
@@ -165,10 +165,10 @@ def answered(result: Sequence[NDArray[Any]]) -> Walked:
 
 @cache
 def load_hunting_kernels() -> None:
-    """See that the kernels of hunts are compiled, by one process at a time: no run needs them."""
-    with compiling():
-        field = np.array([BLANK, *range(1, 7), BLANK, 0, BLANK, 7, BLANK][:12], dtype=np.int8)
-        anneal(field, 1, 3, _tables(), 0, 1.0, 1, 2, np.zeros(1, dtype=np.uint64))
+    """Bring what a leg calls into this process, or compile it."""
+    field = np.array([BLANK, *range(1, 7), BLANK, 0, BLANK, 7, BLANK][:12], dtype=np.int8)
+    anneal(field, 1, 3, _tables(), 0, 1.0, 1, 2, np.zeros(1, dtype=np.uint64))
+    figures_of(Gap({"ranks": "3"}), list(range(12)), 1000)
 
 
 @cache

@@ -1,25 +1,13 @@
-"""Compile every kernel once, under a lock, before several processes would do it at once (numba#4807)."""
+"""Calls to all kernels that a run needs, so that they are loaded, or compiled, before its clock starts."""
 
-import fcntl
-import hashlib
-import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Literal
-
-import numba
 import numpy as np
-from llvmlite.binding import get_host_cpu_name
 
 from puzzles.contract import Expansion, Puzzle
 from puzzles.guard import check_expansion
-from puzzles.jit import cache_directory, source_digest
 from puzzles.keys import Keys
 from puzzles.nakuron import Nakuron
 from puzzles.order import is_increasing, lower_bounds
 from puzzles.solitaire import Solitaire
-from puzzles.symmetry import MergedMirrors
 from puzzles.tree import Tree
 from storage.blocks import pack_blocks, unpack_blocks
 from storage.digest import lanes_of
@@ -31,41 +19,18 @@ from worker.solving import STRATEGIES, solve
 from worker.strong import Bounds, all_diameters, inner_graph, transposed
 from worker.tilting import load_tilting_kernels
 
-#: What kernels are wanted for: whatever a run or worker may need, or searches in memory alone, of deals and boards.
-Use = Literal["all", "memory"]
-_LOCK_FILE = "warming"
 
-
-def is_warm(puzzle: Puzzle, use: Use = "all") -> bool:
-    """Whether `warm` has run for this puzzle, source and use: compiled kernels load in milliseconds."""
-    return _mark(puzzle, "all").exists() or _mark(puzzle, use).exists()
-
-
-def warm(puzzle: Puzzle, use: Use = "all") -> None:
-    """See that the kernels that `puzzle` uses are compiled and on disk. Cold it takes ten seconds, warm no time."""
-    if is_warm(puzzle, use):
-        return
-    with compiling():
-        if not is_warm(puzzle, use):
-            if use == "all":
-                load_search_kernels(puzzle)
-                load_graph_kernels(puzzle)
-            load_solving_kernels(puzzle)
-            if isinstance(puzzle, Nakuron):
-                load_tilting_kernels()
-            _mark(puzzle, use).touch()
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """While the block runs, no other process compiles, as long as all do it in such a block."""
-    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def load_all_kernels(puzzle: Puzzle) -> None:
+    """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
+    load_search_kernels(puzzle)
+    load_graph_kernels(puzzle)
+    load_solving_kernels(puzzle)
+    if isinstance(puzzle, Nakuron):
+        load_tilting_kernels()
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:
-    """Bring what a search by layers calls from the disk cache into this process."""
+    """The same for a search by layers."""
     keys = puzzle.keys([puzzle.start])
     successors, _ = _expansion(puzzle, keys)
     if puzzle.has_mirrors:
@@ -117,19 +82,3 @@ def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
     except Exception:
         return Expansion(keys[:0], np.zeros(len(keys), dtype=np.uint16))
     return expansion
-
-
-def _mark(puzzle: Puzzle, use: Use) -> Path:
-    rules = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
-    # The module of a puzzle of one's own has another name for every state of its file (`puzzles.own`).
-    what = (
-        type(rules).__module__,
-        type(rules).__qualname__,
-        puzzle.layout.name,
-        sorted(puzzle.parameters.items()),
-        use,
-    )
-    # numba compiles anew for another Python, numba or processor, and keeps the results side by side.
-    machine = (source_digest(), platform.python_version(), numba.__version__, get_host_cpu_name())
-    digest = hashlib.sha256(repr((what, machine)).encode()).hexdigest()[:32]
-    return cache_directory() / f"warm-{rules.name}-{digest}"
