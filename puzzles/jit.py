@@ -1,86 +1,150 @@
-"""The one door to numba: compiled kernels that release the GIL and are cached on disk.
+"""The one door to numba: compiled kernels that release the GIL and are kept on disk.
 
-numba's cache sees an edit of the file that holds a kernel, but not of the modules that the kernel imports
-(numba#9483), so the cache directory carries a digest of all source files: another source, another directory.
-``NUMBA_CACHE_DIR`` in the environment wins. Filling the cache from several processes at once can crash
-(numba#4807); ``worker.warm`` therefore fills it under a lock before workers start.
+numba's own cache does not see an edit of a module that a kernel imports (numba#9483), and filled from several processes
+at once it can crash (numba#4807). Here each compiled kernel is a file of its own, whose name tells what it was compiled
+from (`puzzles.fingerprint`), for which types and which processor: nothing is ever out of date, whichever version of the
+sources and however many processes use the directory. A file is the SHA-256 of the rest and what numba pickles.
+``NUMBA_CACHE_DIR`` in the environment says where they lie, else they are in the user's cache folder.
 """
 
 import fcntl
 import hashlib
 import os
+import pickle
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
+import numba
 import platformdirs
+from numba import extending, types
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-_PACKAGES = ("puzzles", "storage", "worker")
-_LOCK_FILE = "warming"
+from puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint
+
+__all__ = ["cache_directory", "intrinsic", "jit", "prepare", "types"]
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_LOCK_FILE = "compiling"
+_this_thread = threading.local()
 
 
-def source_digest() -> str:
-    """What tells this source from any other."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for package in _PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(str(path.relative_to(root)).encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
+@cache
 def cache_directory() -> Path:
-    """The directory of compiled kernels for exactly this source, created if it was not there.
+    """The directory of compiled kernels, created if it was not there.
 
-    Where it cannot be written (a read-only home), a new private temporary folder: slower to start, never shared,
-    because compiled kernels are code.
+    Where it cannot be written (a read-only home), a new private temporary folder, for this process and its children:
+    slower to start, never shared with others, because compiled kernels are code.
     """
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    wanted = Path(given or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels" / source_digest())
+    wanted = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels")
     try:
         wanted.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="hakoiri-kernels-"))
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """While the block runs, no other process compiles, as long as all do it in such a block."""
-    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-# IMPORTANT: set before numba is imported, which reads it once.
-os.environ["NUMBA_CACHE_DIR"] = str(cache_directory())
-
-import numba  # noqa: E402
-from numba import extending, types  # noqa: E402
-
-__all__ = ["cache_directory", "compiling", "intrinsic", "jit", "source_digest", "types"]
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
+        return Path(os.environ["NUMBA_CACHE_DIR"])
 
 
 def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
-    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.keys.bits`."""
+    """A function of one argument that kernels have from LLVM's own instructions; see `puzzles.bits`."""
     made: Any = extending.intrinsic(function)
     return made
 
 
 def jit(function: _Function) -> _Function:
-    """`function` compiled by numba: nopython, no GIL while it runs, cached, never parallel (chunks are)."""
-    settings: Any = numba.config
-    usual = settings.CACHE_DIR
-    if function.__module__.partition(".")[0] not in _PACKAGES:
-        # numba takes a file for unchanged by its time and size; the name of this module stands for its contents.
-        settings.CACHE_DIR = str(Path(usual) / function.__module__)
+    """`function` compiled by numba: nopython, no GIL while it runs, kept on disk, never parallel (chunks are)."""
+    compiled: Any = numba.njit(function, nogil=True)
+    compiled._cache = _Kept(compiled.py_func)
+    made: _Function = compiled
+    return made
+
+
+def prepare(load: Callable[[], None], announce: Callable[[], None] = lambda: None) -> None:
+    """Call `load`, which calls kernels, so that they are in this process; what is not on disk is compiled.
+
+    Only then `announce` is called, before it, and no other process compiles meanwhile, so that of several that start
+    together one does the work for all. `load` may be called twice.
+    """
     try:
-        compiled: _Function = numba.njit(function, cache=True, nogil=True)
+        _this_thread.only_loads = True
+        load()
+    except _MustCompile:
+        _this_thread.only_loads = False
+        announce()
+        with _one_process():
+            load()
     finally:
-        settings.CACHE_DIR = usual
-    return compiled
+        _this_thread.only_loads = False
+
+
+class _MustCompile(BaseException):
+    """A kernel is not on disk. No `Exception`, for what a puzzle raises is caught in places."""
+
+
+@contextmanager
+def _one_process() -> Iterator[None]:
+    with open(cache_directory() / _LOCK_FILE, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class _Kept(NullCache):
+    """The compiled versions of one function on disk, as numba's dispatcher asks for them and hands them over."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory() / self._function.__module__)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        path = self._file(sig, target_context)
+        raw = b""
+        if path is not None:
+            with suppress(OSError):
+                raw = path.read_bytes()
+        if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
+            parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
+            return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+        if getattr(_this_thread, "only_loads", False):
+            raise _MustCompile
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path = self._file(sig, data.target_context)
+        if path is None or data.library.has_dynamic_globals:
+            return
+        raw = dumps(data._reduce())  # type: ignore[no-untyped-call]
+        # What cannot be written is compiled again the next time.
+        with suppress(OSError):
+            path.parent.mkdir(exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+                file.write(hashlib.sha256(raw).digest() + raw)
+            Path(file.name).replace(path)
+
+    def _file(self, sig: Any, target_context: Any) -> Path | None:
+        """Where the version for the types `sig` lies; ``None`` if nobody can say what the function depends on."""
+        signature = [_described(type_) for type_ in sig]
+        if " at 0x" in str(sig):
+            return None  # A function as an argument is named by its address.
+        try:
+            digest = digest_of(fingerprint(self._function), signature, target_context.codegen().magic_tuple())
+        except UnknownGlobalError:
+            return None
+        return Path(self.cache_path) / f"{self._function.__qualname__}-{digest}"
+
+
+def _described(type_: Any) -> tuple[object, ...]:
+    """A type as plain values: the name of a named tuple does not tell its fields."""
+    return str(type_), getattr(type_, "fields", ()), *map(_described, getattr(type_, "types", ()))

@@ -1,20 +1,11 @@
-"""Compile every kernel once, under a lock, before several processes would do it at once (numba#4807)."""
+"""Calls to all kernels that a run needs, so that they are loaded, or compiled, before its clock starts."""
 
-import hashlib
-import platform
-from pathlib import Path
-from typing import Literal
-
-import numba
 import numpy as np
-from llvmlite.binding import get_host_cpu_name
 
 from puzzles.contract import Expansion, Puzzle
-from puzzles.jit import cache_directory, compiling, source_digest
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, lower_bounds
 from puzzles.nakuron.puzzle import Nakuron
-from puzzles.quotient import MergedMirrors
 from puzzles.solitaires.solitaire import Solitaire
 from puzzles.tree import Tree
 from puzzles.user.guard import check_expansion
@@ -28,34 +19,21 @@ from worker.layers.partition import partition_by, scatter
 from worker.nakuron.tilting import load_tilting_kernels
 from worker.solitaires.solving import STRATEGIES, solve
 
-#: What kernels are wanted for: whatever a run or worker may need, or searches in memory alone, of deals and boards.
-Use = Literal["all", "memory"]
 #: What a user is told before kernels that are not on disk are compiled.
-PREPARING = "preparing the kernels (some ten seconds where they must be compiled)"
+PREPARING = "preparing the kernels: they are compiled, which takes some seconds, and kept for the next time"
 
 
-def is_warm(puzzle: Puzzle, use: Use = "all") -> bool:
-    """Whether `warm` has run for this puzzle, source and use: compiled kernels load in milliseconds."""
-    return _mark(puzzle, "all").exists() or _mark(puzzle, use).exists()
-
-
-def warm(puzzle: Puzzle, use: Use = "all") -> None:
-    """See that the kernels that `puzzle` uses are compiled and on disk. Cold it takes ten seconds, warm no time."""
-    if is_warm(puzzle, use):
-        return
-    with compiling():
-        if not is_warm(puzzle, use):
-            if use == "all":
-                load_search_kernels(puzzle)
-                load_graph_kernels(puzzle)
-            load_solving_kernels(puzzle)
-            if isinstance(puzzle, Nakuron):
-                load_tilting_kernels()
-            _mark(puzzle, use).touch()
+def load_all_kernels(puzzle: Puzzle) -> None:
+    """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
+    load_search_kernels(puzzle)
+    load_graph_kernels(puzzle)
+    load_solving_kernels(puzzle)
+    if isinstance(puzzle, Nakuron):
+        load_tilting_kernels()
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:
-    """Bring what a search by layers calls from the disk cache into this process."""
+    """The same for a search by layers."""
     keys = puzzle.keys([puzzle.start])
     successors, _ = _expansion(puzzle, keys)
     if puzzle.has_mirrors:
@@ -107,19 +85,3 @@ def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:
     except Exception:
         return Expansion(keys[:0], np.zeros(len(keys), dtype=np.uint16))
     return expansion
-
-
-def _mark(puzzle: Puzzle, use: Use) -> Path:
-    rules = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
-    # The module of a puzzle of one's own has another name for every state of its file (`puzzles.user.files`).
-    what = (
-        type(rules).__module__,
-        type(rules).__qualname__,
-        puzzle.layout.name,
-        sorted(puzzle.parameters.items()),
-        use,
-    )
-    # numba compiles anew for another Python, numba or processor, and keeps the results side by side.
-    machine = (source_digest(), platform.python_version(), numba.__version__, get_host_cpu_name())
-    digest = hashlib.sha256(repr((what, machine)).encode()).hexdigest()[:32]
-    return cache_directory() / f"warm-{rules.name}-{digest}"

@@ -30,6 +30,7 @@ from coordinator.nakuron.optimise_plan import (
 from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
+from puzzles.jit import prepare
 from puzzles.nakuron.board import Board, replay, tilt
 from puzzles.nakuron.ground import field_of, ground_of
 from puzzles.registry import PuzzleSpec
@@ -39,7 +40,7 @@ from storage.results.findings import Findings
 from worker.errors import TaskError
 from worker.nakuron.tilting import game_answered, games_request, load_tilting_kernels
 from worker.tasks import Array, Arrays
-from worker.warm import PREPARING, is_warm, warm
+from worker.warm import PREPARING
 
 _BEST, _ROUND = "best", "round"
 #: Better plays come by the hundred; the last one is made durable so often, and whenever a round or the call ends.
@@ -73,10 +74,7 @@ def optimise(
     began = time.monotonic()
     spec = PuzzleSpec(PUZZLE)
     puzzle = spec.build()
-    if not is_warm(puzzle, "memory"):
-        observer.note(PREPARING)
-    warm(puzzle, "memory")
-    load_tilting_kernels()
+    prepare(load_tilting_kernels, lambda: observer.note(PREPARING))
     with (
         Findings(plan.file(data), plan.about()) as findings,
         open_context(puzzle, spec, resources, control, observer) as context,

@@ -17,6 +17,7 @@ from coordinator.session.session import Session
 from coordinator.trees.search import TreeSearch
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
+from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
 from storage.engine.environment import refuse_network_file_system
 from storage.engine.probe import require_sound
@@ -26,7 +27,7 @@ from storage.ledger.lock import RunLock
 from storage.ledger.manifest import ENDED, Mode, State, Status
 from storage.names import QUEUED_FILE
 from worker.errors import TaskError
-from worker.warm import PREPARING, is_warm, load_graph_kernels, load_search_kernels, warm
+from worker.warm import PREPARING, load_graph_kernels, load_search_kernels
 
 _SEARCHES: Mapping[Mode, type[Exploration] | type[Census] | type[TreeSearch]] = {
     "explore": Exploration,
@@ -69,12 +70,13 @@ def drive(
 def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
     """Bring every kernel into this process before the clock of the run starts."""
     refuse_network_file_system(store.directory)
-    if not is_warm(puzzle):
-        observer.note(PREPARING)
-    warm(puzzle)
-    load_search_kernels(puzzle)
-    if store.manifest.mode == "whole":
-        load_graph_kernels(puzzle)
+
+    def load() -> None:
+        load_search_kernels(puzzle)
+        if store.manifest.mode == "whole":
+            load_graph_kernels(puzzle)
+
+    prepare(load, lambda: observer.note(PREPARING))
 
 
 def _session(

@@ -10,11 +10,12 @@ from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
 from coordinator.solitaires.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, moment_of, record_of, standing_of
+from puzzles.jit import prepare
 from storage.errors import StorageError
 from storage.results.findings import Findings
 from worker.solitaires.hunting import Walked, answered, load_hunting_kernels, request, sized
 from worker.tasks import Arrays
-from worker.warm import PREPARING, is_warm, warm
+from worker.warm import PREPARING
 
 _LEG, _RECORD = "leg", "record"
 #: Scores that are no record: one position, or no way to the goal.
@@ -58,10 +59,7 @@ def chase(hunt: Hunt, data: Path, resources: Resources, limits: Limits, control:
     """
     puzzle = hunt.build()
     with Findings(hunt.file(data), hunt.about()) as findings:
-        if not is_warm(puzzle, "memory"):
-            observer.note(PREPARING)
-        warm(puzzle, "memory")
-        load_hunting_kernels()
+        prepare(load_hunting_kernels, lambda: observer.note(PREPARING))
         with open_context(puzzle, hunt.spec, resources, control, observer) as context:
             chased = _Chase(hunt, findings)
             chased.go_on(context, limits, observer)

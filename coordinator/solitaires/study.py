@@ -14,12 +14,13 @@ from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
 from coordinator.solitaires.study_plan import STUDIED, Plan
 from coordinator.solitaires.study_table import CONVENTIONS, Convention, Deal, Found
+from puzzles.jit import prepare
 from puzzles.solitaires.solitaire import Solitaire
 from storage.errors import StorageError
 from storage.results.findings import Findings
 from worker.solitaires.solving import Goal, Move, Solved, Strategy, answered, request
 from worker.tasks import Arrays
-from worker.warm import PREPARING, is_warm, load_solving_kernels, warm
+from worker.warm import PREPARING, load_solving_kernels
 
 #: Findings are made durable, and counted, together where they come faster than this.
 _KEEP_SECONDS = 0.2
@@ -61,8 +62,6 @@ def study(plan: Plan, data: Path, resources: Resources, control: Control, observ
         puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
         if puzzles:
             resources = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), resources, observer)
-        if not all(is_warm(puzzle, "memory") for puzzle in puzzles):
-            observer.note(PREPARING)
         for size, numbers in missing.items():
             if numbers:
                 for deals in _batches(_search(plan, size, numbers, resources, control, observer)):
@@ -95,8 +94,7 @@ def _search(
 ) -> Iterator[Deal]:
     """Deals searched on the workers, in the order in which they are finished."""
     puzzle = plan.build(size)
-    warm(puzzle, "memory")
-    load_solving_kernels(puzzle)
+    prepare(lambda: load_solving_kernels(puzzle), lambda: observer.note(PREPARING))
     orders = (_orders(plan, puzzle, number) for number in numbers)
     searches = 2 if plan.shorten else 1
     with open_context(puzzle, plan.spec(size), resources, control, observer) as context:

@@ -49,9 +49,10 @@ def solve(
     """
     from coordinator.solitaires.dealing import deals_of, solitaire
     from puzzles.errors import PuzzleError
+    from puzzles.jit import prepare
     from puzzles.registry import PuzzleSpec
     from worker.solitaires.solving import solve as solve_deal
-    from worker.warm import PREPARING, is_warm, load_solving_kernels, warm
+    from worker.warm import PREPARING, load_solving_kernels
 
     game = solitaire(PuzzleSpec(puzzle, parse_options(options or [])))
     if shorten and not game.any_ace:
@@ -59,10 +60,7 @@ def solve(
     until = "fixed" if game.parameters.get("goals") == "1" else "goal"
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
     parsed = list(deals_of(game, _read(deals)))
-    if not is_warm(game, "memory"):
-        stderr().print(PREPARING)
-    warm(game, "memory")
-    load_solving_kernels(game)
+    prepare(lambda: load_solving_kernels(game), lambda: stderr().print(PREPARING))
     rows: list[dict[str, Any]] = []
     for deal in parsed:
         places = game.places_of(deal)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: everybody else looks among them for the file of a run that is not where it was.
 FILES = "HAKOIRI_PUZZLE_FILES"
 #: How the names of the modules begin that user's files become.
-OWN_MODULE = "own_puzzle_"
+_MODULE = "own_puzzle_"
 _NAMED = re.compile(r"(?P<path>.+\.py)(?::(?P<name>[^:/]*))?", re.DOTALL)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _SHOWN_DIGITS = 12
@@ -45,11 +45,10 @@ class OwnPuzzle:
 
 
 class _Content(NamedTuple):
-    """The bytes of a file and their SHA-256; when it was changed, in nanoseconds since 1970."""
+    """The bytes of a file and their SHA-256."""
 
     raw: bytes
     digest: str
-    changed_at: int
 
 
 @dataclass(frozen=True)
@@ -150,9 +149,8 @@ def files_variable(paths: Iterable[Path]) -> dict[str, str]:
 
 def _read(path: Path) -> _Content:
     try:
-        with path.open("rb") as file:
-            raw = file.read()
-            return _Content(raw, hashlib.sha256(raw).hexdigest(), os.fstat(file.fileno()).st_mtime_ns)
+        raw = path.read_bytes()
+        return _Content(raw, hashlib.sha256(raw).hexdigest())
     except FileNotFoundError:
         raise PuzzleError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
@@ -163,10 +161,9 @@ def _run(path: Path, content: _Content) -> _File:
     """What is run is what was read: the file may have changed since."""
     from puzzles.user.guard import error_line
 
-    # The name says where compiled kernels lie (`puzzles.jit`) and that they do (`worker.warm`), so it must change
-    # whenever numba compiles anew.
-    identity = hashlib.sha256(repr((str(path), content.changed_at, content.digest)).encode())
-    module = ModuleType(f"{OWN_MODULE}{identity.hexdigest()[:16]}")
+    # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
+    identity = hashlib.sha256(repr((path.name, content.digest)).encode())
+    module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # Where dataclasses and numba look for it.
     try:

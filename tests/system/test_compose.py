@@ -188,9 +188,7 @@ def built_kernels(place: Path) -> None:
     found = subprocess.run(
         [sys.executable, "-c", asked], env=environment, check=True, capture_output=True, text=True, cwd=ROOT
     )
-    kernels = Path(found.stdout.strip())
-    kept = place / "kernels" / "hakoiri" / "kernels" / kernels.name
-    shutil.copytree(kernels, kept)
+    shutil.copytree(found.stdout.strip(), place / "kernels" / "hakoiri" / "kernels")
 
 
 @contextmanager

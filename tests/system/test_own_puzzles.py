@@ -14,7 +14,6 @@ from puzzles.user.files import FILES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 from tests.system.own import JUGS, ROW, changed, written
 from tests.system.servers import RedisServer, started_workers
-from worker.warm import is_warm, warm
 
 LIGHTS = ROOT / "examples" / "lights_out.py"
 #: Fewest presses that put out n x n lights, all lit, for n = 2, 3, ...: OEIS A075464.
@@ -124,16 +123,6 @@ def test_a_file_of_somebody_else_is_run_only_if_named(tmp_path: Path, hakoiri: H
     assert "belongs to somebody else" in hakoiri("path", "last", check=False).error
     assert hakoiri.json("path", "last", env={FILES: str(tmp_path / "jugs.py")})["length"] == 7
     assert hakoiri.json("run", word)["configurations"] == 16
-
-
-def test_a_changed_file_is_not_taken_for_compiled(tmp_path: Path) -> None:
-    """Or several workers would compile its kernels at once."""
-    row = f"{ROW}\n# {tmp_path}\n"  # No other test, and no earlier run of this one, has compiled it.
-    puzzle = with_own_file(PuzzleSpec(written(tmp_path, row, "Row"))).build()
-    assert not is_warm(puzzle)
-    warm(puzzle)
-    assert is_warm(puzzle)
-    assert not is_warm(with_own_file(PuzzleSpec(written(tmp_path, row + "\n", "Row"))).build())
 
 
 def test_a_changed_file_has_its_own_kernels_whatever_its_date(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.errors import PuzzleError
-from puzzles.jit import compiling
+from puzzles.jit import prepare
 from puzzles.keys.splitmix import random_words
 from puzzles.solitaires.cards import Card
 from puzzles.solitaires.gap import Gap
@@ -81,7 +81,7 @@ def walk(puzzle: Gap, leg: Leg) -> Walked:
 
     Raises `TaskError` if the figures of the best deal are not those that the walk had.
     """
-    load_hunting_kernels()
+    prepare(load_hunting_kernels)
     full, puzzle = puzzle, sized(puzzle, leg.deal)
     number, columns, field = OBJECTIVES.index(leg.objective), puzzle.columns, field_of(puzzle, leg.deal)
     known, generated = score(field, columns, _tables(), number, leg.cap)
@@ -165,10 +165,10 @@ def answered(result: Sequence[NDArray[Any]]) -> Walked:
 
 @cache
 def load_hunting_kernels() -> None:
-    """See that the kernels of hunts are compiled, by one process at a time: no run needs them."""
-    with compiling():
-        field = np.array([BLANK, *range(1, 7), BLANK, 0, BLANK, 7, BLANK][:12], dtype=np.int8)
-        anneal(field, 1, 3, _tables(), 0, 1.0, 1, 2, np.zeros(1, dtype=np.uint64))
+    """Bring what a leg calls into this process, or compile it."""
+    field = np.array([BLANK, *range(1, 7), BLANK, 0, BLANK, 7, BLANK][:12], dtype=np.int8)
+    anneal(field, 1, 3, _tables(), 0, 1.0, 1, 2, np.zeros(1, dtype=np.uint64))
+    figures_of(Gap({"ranks": "3"}), list(range(12)), 1000)
 
 
 @cache

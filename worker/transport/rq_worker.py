@@ -13,6 +13,7 @@ from rq import Queue, SimpleWorker
 from rq.job import Job
 
 from puzzles.contract import Puzzle
+from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError
 from worker.tasks import TASKS, Arrays
@@ -20,7 +21,7 @@ from worker.transport.connection import get_bytes
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
 from worker.transport.names import QUEUE, event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.warm import warm
+from worker.warm import load_all_kernels
 
 #: What nobody fetched is gone after this: a coordinator that died leaves nothing behind in Redis for long.
 KEEP_SECONDS = 900
@@ -120,7 +121,7 @@ def _build_puzzle(order: TaskRequest) -> Puzzle:
     if name not in _puzzles:
         _puzzles.clear()
         puzzle = PuzzleSpec.from_dict(order.puzzle).build()
-        warm(puzzle)
+        prepare(lambda: load_all_kernels(puzzle))
         _puzzles[name] = puzzle
     puzzle = _puzzles[name]
     if puzzle.version != order.puzzle_version:

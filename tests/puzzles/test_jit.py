@@ -1,0 +1,219 @@
+"""Compiled kernels on disk: used again for the same sources wherever they stand, and never for others."""
+
+import importlib
+import pkgutil
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+from puzzles.fingerprint import UnknownGlobalError, fingerprint
+from puzzles.jit import cache_directory, prepare
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("puzzles", "storage", "worker", "coordinator")
+SOURCES = {
+    "unrelated_here": "LIMIT = 3\n",
+    "constants_here": "STEP = 2\nTABLE = __import__('numpy').array([5, 7])\n",
+    "callee_here": """
+from typing import NamedTuple
+from constants_here import STEP, TABLE
+from puzzles.jit import jit
+
+class Pair(NamedTuple):
+    first: int
+    second: int
+
+@jit
+def inner(number):
+    return number * STEP + TABLE[1]
+
+@jit
+def inner_most(pair):
+    return pair.first - pair.second
+""",
+    "kernel_here": """
+import unrelated_here
+from callee_here import Pair, inner, inner_most
+from puzzles.jit import jit
+
+@jit
+def outer(number, step=1):
+    if number > 100:
+        return outer(number - 100)
+    return inner(number) + inner_most(Pair(step, 4))
+""",
+}
+
+
+@pytest.fixture
+def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModuleType]]:
+    """Writes `SOURCES`, one of them changed, and imports them anew as another process would; the cache is empty."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    cache_directory.cache_clear()
+
+    def forget() -> None:
+        for name in SOURCES:
+            sys.modules.pop(name, None)
+
+    def write_and_import(where: str = "", **changed: tuple[str, str]) -> ModuleType:
+        place = tmp_path / f"{where}-{len(list(tmp_path.iterdir()))}"
+        place.mkdir()
+        for name, text in SOURCES.items():
+            old, new = changed.get(name, ("", ""))
+            assert old in text
+            (place / f"{name}.py").write_text(text.replace(old, new, 1), encoding="utf-8")
+        forget()
+        with monkeypatch.context() as context:
+            context.syspath_prepend(str(place))
+            return importlib.import_module("kernel_here")
+
+    yield write_and_import
+    forget()
+    cache_directory.cache_clear()
+
+
+def compiled(module: ModuleType) -> bool:
+    """Whether `outer` was compiled when it was called."""
+    said: list[str] = []
+    prepare(lambda: module.outer(10), lambda: said.append("compiling"))
+    return bool(said)
+
+
+@pytest.mark.parametrize(
+    ("changed", "anew", "value"),
+    [
+        ({}, False, 24),
+        ({"unrelated_here": ("3", "4")}, False, 24),
+        ({"constants_here": ("STEP", "# A remark.\nSTEP")}, False, 24),
+        ({"kernel_here": ("import unrelated", '"""A text."""\n\nimport unrelated')}, False, 24),
+        ({"constants_here": ("2", "3")}, True, 34),
+        ({"constants_here": ("7", "8")}, True, 25),
+        ({"callee_here": ("number *", "number +")}, True, 16),
+        ({"callee_here": ("pair.first - pair.second", "pair.second - pair.first")}, True, 30),
+        ({"callee_here": ("first: int\n    second: int", "second: int\n    first: int")}, True, 30),
+        ({"kernel_here": ("step=1", "step=2")}, True, 25),
+        ({"kernel_here": ("(step, 4)", "(step, 5)")}, True, 23),
+    ],
+)
+def test_only_what_a_kernel_depends_on_compiles_it_anew(
+    imported: Callable[..., ModuleType], changed: dict[str, tuple[str, str]], anew: bool, value: int
+) -> None:
+    first = imported("here")
+    assert compiled(first)
+    assert first.outer(10) == 24
+    second = imported("elsewhere", **changed)
+    assert compiled(second) == anew
+    assert second.outer(10) == value
+    assert not compiled(imported("here"))
+
+
+def test_a_damaged_file_is_compiled_anew(imported: Callable[..., ModuleType]) -> None:
+    assert compiled(imported())
+    (kept,) = (cache_directory() / "kernel_here").iterdir()
+    for raw in (b"", kept.read_bytes()[:-1], kept.read_bytes()[:60] + b"?" + kept.read_bytes()[61:]):
+        kept.write_bytes(raw)
+        again = imported()
+        assert compiled(again)
+        assert again.outer(10) == 24
+        assert not compiled(imported())
+
+
+def test_a_full_disk_costs_time_and_nothing_else(
+    imported: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache_directory()
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    assert compiled(imported())
+    again = imported()
+    assert compiled(again)
+    assert again.outer(10) == 24
+
+
+def test_what_cannot_be_told_is_not_kept(imported: Callable[..., ModuleType]) -> None:
+    outer = imported().outer.py_func
+    code = outer.__code__.replace(co_names=("held",))
+    with pytest.raises(UnknownGlobalError, match=r"\[1, 2\]"):
+        fingerprint(FunctionType(code, outer.__globals__ | {"held": [1, 2]}))
+
+
+def test_errors_of_a_load_are_raised_and_nothing_is_forbidden_afterwards(imported: Callable[..., ModuleType]) -> None:
+    def fails() -> None:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        prepare(fails)
+    assert imported().outer(10) == 24
+
+
+def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
+    for name, text in SOURCES.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    code = (
+        "from kernel_here import outer\nfrom puzzles.jit import prepare\n"
+        "prepare(lambda: outer(10), lambda: print('said', flush=True) or input())\n"
+        "print('misses', sum(outer.stats.cache_misses.values()))"
+    )
+    environment = {
+        "PYTHONPATH": f"{tmp_path}:{ROOT}",
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "HOME": str(tmp_path),
+    }
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for _ in range(2)
+    ]
+    for process in both:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "said\n"
+    # Both have found nothing on disk; only now they go on.
+    assert sorted(process.communicate("\n")[0] for process in reversed(both)) == ["misses 0\n", "misses 1\n"]
+
+
+def test_every_kernel_can_be_kept() -> None:
+    found = 0
+    for package in PACKAGES:
+        for info in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
+            if "__main__" not in info.name:
+                for value in vars(importlib.import_module(info.name)).values():
+                    if isinstance(value, Dispatcher):
+                        assert fingerprint(value.py_func)
+                        found += 1
+    assert found > 100
+
+
+def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
+    """With the true sources: those of another place, each of them changed where no kernel depends on it."""
+    code = (
+        "import sys\nfrom puzzles.registry import PuzzleSpec\nfrom puzzles.jit import prepare\n"
+        "from worker.warm import load_all_kernels\npuzzle = PuzzleSpec('hanoi').build()\n"
+        "prepare(lambda: load_all_kernels(puzzle), lambda: print('compiling'))\n"
+        "print(sys.modules['puzzles.hanoi'].__file__)"
+    )
+
+    def run(place: Path) -> list[str]:
+        argv = [sys.executable, "-P", "-c", code]
+        environment = {"PYTHONPATH": str(place), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
+        return subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    assert run(ROOT)[0] == "compiling"
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / "copy" / package)
+    for path in (tmp_path / "copy").rglob("*.py"):
+        path.write_text(path.read_text(encoding="utf-8") + "\n\ndef unused() -> None:\n    pass\n", encoding="utf-8")
+    assert run(tmp_path / "copy") == [str(tmp_path / "copy" / "puzzles" / "hanoi.py")]
+    order = tmp_path / "copy" / "puzzles" / "keys" / "order.py"
+    comparison = "keys[index] < others[other]"
+    text = order.read_text(encoding="utf-8").replace(comparison, f"{comparison} + 0")
+    order.write_text(text, encoding="utf-8")
+    assert run(tmp_path / "copy")[0] == "compiling"
