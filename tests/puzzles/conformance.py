@@ -1,0 +1,459 @@
+"""What every puzzle must keep of `puzzles.contract`, each promise a check of its own that can refuse a puzzle.
+
+A check looks at a `Pool`: what seeded walks from the start meet, and some of the whole space where it can be listed.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from traceback import extract_tb
+
+import numpy as np
+
+from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.keys import LAYOUTS, Key, Keys, ints, key_at
+from puzzles.order import is_increasing, members
+from puzzles.splitmix import random_words
+from puzzles.symmetry import MergedMirrors
+from puzzles.tree import Tree
+
+#: The steps of each walk from the start.
+_WALKS = (5, 10, 20)
+#: So many configurations are taken of the whole space.
+_LISTED = 12
+#: Spaces up to this size are listed whole, and every other key up to the greatest of theirs must be refused.
+_SMALL = 4_000
+#: So many of a configuration and its successors are looked at by `check_key`, and so many moves told in words.
+_CHECKED, _TOLD = 6, 200
+#: A batch of more keys than any kernel handles at once.
+_MANY = 1_000
+#: Searches that compare configurations of an orbit end with the layer that brings them to this size.
+_ALIKE = 300
+
+Successors = dict[Key, list[Key]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A puzzle to be tried: how it is made, and the text of one of its goals, if it has any.
+
+    `vague`: two moves of a configuration may have the same words.
+    """
+
+    build: Callable[[Mapping[str, str], str | None], Puzzle]
+    options: Mapping[str, str]
+    start: str | None = None
+    goal: str | None = None
+    vague: bool = False
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A puzzle with some of its configurations, and their successors by the plain rules.
+
+    `paths` are the walks, `blocks` the first ones of the whole space, or all, where the puzzle can list it.
+    """
+
+    case: Case
+    puzzle: Puzzle
+    paths: list[list[Key]]
+    blocks: list[Keys]
+    successors: Successors
+
+    @property
+    def keys(self) -> list[Key]:
+        """The configurations whose successors are known."""
+        return list(self.successors)
+
+    @property
+    def arcs(self) -> Iterator[tuple[Key, Key]]:
+        """Each move of these, once."""
+        return ((key, after) for key, found in self.successors.items() for after in dict.fromkeys(found))
+
+
+def explored(case: Case) -> Pool:
+    """The pool of a puzzle. Fails where the plain rules lead to what is no configuration."""
+    puzzle = case.build(case.options, case.start)
+    chance = random_words(len(_WALKS))
+    successors: Successors = {}
+
+    def expanded(key: Key) -> list[Key]:
+        if key not in successors:
+            successors[key] = puzzle.successors(key)
+            found = [key, *successors[key]]
+            for each in found:
+                assert type(each) is int, f"{each!r} is no whole number"
+                assert 0 <= each <= puzzle.layout.greatest, f"{each:#x} is no key of {puzzle.layout.name}"
+            for each in found[:: len(found) // _CHECKED + 1]:
+                puzzle.check_key(each)
+        return successors[key]
+
+    paths = []
+    for steps in _WALKS:
+        path = [puzzle.start]
+        while len(path) <= steps and (found := expanded(path[-1])):
+            path.append(found[next(chance) % len(found)])
+        paths.append(path)
+    blocks = _first_blocks(puzzle)
+    for block in filter(puzzle.layout.holds, blocks):
+        for _ in range(_LISTED // len(blocks) if len(block) else 0):
+            expanded(key_at(block, next(chance) % len(block)))
+    return Pool(case, puzzle, paths, blocks, successors)
+
+
+def _first_blocks(puzzle: Puzzle) -> list[Keys]:
+    """The first blocks of the whole space, enough for `_SMALL` keys; none where the puzzle cannot list it."""
+    blocks: list[Keys] = []
+    try:
+        for block in puzzle.configurations():
+            blocks.append(block)
+            if sum(map(len, blocks)) > _SMALL:
+                break
+    except PuzzleError as error:
+        assert "--whole" in str(error), f"configurations: {error}"
+    return blocks
+
+
+def refusals(case: Case) -> dict[str, str]:
+    """The checks that a puzzle does not pass, each with what is wrong."""
+    try:
+        pool = explored(case)
+    except Exception as error:
+        return {"rules": _said(error)}
+    found: dict[str, str] = {}
+    for name, check in CHECKS.items():
+        if _BUILDS_ON.get(name) not in found:
+            try:
+                check(pool)
+            except Exception as error:
+                found[name] = _said(error)
+    return found
+
+
+def _said(error: Exception) -> str:
+    where = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in line {where.lineno} of {where.filename}: {error}"
+
+
+def digest_of(pool: Pool) -> str:
+    """What must not change without a new version: keys, texts, moves and goals of what the walks meet."""
+    puzzle, digest = pool.puzzle, hashlib.sha256()
+    keys = list(dict.fromkeys(chain.from_iterable(pool.paths)))
+    batch = puzzle.keys(keys)
+    images = ints(puzzle.canonical(batch)) if puzzle.has_mirrors else keys
+    for key, image, goal in zip(keys, images, puzzle.is_goal(batch).tolist(), strict=True):
+        after = sorted(set(pool.successors.get(key, ())))
+        digest.update(repr((puzzle.layout.name, key, puzzle.render(key), after, image, goal)).encode())
+    return digest.hexdigest()[:12]
+
+
+# The checks
+
+
+def check_attributes(pool: Pool) -> None:
+    """What is said of the puzzle has the right kinds; unknown options are none."""
+    puzzle = pool.puzzle
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", puzzle.name), f"name {puzzle.name!r}"
+    assert puzzle.layout in LAYOUTS.values(), f"layout {puzzle.layout!r}"
+    assert type(puzzle.version) is int, f"version {puzzle.version!r}"
+    assert puzzle.version > 0, f"version {puzzle.version}"
+    assert type(puzzle.undirected) is bool, f"undirected {puzzle.undirected!r}"
+    assert 0 < puzzle.most_successors < 1 << 16, f"most_successors {puzzle.most_successors}"
+    assert puzzle.parameters.keys() == puzzle.options.keys(), f"parameters {puzzle.parameters}"
+    for name, option in puzzle.options.items():
+        assert option.describe(), f"what {name} may be"
+    try:
+        pool.case.build({"no-such-option": "1"}, pool.case.start)
+    except PuzzleError as error:
+        _check_line(str(error))
+    else:
+        raise AssertionError("an unknown option is taken")
+
+
+def check_start(pool: Pool) -> None:
+    """What a run pins of the start and of the options makes the same puzzle again."""
+    puzzle = pool.puzzle
+    text = puzzle.start_text()
+    _check_line(text)
+    assert puzzle.parse(text) == puzzle.start, f"{text!r} is not the start"
+    again = pool.case.build(puzzle.parameters, text)
+    for name in ("parameters", "start", "layout", "undirected", "most_successors", "has_mirrors"):
+        assert getattr(again, name) == getattr(puzzle, name), f"{name} of the puzzle made again from {text!r}"
+    assert again.start_text() == text, f"the start of the puzzle made again is {again.start_text()!r}"
+
+
+def check_expand(pool: Pool) -> None:
+    """`expand` finds what `successors` finds, in whatever batch; the arrays are the caller's."""
+    puzzle = pool.puzzle
+    assert _expanded(puzzle, []) == [], "of no keys"
+    for keys in _levels(pool):
+        found = dict(zip(keys, _expanded(puzzle, keys), strict=True))
+        for key, successors in found.items():
+            assert successors == sorted(pool.successors[key]), f"of {puzzle.render(key)}"
+        many = keys * (_MANY // len(keys) + 1)
+        for batch in (*([key] for key in keys), keys[::-1], sorted(keys * 2), many):
+            assert _expanded(puzzle, batch) == [found[key] for key in batch], f"in a batch of {len(batch)}"
+        _check_ownership(puzzle, puzzle.keys(keys))
+
+
+def _levels(pool: Pool) -> list[list[Key]]:
+    """The configurations that may be expanded together: all, or those of a level of a tree."""
+    if not isinstance(pool.puzzle, Tree):
+        return [pool.keys]
+    levels: dict[int, list[Key]] = {}
+    for key in pool.keys:
+        placed = int(np.count_nonzero(pool.puzzle.placings(pool.puzzle.keys([key]))))
+        levels.setdefault(placed, []).append(key)
+    return list(levels.values())
+
+
+def _expanded(puzzle: Puzzle, keys: list[Key]) -> list[list[Key]]:
+    """What `expand` finds for each key, sorted."""
+    successors, counts = puzzle.expand(puzzle.keys(keys))
+    assert puzzle.layout.holds(successors), f"{successors.dtype} of shape {successors.shape}"
+    assert (counts.dtype, counts.shape) == (np.uint16, (len(keys),)), f"counts {counts.dtype} {counts.shape}"
+    assert int(counts.sum()) == len(successors), f"{len(successors)} successors, counts say {counts.sum()}"
+    assert counts.max(initial=0) <= puzzle.most_successors, f"{counts.max()} successors"
+    numbers = iter(ints(successors))
+    return [sorted(islice(numbers, each)) for each in counts.tolist()]
+
+
+def _check_ownership(puzzle: Puzzle, batch: Keys) -> None:
+    before = batch.copy()
+    first = puzzle.expand(batch)
+    assert np.array_equal(batch, before), "the batch is changed"
+    assert not np.shares_memory(first.successors, batch), "the successors lie in the batch"
+    successors, counts = first.successors.copy(), first.counts.copy()
+    second = puzzle.expand(batch[:-1].copy())
+    assert not np.shares_memory(first.successors, second.successors), "two calls give the same array"
+    assert np.array_equal(first.successors, successors), "the successors change with the next call"
+    first.successors[:], first.counts[:] = 0, 0
+    third = puzzle.expand(batch)
+    assert np.array_equal(third.successors, successors), "what is done to the successors comes back"
+    assert np.array_equal(third.counts, counts), "what is done to the counts comes back"
+
+
+def check_undirected(pool: Pool) -> None:
+    """Where it is claimed, every move can be taken back."""
+    puzzle = pool.puzzle
+    if not puzzle.undirected:
+        return
+    reached = list(dict.fromkeys(after for _, after in pool.arcs))
+    back = dict(zip(reached, map(set, _expanded(puzzle, reached)), strict=True))
+    for key, after in pool.arcs:
+        assert key in back[after], f"{puzzle.render(key)} leads to {puzzle.render(after)}, which does not lead back"
+
+
+def check_texts(pool: Pool) -> None:
+    """Texts and keys lead to each other."""
+    puzzle = pool.puzzle
+    for key in pool.keys:
+        text = puzzle.render(key)
+        _check_line(text)
+        if _reads_texts(puzzle):
+            assert puzzle.parse(text) == puzzle.parse(f" {text}\n") == key, f"{text!r} read again"
+        assert puzzle.parse(f" {key:#x}\n") == puzzle.parse(f"0X{key:X}") == key, f"{key:#x} read again"
+
+
+def _reads_texts(puzzle: Puzzle) -> bool:
+    return type(puzzle).parse_text is not Puzzle.parse_text
+
+
+def check_refusals(pool: Pool) -> None:
+    """What is no configuration is refused in one line; what is taken for one is a key that its text leads to."""
+    puzzle, chance = pool.puzzle, random_words(1)
+    words = ["", "0x", "0xg", "0x-1", f"{puzzle.layout.greatest + 1:#x}"]
+    for text in words:
+        assert _key_of(puzzle, text) is None, f"{text!r} is taken"
+    for key in pool.keys:
+        text = puzzle.render(key)
+        one, other = sorted(next(chance) % len(text) for _ in range(2))
+        _check_taken(puzzle, text[:one] + text[one + 1 :])
+        _check_taken(puzzle, text[:one] + text[other:] + text[one:other])
+        _check_taken(puzzle, f"{text[:one]}?{text[one + 1 :]}")
+        _check_taken(puzzle, f"{text}/{text[:one]}")
+        _check_taken(puzzle, f"{key ^ 1 << next(chance) % puzzle.layout.bits:#x}")
+
+
+def _check_taken(puzzle: Puzzle, text: str) -> None:
+    key = _key_of(puzzle, text)
+    if key is not None:
+        assert 0 <= key <= puzzle.layout.greatest, f"{text!r} is {key:#x}"
+        puzzle.check_key(key)
+        back = _key_of(puzzle, puzzle.render(key)) if _reads_texts(puzzle) else key
+        assert back == key, f"{text!r} is taken for {key:#x}, whose text is that of {back}"
+
+
+def _key_of(puzzle: Puzzle, text: str) -> Key | None:
+    """The key of a text; ``None`` where it is refused."""
+    try:
+        return puzzle.parse(text)
+    except ConfigurationError as error:
+        _check_line(str(error))
+        return None
+
+
+def check_listing(pool: Pool) -> None:
+    """The whole space is listed once, in order; it holds what was met, and no key between its keys is one."""
+    puzzle = pool.puzzle
+    if not pool.blocks:
+        return
+    assert all(puzzle.layout.holds(block) for block in pool.blocks), "of another layout"
+    listed = np.concatenate(pool.blocks)
+    assert is_increasing(listed), "not strictly increasing"
+    # Of a longer listing the rest is not known.
+    whole = len(listed) <= _SMALL
+    first, last = key_at(listed, 0), key_at(listed, -1)
+    for key in {*pool.keys, *(after for _, after in pool.arcs)}:
+        assert _listed(puzzle, listed, key) or (key > last and not whole), f"{puzzle.render(key)} is not listed"
+    chance, known = random_words(2), set(ints(listed)) if whole else set()
+    tried = ints(listed[:: len(listed) // _LISTED + 1])
+    others = [key ^ 1 << next(chance) % puzzle.layout.bits for key in tried]
+    others += [key + step for key in tried for step in (-1, 1)]
+    if whole and last <= 2 * _SMALL:
+        others += [key for key in range(last + 50) if key not in known]
+    for key in tried:
+        puzzle.check_key(key)
+    for key in others:
+        if first <= key <= (puzzle.layout.greatest if whole else last) and not _listed(puzzle, listed, key):
+            assert _key_of(puzzle, f"{key:#x}") != key, f"{key:#x} is not listed, but a key"
+
+
+def _listed(puzzle: Puzzle, listed: Keys, key: Key) -> bool:
+    return bool(members(listed, puzzle.keys([key]))[0])
+
+
+def check_goals(pool: Pool) -> None:
+    """One truth value per key, in whatever batch; the goal is one."""
+    puzzle, keys = pool.puzzle, pool.keys
+    if pool.case.goal is not None:
+        keys = [*keys, puzzle.parse(pool.case.goal)]
+    goals = {key: puzzle.is_goal(puzzle.keys([key])) for key in keys}
+    for key, found in goals.items():
+        assert (found.dtype, found.shape) == (np.bool_, (1,)), f"{found.dtype} of shape {found.shape}"
+        assert found[0] or pool.case.goal is None or key != keys[-1], f"{puzzle.render(key)} is no goal"
+    for batch in (keys, keys[::-1], []):
+        expected = [bool(goals[key][0]) for key in batch]
+        assert puzzle.is_goal(puzzle.keys(batch)).tolist() == expected, f"in a batch of {len(batch)}"
+
+
+def check_mirrors(pool: Pool) -> None:
+    """Where there are mirror images, `canonical` names their classes and keeps moves and goals."""
+    puzzle, batch = pool.puzzle, pool.puzzle.keys(pool.keys)
+    if not puzzle.has_mirrors:
+        try:
+            puzzle.canonical(batch)
+        except PuzzleError as error:
+            assert "--merge-mirrors" in str(error), str(error)
+            return
+        raise AssertionError("there are images, and has_mirrors is False")
+    images = puzzle.canonical(batch)
+    assert puzzle.layout.holds(images), f"{images.dtype} of shape {images.shape}"
+    class_of = dict(zip(pool.keys, ints(images), strict=True))
+    assert all(image <= key for key, image in class_of.items()), "an image greater than the key"
+    assert ints(puzzle.canonical(images)) == ints(images), "the image of an image is another"
+    assert ints(puzzle.canonical(batch[::-1].copy())) == ints(images)[::-1], "it depends on the batch"
+    assert puzzle.is_goal(images).tolist() == puzzle.is_goal(batch).tolist(), "goals are not kept"
+    moves = zip(*(_expanded(puzzle, each) for each in (pool.keys, ints(images))), strict=True)
+    for (key, image), found in zip(class_of.items(), moves, strict=True):
+        puzzle.check_key(image)
+        here, there = (sorted(ints(puzzle.canonical(puzzle.keys(successors)))) for successors in found)
+        assert here == there, f"the moves of {puzzle.render(key)} and of its image differ"
+
+
+def check_orbits(pool: Pool) -> None:
+    """Configurations of the same number are alike: so many moves, to so many of each number, and so many layers on."""
+    puzzle, keys = pool.puzzle, pool.keys
+    orbits = puzzle.orbits(puzzle.keys(keys))
+    if orbits is None:
+        return
+    assert (orbits.dtype, orbits.shape) == (np.int64, (len(keys),)), f"{orbits.dtype} of shape {orbits.shape}"
+    number_of = dict(zip(keys, orbits.tolist(), strict=True))
+    backwards = puzzle.orbits(puzzle.keys(keys[::-1]))
+    assert backwards is not None, "there are orbits for some batches alone"
+    assert backwards.tolist() == orbits.tolist()[::-1], "they depend on the batch"
+    alike: dict[int, list[Key]] = {}
+    for key, number in number_of.items():
+        alike.setdefault(number, []).append(key)
+    for number, several in alike.items():
+        profiles = {_profile(puzzle, key) for key in several[:4]}
+        assert len(profiles) == 1, f"configurations of orbit {number} have other layers"
+        following = {_orbits_after(puzzle, pool.successors[key]) for key in several}
+        assert len(following) == 1, f"configurations of orbit {number} lead to other orbits"
+
+
+def _profile(puzzle: Puzzle, start: Key) -> tuple[int, ...]:
+    """The sizes of the layers from `start`."""
+    seen, layer, sizes = {start}, [start], []
+    while layer and len(seen) < _ALIKE:
+        sizes.append(len(layer))
+        layer = sorted({*chain.from_iterable(_expanded(puzzle, layer))} - seen)
+        seen.update(layer)
+    return (*sizes, len(layer))
+
+
+def _orbits_after(puzzle: Puzzle, successors: list[Key]) -> tuple[int, ...]:
+    orbits = puzzle.orbits(puzzle.keys(successors))
+    assert orbits is not None, "there are orbits for some batches alone"
+    return tuple(sorted(orbits.tolist()))
+
+
+def check_moves_in_words(pool: Pool) -> None:
+    """Every move has words on one line, unlike those of the other moves of its configuration; so have paths."""
+    puzzle = pool.puzzle
+    if isinstance(puzzle, MergedMirrors):
+        _check_lifted(puzzle, pool.paths)
+        return
+    words: dict[tuple[Key, str], Key] = {}
+    for before, after in islice(pool.arcs, _TOLD):
+        said = puzzle.describe_move(before, after)
+        _check_line(said)
+        assert said, f"the move from {puzzle.render(before)} to {puzzle.render(after)} has no words"
+        other = words.setdefault((before, said), after)
+        assert other == after or pool.case.vague, f"{said!r} from {puzzle.render(before)} leads to two configurations"
+    for path in pool.paths:
+        _check_words_of(puzzle, path)
+
+
+def _check_lifted(puzzle: MergedMirrors, paths: list[list[Key]]) -> None:
+    """A path of classes is that of real moves, whose words are those of the puzzle without merging."""
+    for path in paths:
+        real = puzzle.lift(path, path[0])
+        assert [puzzle.representative(key) for key in real] == path, "the lifted path has other classes"
+        assert all(after in puzzle.base.successors(before) for before, after in pairwise(real)), "a lifted path breaks"
+        _check_words_of(puzzle.base, real)
+
+
+def _check_words_of(puzzle: Puzzle, path: list[Key]) -> None:
+    words = puzzle.describe_moves(path)
+    assert len(words) == len(path) - 1, f"{len(path) - 1} moves are told in {len(words)} words"
+    for said in words:
+        assert said, "a move of a path has no words"
+        _check_line(said)
+
+
+def _check_line(text: str) -> None:
+    assert isinstance(text, str), f"{text!r} is no text"
+    assert text.isprintable(), f"{text!r} is not one line"
+    assert text == text.strip(), f"{text!r} has blanks around it"
+
+
+#: Promise -> the check that refuses who breaks it.
+CHECKS: dict[str, Callable[[Pool], None]] = {
+    "attributes": check_attributes,
+    "start": check_start,
+    "expand": check_expand,
+    "undirected": check_undirected,
+    "texts": check_texts,
+    "refusals": check_refusals,
+    "listing": check_listing,
+    "goals": check_goals,
+    "mirrors": check_mirrors,
+    "orbits": check_orbits,
+    "moves in words": check_moves_in_words,
+}
+#: What a check takes for granted: if that is refused, it does not look.
+_BUILDS_ON = {"undirected": "expand", "mirrors": "expand", "orbits": "expand", "refusals": "texts"}

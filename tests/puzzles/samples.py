@@ -1,0 +1,151 @@
+"""Which puzzles the conformance suite tries: options, starts and goals of each, and what is pinned of them."""
+
+import ast
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from puzzles.nakuron_board import Board, random_board
+from puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
+from tests.puzzles.conformance import Case
+
+_EXAMPLES = Path(__file__).parents[2] / "examples"
+
+_KLOTSKI = "ABBC/ABBC/DEEF/DGHF/I..J"
+_DAD = "AABB/AACC/DE../FGHH/FGII"
+_L_AND_WALL = "AAB#/ACBB/CC../D.EE"
+_U64 = "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR....."
+_U128_WITH_WALLS = "AAB#CDEE/ABBCCDDE/FFGH#IJJ/K.L.M.N./OOPPQQRR/S.T.U.V./WW#XX#YY/Za.b.cd."
+_U128 = "AABBCCDD/AABBCCDD/EFGHIJKL/EFGHIJKL/MMNNOOPP/QQRRSSTT/U.V.W.X./.Y.Z.a.b"
+_SOLVED_GAP = "/".join(f"{suit}1 {suit}2 {suit}3 .." for suit in range(1, 5))
+
+
+class Sample(NamedTuple):
+    """A puzzle of the registry or of `examples`, as one would name it on the command line, and its `digest_of`."""
+
+    puzzle: str
+    options: str = ""
+    start: str | None = None
+    goal: str | None = None
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a test is called by."""
+        return " ".join(part for part in (self.puzzle, self.options, (self.start or "")[:24]) if part)
+
+    def case(self, merge_mirrors: bool = False) -> Case:
+        """The puzzle to be tried."""
+        puzzle = str(_EXAMPLES / self.puzzle) if ".py:" in self.puzzle else self.puzzle
+        return Case(
+            build=lambda options, start: with_own_file(PuzzleSpec(puzzle, options, start, merge_mirrors)).build(),
+            options=dict(pair.split("=", 1) for pair in self.options.split()),
+            start=self.start,
+            goal=self.goal,
+            # Its words do not say which of several holes an ace goes to.
+            vague=self.puzzle == "superpuzz",
+        )
+
+
+def _empty_box(size: int) -> str:
+    return Board(("0" * size,) * size, ("5" * size,) * 4).text()
+
+
+#: The versions that the digests below belong to.
+VERSIONS = dict.fromkeys(PUZZLES, 1)
+SAMPLES = (
+    Sample("burnt-pancakes", goal="1 2 3 4 5"),
+    Sample("burnt-pancakes", "n=1", start="-1", goal="1"),
+    Sample("burnt-pancakes", "n=3", start="-3 1 -2", goal="1 2 3"),
+    Sample("burnt-pancakes", "n=10", goal="1 2 3 4 5 6 7 8 9 10"),
+    Sample("cube2", "metric=half", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
+    Sample("cube2", "metric=quarter", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
+    Sample("gap", "ranks=3", goal="11 12 13 ../21 22 23 ../31 32 33 ../41 42 43 .."),
+    Sample("gap", "ranks=4"),
+    Sample("gap", "ranks=7"),
+    Sample("gap", "ranks=7", start="42 21 13 22 32 26 23/16 43 47 14 24 34 36/46 17 27 31 11 37 12/35 41 44 25 15 33 45"),
+    Sample("gap", "ranks=13"),
+    Sample("hanoi", "pegs=4 discs=3", goal="./././CBA"),
+    Sample("hanoi", "pegs=8 discs=1", goal="./././././././A"),
+    Sample("hanoi", "pegs=3 discs=6", goal="././FEDCBA"),
+    Sample("hanoi", "pegs=5 discs=4", start="DA/./C/B/."),
+    Sample("hanoi", "pegs=4 discs=16"),
+    Sample("hanoi", "pegs=4 discs=20"),
+    Sample("hanoi", "pegs=8 discs=20"),
+    Sample("klotski", "metric=unit", goal="ABCD/ABCD/EE.F/GHHI/JHH."),
+    Sample("klotski", "metric=straight", start="ABBC/ABBC/DEEF/DGHF/.I.J"),
+    Sample("klotski", "metric=finger"),
+    Sample("magic-star", "points=5"),
+    Sample("magic-star", "points=6", goal="1/2 4 12 8/10 6/11 5 3 7/9"),
+    Sample("magic-star", "points=6 solutions=keep"),
+    Sample("magic-star", "points=6 strategy=prune"),
+    Sample("magic-star", "points=6 strategy=generate"),
+    Sample("magic-star", "points=8 strategy=generate"),
+    Sample("magic-star", "points=12"),
+    Sample("magic-star", "points=13 strategy=prune"),
+    Sample("magic-star", "points=15"),
+    Sample("nakuron"),
+    Sample("nakuron", start=random_board(3, 3, 5).text()),
+    Sample("nakuron", start=random_board(5, 2, 2).text()),
+    Sample("nakuron", start=random_board(9, 1, 3).text()),
+    Sample("nakuron", start=_empty_box(10)),
+    Sample("pancakes", "n=2", goal="1 2"),
+    Sample("pancakes", "n=5", start="3 1 5 2 4"),
+    Sample("pancakes", "n=8", goal="1 2 3 4 5 6 7 8"),
+    Sample("pancakes", "n=12"),
+    Sample("pancakes", "n=13"),
+    Sample("peg-solitaire", "symmetry=on", goal="##...##/##...##/......./...*.../......./##...##/##...##"),
+    Sample("peg-solitaire", "symmetry=off", goal="##...##/##...##/......./...*.../......./##...##/##...##"),
+    Sample("pyraminx", goal="FFFFFF/LLLLLL/RRRRRR/DDDDDD"),
+    Sample("sliding", "metric=unit goal=B@4,2", start=_KLOTSKI, goal="ABCD/ABCD/EE.F/GHHI/JHH."),
+    *(Sample("sliding", f"metric={metric}", start=_DAD) for metric in ("unit", "straight", "finger")),
+    Sample("sliding", "metric=unit", start=_U64),
+    Sample("sliding", "metric=finger", start=_U128_WITH_WALLS),
+    Sample("sliding", "metric=straight", start=_U128),
+    Sample("sliding", "goal=***#/*A**/AA**/****", start=_L_AND_WALL),
+    Sample("sliding", start="AAB/A.B/.BB"),
+    Sample("sliding", "metric=finger", start="AB./.#C/DD."),
+    Sample("sliding", "metric=straight", start="A.A.B/AAABB/.C..#"),
+    Sample("sliding", start="A.#.B/CC#.D"),
+    Sample("sliding", "metric=finger", start="A.BB.C"),
+    Sample("sliding", start="A/A/./B/./."),
+    Sample("sliding", start="AB/CC"),
+    Sample("sliding", "metric=straight", start="AA../A..."),
+    Sample("superpuzz", "columns=3"),
+    Sample("superpuzz", "columns=6 goals=24", goal="DA D2 D3 D4 D5 ../HA H2 H3 H4 H5 ../SA S2 S3 S4 S5 ../CA C2 C3 C4 C5 .."),
+    Sample("superpuzz", "columns=6 goals=1", goal="HA H2 H3 H4 H5 ../DA D2 D3 D4 D5 ../SA S2 S3 S4 S5 ../CA C2 C3 C4 C5 .."),
+    Sample("superpuzz", "columns=13"),
+    Sample("tiles", "rows=1 columns=2"),
+    Sample("tiles", "rows=1 columns=5", goal=".1234"),
+    Sample("tiles", "rows=16 columns=1"),
+    Sample("tiles", "rows=2 columns=2", goal=".1/23"),
+    Sample("tiles", "rows=3 columns=2"),
+    Sample("tiles", "rows=3 columns=3", start="1.2/345/678", goal=".12/345/678"),
+    Sample("tiles", "rows=3 columns=4"),
+    Sample("tiles", "rows=5 columns=3"),
+    Sample("tiles", "rows=4 columns=4", goal=".123/4567/89ab/cdef"),
+    Sample("tiles", "rows=2 columns=8"),
+    Sample("topspin", "n=8 k=4", goal="1 2 3 4 5 6 7 8"),
+    Sample("topspin", "n=4 k=4"),
+    Sample("topspin", "n=5 k=2", start="3 1 5 2 4"),
+    Sample("topspin", "n=7 k=6"),
+    Sample("topspin", "n=13 k=4"),
+    Sample("left_ends.py:LeftEnds", "aces=2 holes=1"),
+    Sample("left_ends.py:LeftEnds", "aces=1 holes=3"),
+    Sample("lights_out.py:LightsOut", "n=5", goal="...../...../...../...../....."),
+    Sample("lights_out.py:LightsOut", "n=2", start="*./.."),
+)  # fmt: skip
+
+
+def examples() -> list[str]:
+    """Every puzzle of the examples, as one names it."""
+    found = []
+    for file in sorted(_EXAMPLES.glob("*.py")):
+        classes = (node for node in ast.parse(file.read_text()).body if isinstance(node, ast.ClassDef))
+        found += [f"{file.name}:{node.name}" for node in classes if "Puzzle" in map(ast.unparse, node.bases)]
+    return found
+
+
+def samples_of(puzzles: Iterable[str]) -> list[Sample]:
+    """The samples of some puzzles: of one that has none its defaults."""
+    return [each for name in puzzles for each in [one for one in SAMPLES if one.puzzle == name] or [Sample(name)]]
