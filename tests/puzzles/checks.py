@@ -1,12 +1,7 @@
-"""What every puzzle must keep of `puzzles.contract`, each promise a check of its own that can refuse a puzzle.
+"""The promises of `puzzles.contract`, each as a check of its own that can refuse a puzzle."""
 
-A check looks at a `Pool`: what seeded walks from the start meet, and some of the whole space where it can be listed.
-"""
-
-import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import chain, islice, pairwise
 from traceback import extract_tb
 
@@ -19,110 +14,20 @@ from puzzles.order import is_increasing, members
 from puzzles.splitmix import random_words
 from puzzles.symmetry import MergedMirrors
 from puzzles.tree import Tree
+from tests.puzzles.pool import Pool
 
-#: The steps of each walk from the start.
-_WALKS = (5, 10, 20)
-#: So many configurations are taken of the whole space.
-_LISTED = 12
-#: Spaces up to this size are listed whole, and every other key up to the greatest of theirs must be refused.
-_SMALL = 4_000
-#: So many of a configuration and its successors are looked at by `check_key`, and so many moves told in words.
-_CHECKED, _TOLD = 6, 200
+#: So many moves are told in words; so many configurations of the whole space are tried, each with some keys near by.
+_TOLD, _TRIED = 200, 12
+#: In a whole space below this key every other key must be refused.
+_SCANNED = 8_000
 #: A batch of more keys than any kernel handles at once.
 _MANY = 1_000
 #: Searches that compare configurations of an orbit end with the layer that brings them to this size.
 _ALIKE = 300
 
-Successors = dict[Key, list[Key]]
 
-
-@dataclass(frozen=True)
-class Case:
-    """A puzzle to be tried: how it is made, and the text of one of its goals, if it has any.
-
-    `vague`: two moves of a configuration may have the same words.
-    """
-
-    build: Callable[[Mapping[str, str], str | None], Puzzle]
-    options: Mapping[str, str]
-    start: str | None = None
-    goal: str | None = None
-    vague: bool = False
-
-
-@dataclass(frozen=True)
-class Pool:
-    """A puzzle with some of its configurations, and their successors by the plain rules.
-
-    `paths` are the walks, `blocks` the first ones of the whole space, or all, where the puzzle can list it.
-    """
-
-    case: Case
-    puzzle: Puzzle
-    paths: list[list[Key]]
-    blocks: list[Keys]
-    successors: Successors
-
-    @property
-    def keys(self) -> list[Key]:
-        """The configurations whose successors are known."""
-        return list(self.successors)
-
-    @property
-    def arcs(self) -> Iterator[tuple[Key, Key]]:
-        """Each move of these, once."""
-        return ((key, after) for key, found in self.successors.items() for after in dict.fromkeys(found))
-
-
-def explored(case: Case) -> Pool:
-    """The pool of a puzzle. Fails where the plain rules lead to what is no configuration."""
-    puzzle = case.build(case.options, case.start)
-    chance = random_words(len(_WALKS))
-    successors: Successors = {}
-
-    def expanded(key: Key) -> list[Key]:
-        if key not in successors:
-            successors[key] = puzzle.successors(key)
-            found = [key, *successors[key]]
-            for each in found:
-                assert type(each) is int, f"{each!r} is no whole number"
-                assert 0 <= each <= puzzle.layout.greatest, f"{each:#x} is no key of {puzzle.layout.name}"
-            for each in found[:: len(found) // _CHECKED + 1]:
-                puzzle.check_key(each)
-        return successors[key]
-
-    paths = []
-    for steps in _WALKS:
-        path = [puzzle.start]
-        while len(path) <= steps and (found := expanded(path[-1])):
-            path.append(found[next(chance) % len(found)])
-        paths.append(path)
-    blocks = _first_blocks(puzzle)
-    for block in filter(puzzle.layout.holds, blocks):
-        for _ in range(_LISTED // len(blocks) if len(block) else 0):
-            expanded(key_at(block, next(chance) % len(block)))
-    return Pool(case, puzzle, paths, blocks, successors)
-
-
-def _first_blocks(puzzle: Puzzle) -> list[Keys]:
-    """The first blocks of the whole space, enough for `_SMALL` keys; none where the puzzle cannot list it."""
-    blocks: list[Keys] = []
-    try:
-        for block in puzzle.configurations():
-            blocks.append(block)
-            if sum(map(len, blocks)) > _SMALL:
-                break
-    except PuzzleError as error:
-        assert "--whole" in str(error), f"configurations: {error}"
-    return blocks
-
-
-def refusals(case: Case) -> dict[str, str]:
+def refusals(pool: Pool) -> dict[str, str]:
     """The checks that a puzzle does not pass, each with what is wrong."""
-    try:
-        pool = explored(case)
-    except Exception as error:
-        return {"rules": _said(error)}
     found: dict[str, str] = {}
     for name, check in CHECKS.items():
         if _BUILDS_ON.get(name) not in found:
@@ -136,21 +41,6 @@ def refusals(case: Case) -> dict[str, str]:
 def _said(error: Exception) -> str:
     where = extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in line {where.lineno} of {where.filename}: {error}"
-
-
-def digest_of(pool: Pool) -> str:
-    """What must not change without a new version: keys, texts, moves and goals of what the walks meet."""
-    puzzle, digest = pool.puzzle, hashlib.sha256()
-    keys = list(dict.fromkeys(chain.from_iterable(pool.paths)))
-    batch = puzzle.keys(keys)
-    images = ints(puzzle.canonical(batch)) if puzzle.has_mirrors else keys
-    for key, image, goal in zip(keys, images, puzzle.is_goal(batch).tolist(), strict=True):
-        after = sorted(set(pool.successors.get(key, ())))
-        digest.update(repr((puzzle.layout.name, key, puzzle.render(key), after, image, goal)).encode())
-    return digest.hexdigest()[:12]
-
-
-# The checks
 
 
 def check_attributes(pool: Pool) -> None:
@@ -304,21 +194,19 @@ def check_listing(pool: Pool) -> None:
     assert all(puzzle.layout.holds(block) for block in pool.blocks), "of another layout"
     listed = np.concatenate(pool.blocks)
     assert is_increasing(listed), "not strictly increasing"
-    # Of a longer listing the rest is not known.
-    whole = len(listed) <= _SMALL
     first, last = key_at(listed, 0), key_at(listed, -1)
     for key in {*pool.keys, *(after for _, after in pool.arcs)}:
-        assert _listed(puzzle, listed, key) or (key > last and not whole), f"{puzzle.render(key)} is not listed"
-    chance, known = random_words(2), set(ints(listed)) if whole else set()
-    tried = ints(listed[:: len(listed) // _LISTED + 1])
+        assert _listed(puzzle, listed, key) or (key > last and not pool.whole), f"{puzzle.render(key)} is not listed"
+    chance, known = random_words(2), set(ints(listed)) if pool.whole else set()
+    tried = ints(listed[:: len(listed) // _TRIED + 1])
     others = [key ^ 1 << next(chance) % puzzle.layout.bits for key in tried]
     others += [key + step for key in tried for step in (-1, 1)]
-    if whole and last <= 2 * _SMALL:
+    if pool.whole and last < _SCANNED:
         others += [key for key in range(last + 50) if key not in known]
     for key in tried:
         puzzle.check_key(key)
     for key in others:
-        if first <= key <= (puzzle.layout.greatest if whole else last) and not _listed(puzzle, listed, key):
+        if first <= key <= (puzzle.layout.greatest if pool.whole else last) and not _listed(puzzle, listed, key):
             assert _key_of(puzzle, f"{key:#x}") != key, f"{key:#x} is not listed, but a key"
 
 
