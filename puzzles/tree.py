@@ -31,9 +31,10 @@ class SubtreeCounts(NamedTuple):
 class Tree(Puzzle):
     """A puzzle whose configurations are partial placings; those of the last level that are goals are its solutions.
 
-    `successors` and `expand` lead one level deeper, never to the same placing twice. Where a strategy leaves out
-    images, every orbit must be met once, in whatever subtree. Nodes are counted by the numbers placed: a step that
-    places two numbers counts two, and a number that is tried and refused at once counts nothing.
+    `successors` and `expand` lead one level deeper, never to the same placing twice; the keys of a batch are of one
+    level. Where a strategy leaves out images, every orbit must be met once, in whatever subtree. Nodes are counted by
+    the numbers placed: a step that places two numbers counts two, and a number that is tried and refused at once
+    counts nothing.
     """
 
     undirected = False

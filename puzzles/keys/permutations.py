@@ -6,7 +6,6 @@ places alone, as if nothing followed, is the whole number modulo k!.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from math import factorial
 
 import numpy as np
@@ -61,5 +60,5 @@ def pack_places(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def all_below(size: int, layout: Layout) -> Iterator[Keys]:
     """The keys 0..size-1 in increasing blocks, for `Puzzle.configurations`."""
-    for begin, end in pairwise([*range(0, size, _BLOCK), size]):
-        yield np.arange(begin, end, dtype=layout.dtype)
+    for begin in range(0, size, _BLOCK):
+        yield np.arange(begin, min(begin + _BLOCK, size), dtype=layout.dtype)

@@ -110,7 +110,7 @@ class Nakuron(Puzzle):
 
     def scored(self, keys: Keys) -> Scored:
         """All moves of a batch with their sides and scores."""
-        words = keys.astype(np.uint64, copy=False).reshape(len(keys), -1)
+        words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words)
         most = len(keys) * self.most_successors
         room = np.empty((most, words.shape[1]), dtype=np.uint64)
         counts = np.empty(len(keys), dtype=np.uint16)
@@ -122,7 +122,7 @@ class Nakuron(Puzzle):
 
     def balls(self, keys: Keys) -> NDArray[np.int64]:
         """How many balls lie on each board."""
-        words = keys.astype(np.uint64, copy=False).reshape(len(keys), -1).copy()
+        words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words).copy()
         found = np.zeros(len(keys), dtype=np.int64)
         for _ in range(_DIGITS):
             found += np.count_nonzero(words % _BASE, axis=1)
