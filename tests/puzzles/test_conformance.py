@@ -1,19 +1,19 @@
 """Every puzzle of the registry and of the examples keeps the promises of the contract, and every check can refuse one.
 
-A new puzzle of the registry is tried with its defaults, unasked; it must then be pinned in `tests.puzzles.pins`.
+A new puzzle of the registry is tried with its defaults, unasked; then `tests.support.conformance.pins` must have it.
 """
 
 import pytest
 
-from puzzles.keys import LAYOUTS
+from puzzles.keys.layout import LAYOUTS
 from puzzles.options import Choice
 from puzzles.registry import PUZZLES, puzzle_class
-from tests.puzzles import broken_claims, broken_moves
-from tests.puzzles.checks import CHECKS, refusals
-from tests.puzzles.dial import CHANGED, Dial
-from tests.puzzles.pins import DIGESTS, VERSIONS
-from tests.puzzles.pool import Case, digest_of, explored
-from tests.puzzles.samples import SAMPLES, Sample, examples, samples_of
+from tests.support.conformance import broken_claims, broken_moves
+from tests.support.conformance.checks import CHECKS, refusals
+from tests.support.conformance.dial import CHANGED, Dial
+from tests.support.conformance.pins import DIGESTS, VERSIONS
+from tests.support.conformance.pool import Case, digest_of, explored
+from tests.support.conformance.samples import SAMPLES, Sample, examples, samples_of
 
 BUILT_IN = samples_of(PUZZLES)
 EVERY = [*BUILT_IN, *samples_of(examples())]
@@ -52,7 +52,7 @@ def test_a_puzzle_keeps_its_promises_and_what_is_pinned(sample: Sample) -> None:
         found = pool.puzzle.version, digest_of(pool)
         assert found == (VERSIONS.get(sample.puzzle), DIGESTS.get(sample.name)), (
             f"{sample.name}: keys, texts, moves or goals are not those pinned. If that is intended, increase the "
-            f"puzzle's version, and pin it and the digests in tests/puzzles/pins.py; they are {found} now"
+            f"puzzle's version, and pin it and the digests in tests/support/conformance/pins.py; they are {found} now"
         )
 
 

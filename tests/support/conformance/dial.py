@@ -7,7 +7,7 @@ import numpy as np
 
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError
-from puzzles.keys import LAYOUTS, U128, Key, Keys, Mask, ints
+from puzzles.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
 from puzzles.options import Choice, Number, Option
 
 _MARKS = 60

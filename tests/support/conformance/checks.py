@@ -9,12 +9,12 @@ import numpy as np
 
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys import LAYOUTS, Key, Keys, ints, key_at
-from puzzles.order import is_increasing, members
-from puzzles.splitmix import random_words
-from puzzles.symmetry import MergedMirrors
+from puzzles.keys.layout import LAYOUTS, Key, Keys, ints, key_at
+from puzzles.keys.order import is_increasing, members
+from puzzles.keys.splitmix import random_words
+from puzzles.quotient import MergedMirrors
 from puzzles.tree import Tree
-from tests.puzzles.pool import Pool
+from tests.support.conformance.pool import Pool
 
 #: So many moves are told in words; so many configurations of the whole space are tried, each with some keys near by.
 _TOLD, _TRIED = 200, 12

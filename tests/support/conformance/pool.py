@@ -7,8 +7,8 @@ from itertools import chain
 
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
-from puzzles.keys import Key, Keys, ints, key_at
-from puzzles.splitmix import random_words
+from puzzles.keys.layout import Key, Keys, ints, key_at
+from puzzles.keys.splitmix import random_words
 
 #: The steps of each walk from the start.
 _WALKS = (5, 10, 20)

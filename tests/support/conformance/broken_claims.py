@@ -6,8 +6,8 @@ import numpy as np
 
 from puzzles.contract import Orbits, Puzzle
 from puzzles.errors import ConfigurationError
-from puzzles.keys import Key, Keys, Mask, ints
-from tests.puzzles.dial import Dial, breaks
+from puzzles.keys.layout import Key, Keys, Mask, ints
+from tests.support.conformance.dial import Dial, breaks
 
 # What is said of the puzzle
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from puzzles.nakuron_board import Board, random_board
+from puzzles.nakuron.board import Board, random_board
 from puzzles.registry import PuzzleSpec, with_own_file
-from tests.puzzles.pool import Case
+from tests.support.conformance.pool import Case
 
-_EXAMPLES = Path(__file__).parents[2] / "examples"
+_EXAMPLES = Path(__file__).parents[3] / "examples"
 
 _KLOTSKI = "ABBC/ABBC/DEEF/DGHF/I..J"
 _DAD = "AABB/AACC/DE../FGHH/FGII"

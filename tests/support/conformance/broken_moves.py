@@ -4,8 +4,8 @@ import numpy as np
 
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import ConfigurationError
-from puzzles.keys import Key, Keys, ints
-from tests.puzzles.dial import Dial, breaks
+from puzzles.keys.layout import Key, Keys, ints
+from tests.support.conformance.dial import Dial, breaks
 
 # The plain rules
 
