@@ -41,11 +41,10 @@ from coordinator.runs.summary import summarise
 from coordinator.session.control import Control, Observer, SilentObserver
 from coordinator.session.resources import Resources
 from coordinator.trees.solutions import found_solutions
+from puzzles.capabilities import Placements, Quotient
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import order_of
-from puzzles.quotient import MergedMirrors
 from puzzles.registry import PuzzleSpec
-from puzzles.tree import Tree
 from storage.engine.probe import require_sound
 from storage.errors import StorageError
 from storage.layers.store import RunStore
@@ -119,9 +118,9 @@ class Run:
         return self.store.manifest.mode == "whole"
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> Placements:
         """The puzzle of a run of a tree; `UnanswerableError` for any other."""
-        if isinstance(self.puzzle, Tree):
+        if isinstance(self.puzzle, Placements):
             return self.puzzle
         raise UnanswerableError(f"run {self.name} is no tree: it has no solutions to list")
 
@@ -283,7 +282,7 @@ class Run:
 
     def _real_start(self, source: str | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""
-        base = self.puzzle.base if isinstance(self.puzzle, MergedMirrors) else self.puzzle
+        base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
         return base.parse(source if source is not None else str(self.spec.start))
 
     def _spell_out(self, keys: list[Key]) -> ShortestPath:
@@ -346,7 +345,7 @@ class Run:
             self.store = RunStore(directory)
 
     def _require_graph(self) -> None:
-        if isinstance(self.puzzle, Tree):
+        if isinstance(self.puzzle, Placements):
             raise UnanswerableError(
                 f"run {self.name} is a tree of placings and no graph of moves: it has no paths, distances or "
                 f"components; ask 'hakoiri solutions {self.name}'"

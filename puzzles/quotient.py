@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from puzzles.capabilities import Quotient
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Key, Keys, Mask, key_at
 from puzzles.keys.order import equal_rows
 
 
-class MergedMirrors(Puzzle):
+class MergedMirrors(Quotient):
     """`base` with each configuration and its mirror images taken as one.
 
     Right only because the mirror is an automorphism of the moves and keeps the goal; the tests check both on the
@@ -60,10 +61,7 @@ class MergedMirrors(Puzzle):
         return self.base.describe_move(before, after)
 
     def lift(self, path: list[Key], start: Key) -> list[Key]:
-        """A real path from `start` whose classes are those of `path`; `start` belongs to the first class.
-
-        It exists because the mirror is an automorphism; of several images the least key is taken.
-        """
+        # It exists because the mirror is an automorphism; of several images the least key is taken.
         real = [start]
         for wanted in path[1:]:
             real.append(min(key for key in self.base.successors(real[-1]) if self.representative(key) == wanted))

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from puzzles.capabilities import Placements
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import sort_keys
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.solitaire import Solitaire
-from puzzles.tree import Tree
 from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
 from storage.layers.digest import lanes_of
 from worker.errors import PayloadError, TaskError
@@ -121,11 +121,11 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the four arrays of `Packed`: what was found].
 
-    As in `puzzles.tree.SubtreeCounts`; the lanes are those of the digest of what was found, which itself is left out
+    As in `SubtreeCounts`; the lanes are those of the digest of what was found, which itself is left out
     where the puzzle only counts. The microseconds of the processor are the one part that another worker may have
     otherwise.
     """
-    if not isinstance(puzzle, Tree):
+    if not isinstance(puzzle, Placements):
         raise TaskError(f"{puzzle.name} has no subtrees")
     (roots,) = chunk
     began = time.thread_time()

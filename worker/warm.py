@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from puzzles.capabilities import Placements
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, lower_bounds
 from puzzles.nakuron.puzzle import Nakuron
 from puzzles.solitaires.solitaire import Solitaire
-from puzzles.tree import Tree
 from puzzles.user.guard import check_expansion
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.digest import lanes_of
@@ -48,7 +48,7 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     lower_bounds(layer, keys)
     unpack_blocks(pack_blocks(layer))
     lanes_of(layer)
-    if isinstance(puzzle, Tree):
+    if isinstance(puzzle, Placements):
         # No roots: a whole tree would take too long.
         puzzle.count_subtrees(keys[:0])
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from coordinator.session.control import Control
+from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, Mask, key_at, layout_of
 from puzzles.keys.order import equal_rows, members
-from puzzles.quotient import MergedMirrors
 from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
@@ -85,7 +85,7 @@ def _walk_back(puzzle: Puzzle, layers: list[Keys], target: Key) -> list[Key]:
 
 def real_path(puzzle: Puzzle, path: list[Key], start: Key) -> list[Key]:
     """The path as moves on a real board from `start`: where mirrors are merged, the images that belong together."""
-    return puzzle.lift(path, start) if isinstance(puzzle, MergedMirrors) else path
+    return puzzle.lift(path, start) if isinstance(puzzle, Quotient) else path
 
 
 def equals(key: Key) -> Wanted:

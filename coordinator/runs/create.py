@@ -10,11 +10,10 @@ from typing import Any
 from coordinator.errors import MismatchError
 from coordinator.runs.catalogue import new_run_name
 from coordinator.session.resources import Resources
+from puzzles.capabilities import Placements, Quotient
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
-from puzzles.quotient import MergedMirrors
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
-from puzzles.tree import Tree
 from puzzles.user.files import find_again, known
 from puzzles.user.guard import try_out
 from storage.engine.environment import refuse_network_file_system
@@ -35,7 +34,7 @@ def make_run(
     Runs the file of a puzzle of one's own, which the user has named.
     """
     spec = with_own_file(spec)
-    if issubclass(puzzle_class(spec.name, spec.digest), Tree):
+    if issubclass(puzzle_class(spec.name, spec.digest), Placements):
         _check_tree(spec, mode, until_goal)
         mode = "tree"
     if mode == "whole":
@@ -54,7 +53,7 @@ def make_run(
     run = new_run_name(data, puzzle.name)
     # The start is pinned in full, so that a later change of a puzzle's usual start cannot change the run.
     # Where mirrors are merged it is the user's own start, not the least of its images.
-    base = puzzle.base if isinstance(puzzle, MergedMirrors) else puzzle
+    base = puzzle.base if isinstance(puzzle, Quotient) else puzzle
     pinned = replace(spec, options=puzzle.parameters, start=_text_of_start(base))
     manifest = Manifest(
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,

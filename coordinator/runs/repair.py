@@ -8,9 +8,9 @@ from coordinator.layers.search import small_step
 from coordinator.layers.window import HeldLayer, StoredLayer
 from coordinator.session.session import Session
 from coordinator.trees.repair import forget_damaged_subtrees
+from puzzles.capabilities import Placements
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys
-from puzzles.tree import Tree
 from storage.errors import DamagedError
 from storage.layers.audit import check_layer
 from storage.layers.spill import Spill
@@ -28,7 +28,7 @@ def repair_run(session: Session) -> None:
     if store.manifest.mode == "whole":
         _forget_census(session)
         return
-    if isinstance(session.puzzle, Tree):
+    if isinstance(session.puzzle, Placements):
         forget_damaged_subtrees(session, session.puzzle)
         return
     _forget_partial(session)

@@ -21,10 +21,10 @@ from coordinator.runs.create import pinned_puzzle
 from coordinator.session.control import Control, Observer
 from coordinator.session.report import Report
 from coordinator.trees.check import TreeVerifier
+from puzzles.capabilities import Placements
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, ints, key_at, layout_of
 from puzzles.keys.order import lower_bounds, members
-from puzzles.tree import Tree
 from storage.engine.probe import require_sound
 from storage.errors import DamagedError
 from storage.layers.audit import check_disjoint, check_layer
@@ -73,7 +73,7 @@ def verify_run(store: RunStore, full: bool, control: Control, observer: Observer
     for fault in check_disjoint(store, list(depths)):
         report.fault(fault)
     try:
-        if isinstance(puzzle, Tree):
+        if isinstance(puzzle, Placements):
             TreeVerifier(store, puzzle, full, report, control, observer).check()
         else:
             kind = _Whole if store.manifest.mode == "whole" else _Layers

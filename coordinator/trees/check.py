@@ -12,9 +12,9 @@ import numpy as np
 from coordinator.session.control import Control, Observer
 from coordinator.session.report import Report
 from coordinator.trees.search import chunk_roots, prefix_nodes, tree_digest
+from puzzles.capabilities import Placements, SubtreeCounts
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.order import sort_keys
-from puzzles.tree import SubtreeCounts, Tree
 from storage.errors import DamagedError
 from storage.layers.digest import NOTHING, add_lanes, lanes_of
 from storage.layers.store import RunStore
@@ -32,7 +32,7 @@ class TreeVerifier:
     """One run, its puzzle, and where the findings go."""
 
     def __init__(
-        self, store: RunStore, puzzle: Tree, full: bool, report: Report, control: Control, observer: Observer
+        self, store: RunStore, puzzle: Placements, full: bool, report: Report, control: Control, observer: Observer
     ) -> None:
         self._store, self._puzzle, self._full, self._report = store, puzzle, full, report
         self._control, self._observer = control, observer

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from coordinator.session.session import Session
 from coordinator.trees.search import prefix_nodes
-from puzzles.tree import Tree
+from puzzles.capabilities import Placements
 from storage.errors import DamagedError
 from storage.layers.audit import check_layer
 from storage.layers.store import RunStore
@@ -13,7 +13,7 @@ from storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, numb
 from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
 
 
-def forget_damaged_subtrees(session: Session, puzzle: Tree) -> None:
+def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
     """Forget broken chunks of a run; all of them where a layer or a sum is wrong. Durable on return."""
     store = session.store
     cutting = _sound_cutting(store)
@@ -75,13 +75,13 @@ def _sums(records: dict[int, ChunkRecord]) -> tuple[int, ...]:
     return tuple(sum(values) for values in zip(*each, strict=True)) if each else (0, 0, 0, 0)
 
 
-def _counted(store: RunStore, puzzle: Tree, cutting: Cutting) -> tuple[int, ...]:
+def _counted(store: RunStore, puzzle: Placements, cutting: Cutting) -> tuple[int, ...]:
     """The same sums by the state."""
     state, nodes = store.state, prefix_nodes(store, puzzle, cutting.depth)
     return state.configurations, state.orbits or 0, state.classes or 0, (state.nodes or 0) - nodes
 
 
-def _state_of(store: RunStore, puzzle: Tree, cutting: Cutting, records: dict[int, ChunkRecord]) -> State:
+def _state_of(store: RunStore, puzzle: Placements, cutting: Cutting, records: dict[int, ChunkRecord]) -> State:
     solutions, orbits, classes, nodes = _sums(records)
     return replace(
         store.state, depth=cutting.depth, configurations=solutions, orbits=orbits, classes=classes,

@@ -18,10 +18,10 @@ from coordinator.layers.inspection import inspected_expansion
 from coordinator.session.executor import Executor
 from coordinator.session.session import Session
 from coordinator.trees.estimate import seconds_left
+from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, sort_keys
 from puzzles.keys.splitmix_kernels import first_words
-from puzzles.tree import Tree
 from storage.layers.blocks import Packed
 from storage.layers.digest import NOTHING, Lanes, add_lanes, chain, digest_text
 from storage.layers.store import RunStore
@@ -68,7 +68,7 @@ def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:
     return [keys[begin : begin + cutting.chunk] for begin in range(0, cutting.prefixes, cutting.chunk)]
 
 
-def prefix_nodes(store: RunStore, puzzle: Tree, depth: int) -> int:
+def prefix_nodes(store: RunStore, puzzle: Placements, depth: int) -> int:
     """The nodes of the layers of prefixes."""
     return sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, depth + 1))
 
@@ -83,7 +83,7 @@ class TreeSearch:
 
     def __init__(self, session: Session) -> None:
         self._session, self._store = session, session.store
-        if not isinstance(session.puzzle, Tree):
+        if not isinstance(session.puzzle, Placements):
             raise ContradictionError(f"{session.puzzle.name} is no tree; start a new run")
         self._puzzle = session.puzzle
         self._state = self._store.state

@@ -182,9 +182,9 @@ def show(
     if json:
         print_json(row)
         return
-    from puzzles.tree import Tree
+    from puzzles.capabilities import Placements
 
-    drawn = rules.drawing(rules.parse(text)) if isinstance(rules, Tree) else framed(row["configuration"])
+    drawn = rules.drawing(rules.parse(text)) if isinstance(rules, Placements) else framed(row["configuration"])
     stdout().print(Text(drawn))
     moves = row.pop("moves")
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))

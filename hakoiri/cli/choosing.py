@@ -77,10 +77,10 @@ def _row(name: str, kind: "type[Puzzle]") -> dict[str, Any]:
 
 def _notes(kind: "type[Puzzle]") -> list[str]:
     """What a user must know before he runs it."""
+    from puzzles.capabilities import Placements
     from puzzles.contract import Puzzle
-    from puzzles.tree import Tree
 
-    tree = issubclass(kind, Tree)
+    tree = issubclass(kind, Placements)
     noted = {
         # Only some options of a puzzle may decide these; then its class says nothing.
         "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,

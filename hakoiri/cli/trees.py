@@ -84,10 +84,10 @@ def _tree_facts(summary: dict[str, Any], symmetries: int, automorphisms: int) ->
 def print_tree(store: "RunStore", summary: dict[str, Any]) -> None:
     """What a run has found."""
     from coordinator.runs.create import pinned_puzzle
-    from puzzles.tree import Tree
+    from puzzles.capabilities import Placements
 
     puzzle, _ = pinned_puzzle(store)
-    if isinstance(puzzle, Tree):
+    if isinstance(puzzle, Placements):
         stdout().print(_tree_facts(summary, puzzle.symmetries, puzzle.automorphisms))
         if summary["status"] == "complete":
             asks = ["hakoiri solutions last"] if puzzle.keeps and summary["orbits"] else []

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from puzzles.capabilities import Placements, SubtreeCounts
 from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask
@@ -14,7 +15,6 @@ from puzzles.stars.drawing import draw, draw_svg
 from puzzles.stars.figure import star
 from puzzles.stars.kernels import least_images, walk_paper, walk_ring
 from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
-from puzzles.tree import SubtreeCounts, Tree
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."
@@ -24,7 +24,7 @@ _ALL = 2**62
 _MOST_GENERATED = 8
 
 
-class MagicStar(Tree):
+class MagicStar(Placements):
     """The numbers 1 to 2n on the 2n points of the star {n/2}, so that the four of every line add up to 4n + 2.
 
     Points are numbered row by row from the top, for six tips as in figure 7 of Hiroi's article. A text gives the

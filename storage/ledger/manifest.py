@@ -44,7 +44,7 @@ class State:
     `stored_bytes` is what all committed layers take on disk.
     `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
     Of a tree `configurations` counts the solutions, `orbits` and `classes` them up to symmetry, `nodes` the numbers
-    placed (`puzzles.tree.Tree`); `depth` is that of the last layer of prefixes, or of the solutions kept; `chunks` are
+    placed; `depth` is that of the last layer of prefixes, or of the solutions kept; `chunks` are
     those of the subtrees, `processor` the seconds of a processor that these took, and `left` how many seconds of the
     clock they will take yet, between two bounds (`coordinator.trees.estimate`).
     """

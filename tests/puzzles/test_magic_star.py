@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from puzzles.capabilities import SubtreeCounts
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, ints
 from puzzles.keys.numbering import MOST_POINTS, Numbering
 from puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE, MagicStar
-from puzzles.tree import SubtreeCounts
 from tests.support.stars import ring_solutions
 
 #: Orbits by the symmetries of the figure; published. Solutions are 2n times as many.

@@ -7,13 +7,12 @@ from traceback import extract_tb
 
 import numpy as np
 
+from puzzles.capabilities import Placements, Quotient
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import LAYOUTS, Key, Keys, ints, key_at
 from puzzles.keys.order import is_increasing, members
 from puzzles.keys.splitmix import random_words
-from puzzles.quotient import MergedMirrors
-from puzzles.tree import Tree
 from tests.support.conformance.pool import Pool
 
 #: So many moves are told in words; so many configurations of the whole space are tried, each with some keys near by.
@@ -91,7 +90,7 @@ def check_expand(pool: Pool) -> None:
 
 def _levels(pool: Pool) -> list[list[Key]]:
     """The configurations that may be expanded together: all, or those of a level of a tree."""
-    if not isinstance(pool.puzzle, Tree):
+    if not isinstance(pool.puzzle, Placements):
         return [pool.keys]
     levels: dict[int, list[Key]] = {}
     for key in pool.keys:
@@ -292,7 +291,7 @@ def _orbits_after(puzzle: Puzzle, successors: list[Key]) -> tuple[int, ...]:
 def check_moves_in_words(pool: Pool) -> None:
     """Every move has words on one line, unlike those of the other moves of its configuration; so have paths."""
     puzzle = pool.puzzle
-    if isinstance(puzzle, MergedMirrors):
+    if isinstance(puzzle, Quotient):
         _check_lifted(puzzle, pool.paths)
         return
     words: dict[tuple[Key, str], Key] = {}
@@ -306,7 +305,7 @@ def check_moves_in_words(pool: Pool) -> None:
         _check_words_of(puzzle, path)
 
 
-def _check_lifted(puzzle: MergedMirrors, paths: list[list[Key]]) -> None:
+def _check_lifted(puzzle: Quotient, paths: list[list[Key]]) -> None:
     """A path of classes is that of real moves, whose words are those of the puzzle without merging."""
     for path in paths:
         real = puzzle.lift(path, path[0])

@@ -1,8 +1,7 @@
-"""What a puzzle says of itself whose solutions grow on a tree: placings without duplicates, no graph of moves.
+"""What a puzzle can do beyond the contract: it says so by its base class, and no engine asks for a puzzle by name.
 
-A node of the tree is a partial placing. Its successors are the nodes one level deeper, each node has one predecessor,
-and what is wanted stands on the last level. So a search needs no window of older layers: it makes the first levels as
-layers and then works off the subtrees below, in chunks that have nothing to do with each other.
+``Placements``  its solutions grow on a tree of partial placings: they are counted, subtree by subtree
+``Quotient``    it is another puzzle whose mirror images are taken as one
 """
 
 from abc import abstractmethod
@@ -17,7 +16,7 @@ class SubtreeCounts(NamedTuple):
     """What grows on some subtrees.
 
     `solutions` counts all, those too that a search leaves out as images of others; `orbits` counts them up to the
-    symmetries of the figure, and `classes` up to all automorphisms. `nodes` counts the numbers placed (`Tree`) below
+    symmetries of the figure, and `classes` up to all automorphisms. `nodes` counts the numbers placed below
     the roots. `found` holds the least image of one solution of each orbit, distinct, in no order.
     """
 
@@ -28,7 +27,7 @@ class SubtreeCounts(NamedTuple):
     found: Keys
 
 
-class Tree(Puzzle):
+class Placements(Puzzle):
     """A puzzle whose configurations are partial placings; those of the last level that are goals are its solutions.
 
     `successors` and `expand` lead one level deeper, never to the same placing twice; the keys of a batch are of one
@@ -77,3 +76,13 @@ class Tree(Puzzle):
     @abstractmethod
     def svg(self, key: Key) -> str:
         """The figure with its numbers as an SVG document."""
+
+
+class Quotient(Puzzle):
+    """The classes of alike configurations of `base`, each named by one of its members."""
+
+    base: Puzzle
+
+    @abstractmethod
+    def lift(self, path: list[Key], start: Key) -> list[Key]:
+        """A path of `base` from `start` whose classes are those of `path`; `start` belongs to the first class."""
