@@ -89,7 +89,7 @@ class Exploration:
         """U(N) and what is older, as they stand on disk, or the start and nothing."""
         depth = self._state.depth
         if self._store.read_partial() is None:
-            Spill(self._store.directory, self._store.layout).clear()
+            Spill(self._store.directory, self._store.layout, depth + 1).clear()
         if depth < 0:
             start = self._session.puzzle.keys([self._session.puzzle.start])
             self._add_small(start)

@@ -70,7 +70,7 @@ class LayerStep:
         self._puzzle, self._layout = session.puzzle, session.puzzle.layout
         self._depth, self._current, self._known = depth, current, known
         self._shares = self._context.shares
-        self._spill = Spill(self._store.directory, self._layout)
+        self._spill = Spill(self._store.directory, self._layout, depth)
         #: The new layer in memory; ``None`` when it is too large for that.
         self._pieces: list[Keys] | None = []
         self._piece_bytes = 0

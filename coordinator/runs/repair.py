@@ -50,7 +50,7 @@ def _forget_partial(session: Session) -> None:
         store.erase(META, PARTIAL_KEY)
         store.erase(BLOCKS, number_key(store.state.depth + 1))
         store.commit(store.state)
-    Spill(store.directory, store.layout).clear()
+    Spill(store.directory, store.layout, store.state.depth + 1).clear()
 
 
 def _forget_runs(store: RunStore) -> None:

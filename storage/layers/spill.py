@@ -1,9 +1,12 @@
 """Scratch files of a long layer: what its expansion gave and memory did not hold, by key range, until it is merged.
 
-``<run>/spill/<range>`` is a sequence of frames, each a block of strictly increasing keys:
+``<run>/spill/<depth>-<range>`` is a sequence of frames, each a block of strictly increasing keys:
 
-    CRC-32 of all that follows, four bytes; number of bytes after these eight, four bytes; both big-endian
-    the first key, big-endian; the number of keys, four bytes, big-endian; the differences (`storage.layers.codec`)
+    number of bytes after the first eight, four bytes; CRC-32 of the frame's place and all that follows, four bytes;
+    the first key; the number of keys, four bytes; all big-endian; the differences (`storage.layers.codec`)
+
+The place of a frame is the name of its file and its offset there, eight bytes, so that no frame of another layer or
+range can pass for it, whatever a failed removal has left behind.
 
 Frames are appended. After `sync` all of them outlive a power cut; how long each file was then is written down in the
 run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if its CRC
@@ -12,7 +15,6 @@ differs. Nothing here is needed once the layer is committed.
 
 import os
 import shutil
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +27,12 @@ from puzzles.keys.order import slice_between
 from storage.engine.environment import require_free, translated
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, unpack_blocks
-from storage.layers.codec import Bytes
+from storage.ledger.manifest import Depth
+from storage.ledger.records import seal, unseal
 from storage.names import SPILL_FOLDER
 
 _WORD = 4
-_HEADER = 2 * _WORD
+_OFFSET_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,10 @@ class SpillFiles:
 
 
 class Spill:
-    """The spill files of one run. Appended to by the one driver of the run; read by its threads."""
+    """The spill files of the making of layer `depth`. Appended to by the one driver of the run; read by its threads."""
 
-    def __init__(self, directory: Path, layout: Layout) -> None:
-        self._run, self._layout = directory, layout
+    def __init__(self, directory: Path, layout: Layout, depth: Depth) -> None:
+        self._run, self._layout, self._depth = directory, layout, depth
         self._folder = directory / SPILL_FOLDER
         self.files = SpillFiles()
         #: The files appended to since they were last made durable.
@@ -68,14 +71,17 @@ class Spill:
 
     def append(self, number: int, packed: Packed) -> None:
         """Write a strictly increasing batch to the file of a range. Raises `DiskFullError` before room runs out."""
-        raw = b"".join(self._frame(*part) for part in packed.parts())
+        lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
+        begin = lengths.get(name, 0)
+        raw = self._frames(number, packed, begin)
         require_free(self._run, len(raw))
         with translated(self._run):
             self._folder.mkdir(exist_ok=True)
-            with open(self._folder / str(number), "ab") as file:
+            with open(self._path(number), "ab") as file:
+                # What another session left here is not in our books.
+                file.truncate(begin)
                 file.write(raw)
-        lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
-        lengths[name] = lengths.get(name, 0) + len(raw)
+        lengths[name] = begin + len(raw)
         keys[name] = keys.get(name, 0) + int(packed.counts.sum())
         self.files = SpillFiles(lengths, keys)
         self._unsynced.add(name)
@@ -85,7 +91,7 @@ class Spill:
         length = self.files.lengths.get(str(number), 0)
         if not length:
             return
-        with translated(self._run), open(self._folder / str(number), "rb") as file:
+        with translated(self._run), open(self._path(number), "rb") as file:
             while file.tell() < length:
                 yield self._read_frame(file, number)
 
@@ -101,13 +107,13 @@ class Spill:
         """Remove the files of the ranges before range `first`."""
         for name in self.files.lengths:
             if int(name) < first:
-                (self._folder / name).unlink(missing_ok=True)
+                self._path(name).unlink(missing_ok=True)
         self.files = self.files.beyond(first)
 
     def sync(self) -> None:
         """Return when everything appended is on disk."""
         with translated(self._run):
-            for path in [*(self._folder / name for name in self._unsynced), self._folder]:
+            for path in [*(self._path(name) for name in self._unsynced), self._folder]:
                 if path.exists():
                     descriptor = os.open(path, os.O_RDONLY)
                     try:
@@ -120,13 +126,12 @@ class Spill:
         """Take up the files as the run's books know them; `DamagedError` if one is missing or too short."""
         with translated(self._run):
             for name, length in files.lengths.items():
-                path = self._folder / name
+                path = self._path(name)
                 if not path.exists() or path.stat().st_size < length:
                     raise self._broken(int(name))
                 os.truncate(path, length)
-            for path in list(self._folder.glob("*")):
-                if path.name not in files.lengths:
-                    path.unlink()
+            for path in {*self._folder.glob("*")} - {self._path(name) for name in files.lengths}:
+                path.unlink()
         self.files = files
 
     def clear(self) -> None:
@@ -135,15 +140,28 @@ class Spill:
         self._unsynced.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _frame(self, first: Key, count: int, differences: Bytes) -> bytes:
-        rest = first.to_bytes(self._layout.bytes, "big") + count.to_bytes(_WORD, "big") + differences.tobytes()
-        return zlib.crc32(rest).to_bytes(_WORD, "big") + len(rest).to_bytes(_WORD, "big") + rest
+    def _path(self, number: int | str) -> Path:
+        return self._folder / f"{self._depth}-{number}"
+
+    def _place(self, number: int, offset: int) -> bytes:
+        return self._path(number).name.encode() + offset.to_bytes(_OFFSET_BYTES, "big")
+
+    def _frames(self, number: int, packed: Packed, offset: int) -> bytes:
+        raw = bytearray()
+        for first, count, differences in packed.parts():
+            rest = first.to_bytes(self._layout.bytes, "big") + count.to_bytes(_WORD, "big") + differences.tobytes()
+            raw += len(rest).to_bytes(_WORD, "big") + seal(rest, self._place(number, offset + len(raw)))
+        return bytes(raw)
 
     def _read_frame(self, file: BinaryIO, number: int) -> Packed:
-        header = file.read(_HEADER)
-        rest = file.read(int.from_bytes(header[_WORD:], "big"))
+        place = self._place(number, file.tell())
+        length = int.from_bytes(file.read(_WORD), "big")
         width = self._layout.bytes
-        if len(rest) < width + _WORD or zlib.crc32(rest) != int.from_bytes(header[:_WORD], "big"):
+        try:
+            rest = unseal(file.read(_WORD + length), "frame", place)
+        except DamagedError as error:
+            raise self._broken(number) from error
+        if len(rest) < width + _WORD:
             raise self._broken(number)
         count = int.from_bytes(rest[width : width + _WORD], "big")
         data = np.frombuffer(rest, dtype=np.uint8, offset=width + _WORD)
@@ -152,6 +170,6 @@ class Spill:
 
     def _broken(self, number: int) -> DamagedError:
         return DamagedError(
-            f"run {self._run.name}: its spill file {number} is damaged; "
+            f"run {self._run.name}: its spill file {self._path(number).name} is damaged; "
             f"'hakoiri resume {self._run.name} --repair' computes the layer again"
         )

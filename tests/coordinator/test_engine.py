@@ -1,5 +1,6 @@
 """One suite for every layout, directed or not, in every manner: the layers are those of a plain search, always."""
 
+import shutil
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,7 @@ from puzzles.registry import PUZZLES
 from storage.errors import DamagedError
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
-from storage.names import BLOCKS, LAYERS, number_key
+from storage.names import BLOCKS, LAYERS, SPILL_FOLDER, number_key
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
@@ -83,6 +84,21 @@ def test_the_layers_are_those_of_a_plain_search(
     driven(directory, MANNERS[manner].resources)
     assert_as_expected(directory, options)
     assert waypoints(manner, keys, directed) <= set(calls)
+
+
+@pytest.mark.parametrize("layout", ["u32", "u256"])
+def test_spill_files_that_cannot_be_removed_do_no_harm(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": layout, "keys": "spread", "directed": "no"}
+    MANNERS["starving"].take(monkeypatch, layout)
+    directory = new_run(tmp_path, options)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        driven(directory, MANNERS["starving"].resources)
+    assert list((directory / SPILL_FOLDER).iterdir())
+    shutil.rmtree(directory / SPILL_FOLDER)
+    assert_as_expected(directory, options)
 
 
 @pytest.mark.parametrize("manner", ["default", "spilling", "starving", "farmed"])

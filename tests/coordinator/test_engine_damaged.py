@@ -137,10 +137,12 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
     directory, rng = new_run(tmp_path, options), Random(str(options))
     interrupted(directory, "durable", Spill, "sync", 4)
     with RunStore(directory) as store:
-        lengths = (store.read_partial() or {})["spilled"]["lengths"]
-    name = rng.choice(sorted(lengths))
+        partial = store.read_partial() or {}
+    lengths = partial["spilled"]["lengths"]
+    number = rng.choice(sorted(lengths))
+    name = f"{partial['depth']}-{number}"
     path = directory / SPILL_FOLDER / name
-    content = bytearray(path.read_bytes()[: lengths[name]])
+    content = bytearray(path.read_bytes()[: lengths[number]])
     if how == "lost":
         path.unlink()
     elif how == "short":

@@ -166,7 +166,7 @@ def as_a_kill_leaves_it(directory: Path, target: Path, rng: Random) -> None:
         flushed = (store.read_partial() or {"spilled": {"lengths": {}}})["spilled"]["lengths"]
     for path in (target / SPILL_FOLDER).glob("*"):
         whole = path.read_bytes()
-        kept = rng.randint(flushed.get(path.name, 0), len(whole))
+        kept = rng.randint(flushed.get(path.name.split("-")[1], 0), len(whole))
         path.write_bytes(whole[:kept] + rng.randbytes(rng.choice([0, 0, 5, 500])))
 
 

@@ -16,6 +16,8 @@ from storage.layers.spill import Spill, SpillFiles
 from storage.ledger.records import pack_record, unpack_record
 from storage.names import SPILL_FOLDER
 
+#: Of the layer that is being made.
+DEPTH = 7
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
@@ -36,7 +38,7 @@ def keys_of(spill: Spill, number: int) -> list[list[Key]]:
 
 def filled(run: Path, layout: Layout, seed: int = 1) -> tuple[Spill, dict[int, list[list[Key]]]]:
     """A spill with some batches in some ranges, and what it holds."""
-    spill, rng, held = Spill(run, layout), Random(seed), {}
+    spill, rng, held = Spill(run, layout, DEPTH), Random(seed), {}
     for number in (3, 0, 3, 11, 0, 3):
         keys = some_keys(layout, rng)
         spill.append(number, pack_blocks(layout.pack(keys)))
@@ -48,20 +50,30 @@ def files(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (run / SPILL_FOLDER).glob("*")}
 
 
+def name_of(number: int | str) -> str:
+    return f"{DEPTH}-{number}"
+
+
+def file_of(run: Path, number: int) -> Path:
+    return run / SPILL_FOLDER / name_of(number)
+
+
 @every_layout
 def test_what_is_appended_is_read_again(layout: Layout, run: Path) -> None:
     spill, held = filled(run, layout)
     for number in range(13):
         assert keys_of(spill, number) == held.get(number, [])
         assert spill.keys_in(number) == sum(map(len, held.get(number, [])))
-    assert spill.files.lengths == {name: len(content) for name, content in files(run).items()}
+    assert {name_of(name): length for name, length in spill.files.lengths.items()} == {
+        name: len(content) for name, content in files(run).items()
+    }
     assert spill.stored_bytes == sum(map(len, files(run).values()))
 
 
 @every_layout
 def test_a_long_batch_is_several_frames(layout: Layout, run: Path) -> None:
     keys = some_keys(layout, Random(2), 60_000 // layout.bytes * 4)
-    spill = Spill(run, layout)
+    spill = Spill(run, layout, DEPTH)
     spill.append(5, pack_blocks(layout.pack(keys)))
     batches = keys_of(spill, 5)
     assert len(batches) > 1
@@ -84,7 +96,7 @@ def test_ranges_are_read_between_bounds(layout: Layout, run: Path) -> None:
 
 @every_layout
 def test_nothing_appended_is_nothing_read(layout: Layout, run: Path) -> None:
-    spill = Spill(run, layout)
+    spill = Spill(run, layout, DEPTH)
     spill.append(2, pack_blocks(layout.empty(0)))
     assert keys_of(spill, 2) == keys_of(spill, 1) == []
     assert spill.stored_bytes == spill.keys_in(2) == 0
@@ -103,9 +115,9 @@ def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path)
     # After the books were written: more in a range, a new range, and half a frame where the process died.
     for number in (3, 7):
         spill.append(number, pack_blocks(layout.pack([1, 2])))
-    with open(run / SPILL_FOLDER / "0", "ab") as file:
+    with open(file_of(run, 0), "ab") as file:
         file.write(b"half a fr")
-    taken_up = Spill(run, layout)
+    taken_up = Spill(run, layout, DEPTH)
     assert keys_of(taken_up, 3) == []
     taken_up.restore(known)
     assert files(run) == before
@@ -117,7 +129,7 @@ def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path)
 
 
 def test_nothing_to_take_up(run: Path) -> None:
-    spill = Spill(run, U32)
+    spill = Spill(run, U32, DEPTH)
     spill.restore(SpillFiles())
     assert keys_of(spill, 0) == []
 
@@ -125,22 +137,22 @@ def test_nothing_to_take_up(run: Path) -> None:
 @pytest.mark.parametrize("how", ["gone", "empty", "short"])
 def test_files_that_lost_something_are_named(how: str, run: Path) -> None:
     spill, _ = filled(run, U32)
-    path = run / SPILL_FOLDER / "11"
+    path = file_of(run, 11)
     if how == "gone":
         path.unlink()
     else:
         os.truncate(path, 0 if how == "empty" else spill.files.lengths["11"] - 1)
-    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 11 is damaged; 'hakoiri resume a-run --repair'"):
-        Spill(run, U32).restore(spill.files)
+    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 7-11 is damaged; 'hakoiri resume a-run --repair'"):
+        Spill(run, U32, DEPTH).restore(spill.files)
 
 
 @every_layout
 def test_no_changed_bit_passes_for_other_keys(layout: Layout, run: Path) -> None:
-    spill, rng = Spill(run, layout), Random(5)
+    spill, rng = Spill(run, layout, DEPTH), Random(5)
     batches = [some_keys(layout, rng, 2) for _ in range(2)]
     for keys in batches:
         spill.append(4, pack_blocks(layout.pack(keys)))
-    path = run / SPILL_FOLDER / "4"
+    path = file_of(run, 4)
     content = path.read_bytes()
     places = range(8 * len(content)) if layout is U32 else [*range(160), *rng.sample(range(8 * len(content)), 60)]
     for bit in places:
@@ -152,18 +164,50 @@ def test_no_changed_bit_passes_for_other_keys(layout: Layout, run: Path) -> None
             assert keys_of(spill, 4) == batches
             assert len(content) // 2 <= bit // 8 < len(content)
         except DamagedError as damage:
-            assert "run a-run: its spill file 4 is damaged" in str(damage)
-            with pytest.raises(DamagedError, match="spill file 4 is damaged"):
+            assert "run a-run: its spill file 7-4 is damaged" in str(damage)
+            with pytest.raises(DamagedError, match="spill file 7-4 is damaged"):
                 list(spill.read_between(4, 0, layout.greatest + 1))
     path.write_bytes(content)
     assert keys_of(spill, 4) == batches
 
 
+def test_what_a_failed_removal_left_is_no_part_of_any_layer(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of the next one nor of the same one begun anew, although every frame of it is sound."""
+    left, _ = filled(run, U32)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        left.clear()
+    assert len(files(run)) == 3
+    for depth in (DEPTH, DEPTH + 1):
+        spill = Spill(run, U32, depth)
+        assert keys_of(spill, 3) == []
+        spill.append(3, pack_blocks(U32.pack([5, 9])))
+        assert keys_of(spill, 3) == [[5, 9]]
+
+
+@pytest.mark.parametrize("whence", ["another layer", "another range", "another offset"])
+def test_a_frame_does_not_pass_for_one_of_another_place(whence: str, run: Path) -> None:
+    spill = Spill(run, U32, DEPTH)
+    frames = {}
+    for depth, number in ((DEPTH, 3), (DEPTH, 4), (DEPTH + 1, 3)):
+        Spill(run, U32, depth).append(number, pack_blocks(U32.pack([5, 9])))
+        frames[depth, number] = (run / SPILL_FOLDER / f"{depth}-{number}").read_bytes()
+    for _ in range(2):
+        spill.append(3, pack_blocks(U32.pack([5, 9])))
+    assert keys_of(spill, 3) == [[5, 9]] * 2
+    source = {"another layer": (DEPTH + 1, 3), "another range": (DEPTH, 4), "another offset": (DEPTH, 3)}[whence]
+    strange = frames[source]
+    second = file_of(run, 3).read_bytes()[len(strange) :]
+    file_of(run, 3).write_bytes(strange * 2 if whence == "another offset" else strange + second)
+    with pytest.raises(DamagedError, match="spill file 7-3 is damaged"):
+        keys_of(spill, 3)
+
+
 def test_a_sound_checksum_over_wrong_keys_is_no_excuse(run: Path) -> None:
-    spill = Spill(run, U32)
+    spill = Spill(run, U32, DEPTH)
     packed = pack_blocks(U32.pack([1, 2, 3]))
     spill.append(0, packed._replace(data=np.zeros_like(packed.data)))
-    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 0 is damaged"):
+    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 7-0 is damaged"):
         list(spill.read_between(0, 0, 9))
 
 
@@ -172,7 +216,7 @@ def test_merged_ranges_are_forgotten(run: Path) -> None:
     for first in (0, 1, 3, 4, 12):
         spill.forget_below(first)
         left = [number for number in held if number >= first]
-        assert sorted(files(run)) == sorted(map(str, left))
+        assert sorted(files(run)) == sorted(map(name_of, left))
         assert set(spill.files.lengths) == set(spill.files.keys) == set(map(str, left))
         assert all(keys_of(spill, number) == held[number] for number in left)
         assert all(spill.keys_in(number) == 0 for number in held if number < first)
