@@ -13,6 +13,7 @@ Every answer comes from the run's store alone: no Redis, no worker, no other pro
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from coordinator.errors import RunError, UnanswerableError
-from coordinator.executors.opening import query_context
+from coordinator.executors.opening import open_context
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.census import bound_component, measure_component
 from coordinator.graphs.diameter import (
@@ -33,17 +34,17 @@ from coordinator.graphs.diameter import (
     read_interval,
 )
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
-from coordinator.layers.best_play import Play, best_play
-from coordinator.layers.paths import Wanted, equals, path_from_start, real_path, require_path, search_path
+from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_path
 from coordinator.runs.catalogue import data_directory, find_run
 from coordinator.runs.create import make_run, pinned_puzzle
 from coordinator.runs.drive import drive
 from coordinator.runs.summary import summarise
 from coordinator.session.control import Control, Observer, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
 from coordinator.trees.solutions import found_solutions
 from puzzles.capabilities import Placements, Quotient
-from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import order_of
 from puzzles.registry import PuzzleSpec
 from storage.engine.probe import require_sound
@@ -55,6 +56,8 @@ from storage.results.census import read_component, read_labels, read_pairs
 from worker.graphs.searches import Graph
 
 GOAL = "goal"
+#: What sorting a configuration takes besides two copies of its key: its place in the order, and its depth, twice.
+_BYTES_BESIDE_KEY = 16
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,18 @@ class ShortestPath:
 
 
 class Run:
-    """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data."""
+    """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data.
 
-    def __init__(self, store: RunStore) -> None:
-        """Takes `store` over, and closes it if the run's puzzle is not the one of this program."""
+    `resources` are those of this process that questions may take: threads and memory.
+    """
+
+    def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
+        """Takes `store` over, and closes it if the run's puzzle is not the one of this program.
+
+        Where `resources` say nothing, what the run was made with counts.
+        """
         self.store = store
+        self.resources = (resources or Resources()).here().over(store.manifest.settings)
         try:
             self.puzzle, self.spec = pinned_puzzle(store)
         except BaseException:
@@ -157,6 +167,7 @@ class Run:
         self._require_graph()
         if self.store.state.depth < 0:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
+        self._require_memory_for_all()
         if self.whole:
             return self.store.layer(0), read_labels(self.store)
         layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
@@ -168,7 +179,7 @@ class Run:
     def graph(self) -> tuple[Keys, Graph]:
         """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""
         keys, _ = self.configurations()
-        with query_context(self.puzzle) as context:
+        with self._context() as context:
             return keys, build_graph(context, keys, closed=self.store.state.exhausted)
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
@@ -202,7 +213,7 @@ class Run:
         control, observer = control or Control(), observer or SilentObserver()
         if not self.puzzle.undirected:
             weak, (keys, _) = len(self.weak_components()), self.configurations()
-            with query_context(self.puzzle) as context:
+            with self._context(control) as context:
                 return strong_components(context, keys, weak, control, observer)
         count = (self.store.state.components or 0) if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
@@ -226,15 +237,6 @@ class Run:
             return Diameter(read_component(self.store, number), read_pairs(self.store, number))
         return self._measure(control or Control(), observer or SilentObserver())
 
-    def best_play(self, resources: Resources | None = None) -> Play:
-        """Of a finished run whose moves score: the play with the highest score, and of these one of fewest moves.
-
-        Raises `OverBudgetError` where memory is too little.
-        """
-        return best_play(
-            self.store, self.puzzle, (resources or Resources()).over(self.store.manifest.settings).budget()
-        )
-
     def interval(self) -> Interval | None:
         """What an earlier `diameter` of this run, finished or interrupted, proved of it."""
         return read_interval(self.store)
@@ -254,24 +256,18 @@ class Run:
         return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
 
     def _path_of_keys(self, origin: Key, target: str) -> list[Key]:
-        if target == GOAL:
-            wanted: Wanted = self.puzzle.is_goal
-            if not self.whole and origin == self.puzzle.start:
-                return self._path_to_goal()
-        else:
-            key = self.puzzle.parse(target)
-            if not self.whole and origin == self.puzzle.start:
-                return self._path_within_layers(key)
-            wanted = equals(key)
-        path = search_path(self.puzzle, origin, wanted, Control())
+        key = None if target == GOAL else self.puzzle.parse(target)
+        if not self.whole and origin == self.puzzle.start:
+            return self._path_to_goal() if key is None else self._path_within_layers(key)
+        with self._context() as context:
+            path = search_path(context, self.store, origin, key, Control())
         return require_path(path, self.puzzle.render(origin), target)
 
     def _path_to_goal(self) -> list[Key]:
         depth = self.store.state.goal_depth
         if depth is None:
             raise UnanswerableError(f"run {self.name} found no goal {self._where_it_looked()}")
-        layer = self.store.layer(depth)
-        goal = key_at(layer[self.puzzle.is_goal(layer)], 0)
+        goal = least_goal(self.puzzle, self.store.blocks(depth))
         return path_from_start(self.store, self.puzzle, goal, depth)
 
     def _path_within_layers(self, key: Key) -> list[Key]:
@@ -304,10 +300,11 @@ class Run:
         if kinds is None and size >= BOUNDED_FROM:
             return self._bound(control, observer)
         if kinds is not None:
-            found = by_orbits(self.puzzle, self.store, kinds, control, observer)
+            with self._context(control) as context:
+                found = by_orbits(context, self.store, kinds, control, observer)
         else:
             keys, graph = self.graph()
-            with query_context(self.puzzle) as context:
+            with self._context(control) as context:
                 exact = measure_component(context, graph)
             found = Measured(
                 exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs),
@@ -330,7 +327,7 @@ class Run:
                 control.check()
 
             try:
-                with query_context(self.puzzle) as context:
+                with self._context(control) as context:
                     known = bound_component(context, graph, keys, known, report)
             finally:
                 if known is not None:
@@ -338,6 +335,16 @@ class Run:
         size = self.store.state.configurations
         record = ComponentRecord(0, size, known.lower, None, None, None, None, self._least_key())
         return Diameter(record, self.puzzle.keys(list(known.pair)).reshape(1, 2, *self.puzzle.keys([0]).shape[1:]))
+
+    def _context(self, control: Control | None = None) -> AbstractContextManager[ComputeContext]:
+        """Threads of this process, for questions that need some computing."""
+        return open_context(self.puzzle, self.spec, self.resources, control or Control(), SilentObserver())
+
+    def _require_memory_for_all(self) -> None:
+        """`OverBudgetError` where all configurations do not fit the memory: twice, with their depths and an order."""
+        count = self.store.state.configurations
+        needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
+        self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
 
     def _least_key(self) -> Key:
         return min(self.store.first_keys(depth)[0] for depth in range(self.store.state.depth + 1))
@@ -375,14 +382,14 @@ class Run:
             )
 
 
-def open_run(name: str = "last", data: str | os.PathLike[str] | None = None) -> Run:
-    """A run by its name, a unique prefix, or ``last``; `data` as for the command line.
+def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None) -> Run:
+    """A run by its name, a unique prefix, or ``last``; `data` as for the command line, `resources` as for `Run`.
 
     Raises `UnknownRunError`, and `DamagedError` if its file cannot be read.
     """
     directory = find_run(data_directory(data), name)
     require_sound(directory)
-    return Run(RunStore(directory))
+    return Run(RunStore(directory), resources)
 
 
 def explore(
@@ -417,4 +424,4 @@ def _run_to_end(
     state = drive(directory, resources, Control(), observer or SilentObserver())
     if state.status != "complete":
         raise RunError(f"run {directory.name} is {state.status}: {state.reason}")
-    return Run(RunStore(directory))
+    return Run(RunStore(directory), resources)

@@ -2,8 +2,8 @@
 
 ``<data>/<run id>/`` holds LMDB's ``data.mdb`` and ``lock.mdb``; ``created``, the time of the run's making as a text of
 nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
-``queued``, while a coordinator is to drive the run to its end; and ``spill/`` while a long layer is made
-(`storage.layers.spill`).
+``queued``, while a coordinator is to drive the run to its end; ``spill/`` while a long layer is made
+(`storage.layers.spill`); and ``scratch-*/`` while a question needs a search of its own (`storage.layers.scratch`).
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
@@ -17,6 +17,7 @@ CREATED_FILE = "created"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
 SPILL_FOLDER = "spill"
+SCRATCH_PREFIX = "scratch-"
 _CREATING_PREFIX = ".creating-"
 _DELETING_PREFIX = ".deleting-"
 

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from coordinator.executors.threads import ThreadExecutor
-from coordinator.session.control import Control, Observer, SilentObserver
+from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
 from puzzles.contract import Puzzle
@@ -42,13 +42,6 @@ def open_context(
 def _own_files(spec: PuzzleSpec) -> list[Path]:
     """The puzzle files that a run's own workers load."""
     return [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
-
-
-@contextmanager
-def query_context(puzzle: Puzzle) -> Iterator[ComputeContext]:
-    """Threads of this process, for questions that need some computing."""
-    with open_context(puzzle, PuzzleSpec(puzzle.name), Resources(), Control(), SilentObserver()) as context:
-        yield context
 
 
 def cores() -> int:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordinator.errors import ContradictionError
+from coordinator.layers.search import scratch_search
+from coordinator.layers.window import StoredLayer
 from coordinator.session.control import Control, Observer
+from coordinator.session.session import ComputeContext
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.user.guard import describe_key
@@ -105,36 +108,63 @@ def kinds_of(puzzle: Puzzle, store: RunStore) -> dict[int, Kind] | None:
     return kinds
 
 
+@dataclass(frozen=True)
+class _Reach:
+    """How far the `kind_size` configurations of a kind reach: their eccentricity, how many are that far from each.
+
+    `examples` are some of those for the configuration `source`.
+    """
+
+    kind_size: int
+    source: Key
+    eccentricity: int
+    farthest: int
+    examples: Keys
+
+
 def by_orbits(
-    puzzle: Puzzle, store: RunStore, kinds: dict[int, Kind], control: Control, observer: Observer
+    context: ComputeContext, store: RunStore, kinds: dict[int, Kind], control: Control, observer: Observer
 ) -> Measured:
     """The exact answer from one search for each kind of configuration; that of the start is the run itself.
 
     Raises `ContradictionError` if configurations that are said to be alike are not.
     """
+    puzzle = context.puzzle
     for kind in kinds.values():
         _check_alike(puzzle, kind)
-    start = puzzle.keys([puzzle.start])
-    own = puzzle.orbits(start)
-    found: list[tuple[int, int, Key, Keys]] = []
+    own = puzzle.orbits(puzzle.keys([puzzle.start]))
+    found: list[_Reach] = []
     for number, kind in kinds.items():
         if own is not None and number == int(own[0]):
-            source, depth, farthest = puzzle.start, store.state.depth, store.layer(store.state.depth)
+            found.append(_reach(store, puzzle.start, kind.size))
         else:
-            source, (depth, farthest) = kind.first, _search(puzzle, kind.first, control)
-        found.append((depth, kind.size, source, farthest))
+            with scratch_search(context, store, kind.first, control) as search:
+                while search.current.size:
+                    search.step()
+                search.commit()
+                found.append(_reach(search.store, kind.first, kind.size))
         observer.phase("kinds of configurations searched from", len(found), len(kinds))
-    diameter, radius = max(depth for depth, *_ in found), min(depth for depth, *_ in found)
-    outer = [(size, source, farthest) for depth, size, source, farthest in found if depth == diameter]
-    example = outer[0][2][:MOST_PAIRS]
-    sources = np.repeat(puzzle.keys([outer[0][1]]), len(example), axis=0)
+    return _measured(puzzle, found)
+
+
+def _reach(store: RunStore, source: Key, kind_size: int) -> _Reach:
+    """How far a finished search from `source` came."""
+    depth = store.state.depth
+    size = store.layer_record(depth).size
+    return _Reach(kind_size, source, depth, size, next(StoredLayer(store, depth, size).chunks(0, MOST_PAIRS)))
+
+
+def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
+    diameter, radius = max(reach.eccentricity for reach in found), min(reach.eccentricity for reach in found)
+    outer = [reach for reach in found if reach.eccentricity == diameter]
+    examples = outer[0].examples
     return Measured(
         diameter,
         radius,
-        centre=sum(size for depth, size, *_ in found if depth == radius),
-        periphery=sum(size for size, *_ in outer),
-        pair_count=sum(size * len(farthest) for size, _, farthest in outer) // 2,
-        pairs=np.stack([sources, example], axis=1),
+        centre=sum(reach.kind_size for reach in found if reach.eccentricity == radius),
+        periphery=sum(reach.kind_size for reach in outer),
+        pair_count=sum(reach.kind_size * reach.farthest for reach in outer) // 2,
+        pairs=np.stack([np.repeat(puzzle.keys([outer[0].source]), len(examples), axis=0), examples], axis=1),
     )
 
 
@@ -177,25 +207,23 @@ def _next_sources(lower: Distances, upper: Distances, diameter: int, count: int)
     return np.unique(np.concatenate([outer, inner])).astype(np.int32)
 
 
-def _search(puzzle: Puzzle, source: Key, control: Control, most: int | None = None) -> tuple[int, Keys]:
-    """The eccentricity of `source` and the keys at that distance; with `most`, as far as so many keys reach."""
+def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
+    """How far the nearest `_SURROUNDINGS` configurations or so around `source` reach, and how many are that far."""
     current = puzzle.keys([source])
     previous, depth, count = current[:0], 0, 1
-    while most is None or count < most:
-        control.check()
+    while count < _SURROUNDINGS:
         following = merge([puzzle.expand(current).successors], [previous, current])
         if not len(following):
             break
         previous, current, depth, count = current, following, depth + 1, count + len(following)
-    return depth, current
+    return depth, len(current)
 
 
 def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
     """Compare the surroundings of two configurations of a kind: so many layers of so many others."""
-    seen = [_search(puzzle, key, Control(), _SURROUNDINGS) for key in (kind.first, kind.other)]
-    (depth, near), (other_depth, other_near) = seen
-    if (depth, len(near)) != (other_depth, len(other_near)):
+    (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
+    if (depth, near) != (other_depth, other_near):
         raise ContradictionError(
             f"{puzzle.name} says that {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} "
-            f"are alike, but they have {len(near)} and {len(other_near)} others {depth} and {other_depth} moves away"
+            f"are alike, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
         )

@@ -1,22 +1,26 @@
 """Exact shortest paths: along stored layers from the start, or by a layered search of their own between any two."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from coordinator.errors import UnanswerableError
+from coordinator.layers.search import LayeredSearch, scratch_search
+from coordinator.layers.window import Layer
 from coordinator.session.control import Control
+from coordinator.session.session import ComputeContext
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, Mask, key_at, layout_of
-from puzzles.keys.order import equal_rows, members
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import equal_rows
 from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
 from worker.layers.kernels import merge
 
-#: Tells which keys of a batch are the end of a path.
-Wanted = Callable[[Keys], Mask]
+#: Keys of a layer that are looked at together.
+_KEYS_AT_ONCE = 1 << 18
 
 
 def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) -> list[Key]:
@@ -52,19 +56,64 @@ def _first_that_leads_to(puzzle: Puzzle, blocks: Iterable[Keys], target: Key) ->
     return wanted[:0]
 
 
-def search_path(puzzle: Puzzle, source: Key, wanted: Wanted, control: Control) -> list[Key] | None:
-    """A shortest path from `source` to the nearest wanted configuration (of several the least), or ``None``.
+def search_path(
+    context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
+) -> list[Key] | None:
+    """A shortest path from `source` to `target`, or to the nearest goal where that is ``None``; else ``None``.
 
-    Keeps the layers between them in memory.
+    Of several goals it is the least, of several paths always the same. The layers searched lie on disk, beside `run`.
     """
-    layers = [puzzle.keys([source])]
-    while len(layers[-1]):
-        ends = layers[-1][wanted(layers[-1])]
-        if len(ends):
-            return _walk_back(puzzle, layers, key_at(ends, 0))
-        control.check()
-        known = layers[-2:] if puzzle.undirected else layers
-        layers.append(merge([puzzle.expand(layers[-1]).successors], known).copy())
+    if target is not None and context.puzzle.undirected:
+        return _search_from_both_ends(context, run, source, target, control)
+    with scratch_search(context, run, source, control) as search:
+        while search.current.size:
+            end = _end(search, target)
+            if end is not None:
+                return _path_to(search, end)
+            search.step()
+    return None
+
+
+def _end(search: LayeredSearch, target: Key | None) -> Key | None:
+    """`target`, or the least goal where it is ``None``, if it lies in the last layer."""
+    if target is not None:
+        return None if len(search.current.exclude_from(search.puzzle.keys([target]))) else target
+    if search.state.goal_depth is None:
+        return None
+    return least_goal(search.puzzle, search.current.chunks(0, _KEYS_AT_ONCE))
+
+
+def least_goal(puzzle: Puzzle, batches: Iterable[Keys]) -> Key:
+    """The first goal of some increasing batches that hold one."""
+    return next(key_at(keys[goals], 0) for keys in batches if (goals := puzzle.is_goal(keys)).any())
+
+
+def _search_from_both_ends(
+    context: ComputeContext, run: RunStore, source: Key, target: Key, control: Control
+) -> list[Key] | None:
+    """The same where every move can be taken back: the two searches meet half-way."""
+    half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
+    with scratch_search(half, run, source, control) as here, scratch_search(half, run, target, control) as there:
+        while here.current.size and there.current.size:
+            meeting = _least_common(here.current, there.current)
+            if meeting is not None:
+                return [*_path_to(here, meeting), *_path_to(there, meeting)[-2::-1]]
+            min(here, there, key=lambda search: search.current.size).step()
+    return None
+
+
+def _path_to(search: LayeredSearch, key: Key) -> list[Key]:
+    search.commit()
+    return path_from_start(search.store, search.puzzle, key, search.state.depth)
+
+
+def _least_common(one: Layer, other: Layer) -> Key | None:
+    """The least key that two layers have in common."""
+    small, large = sorted((one, other), key=lambda layer: layer.size)
+    for keys in small.chunks(0, _KEYS_AT_ONCE):
+        common = merge([keys], [large.exclude_from(keys)])
+        if len(common):
+            return key_at(common, 0)
     return None
 
 
@@ -72,25 +121,9 @@ def _distinct_successors(puzzle: Puzzle, key: Key) -> Keys:
     return merge([puzzle.expand(puzzle.keys([key])).successors], [])
 
 
-def _walk_back(puzzle: Puzzle, layers: list[Keys], target: Key) -> list[Key]:
-    path = [target]
-    for layer in reversed(layers[:-1]):
-        if puzzle.undirected:
-            candidates = _distinct_successors(puzzle, path[-1])
-            path.append(key_at(candidates[members(layer, candidates)], 0))
-        else:
-            path.append(key_at(_first_that_leads_to(puzzle, [layer], path[-1]), 0))
-    return path[::-1]
-
-
 def real_path(puzzle: Puzzle, path: list[Key], start: Key) -> list[Key]:
     """The path as moves on a real board from `start`: where mirrors are merged, the images that belong together."""
     return puzzle.lift(path, start) if isinstance(puzzle, Quotient) else path
-
-
-def equals(key: Key) -> Wanted:
-    """The end of a path that leads to `key`."""
-    return lambda keys: equal_rows(keys, layout_of(keys).pack([key]))
 
 
 def require_path(path: list[Key] | None, source: str, target: str) -> list[Key]:

@@ -6,6 +6,8 @@ older layer; these are kept in sorted runs (`coordinator.layers.closed_set`). Th
 is cut up.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,11 +17,14 @@ from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.inspection import inspected_expansion
 from coordinator.layers.step import LayerStep
 from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
-from coordinator.session.session import Session
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.session import ComputeContext, Session
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys
+from puzzles.keys.layout import Key, Keys
 from storage.layers.digest import chain
+from storage.layers.scratch import scratch_store
 from storage.layers.spill import Spill
+from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth, LayerRecord
 from worker.layers.kernels import merge
 
@@ -58,92 +63,118 @@ def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth) 
     return keys
 
 
-class Exploration:
-    """A search from the start, on an open run, from its last committed layer on."""
+class LayeredSearch:
+    """A search from `start`, on the open store of `session`, from its last committed layer on.
 
-    def __init__(self, session: Session) -> None:
-        self._session, self._store = session, session.store
-        self._state = self._store.state
+    Attributes: `store` and `puzzle`; `current`, the last layer made, which is empty when nothing is left to find;
+    `state`, that of the store with all finished layers, committed or not.
+    """
 
-    def run(self) -> None:
-        """Search until no layer is left, or the goal is found where the run asks for no more. Commits as it goes.
+    def __init__(self, session: Session, start: Key) -> None:
+        self._session, self._start = session, start
+        self.store, self.puzzle = session.store, session.puzzle
+        self.state = self.store.state
+        self.current, self._older = self._window()
 
-        Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the
-        last commit standing.
-        """
-        current, older = self._window()
-        try:
-            while not self._finished(current):
-                self._session.control.check()
-                following = self._next(current, older)
-                if following.size:
-                    # IMPORTANT: not the last layer, or a resumed run, which begins with it, would add it once more.
-                    older.add(self._state.depth - 1, current)
-                current = following
-        finally:
-            self._state = self._session.commit_staged(self._state)
-        digest = chain(record.digest for record in self._store.layer_records())
-        self._session.commit(replace(self._state, status="complete", exhausted=not current.size, digest=digest))
+    def step(self) -> None:
+        """Make the next layer. Commits when it is due; raises `StopRun`, and storage, worker and budget errors."""
+        self._session.control.check()
+        following = self._next(self.current)
+        if following.size:
+            # IMPORTANT: not the last layer, or a resumed run, which begins with it, would add it once more.
+            self._older.add(self.state.depth - 1, self.current)
+        self.current = following
+
+    def commit(self) -> None:
+        """Make all finished layers durable."""
+        self.state = self._session.commit(self.state)
 
     def _window(self) -> tuple[Layer, Older]:
         """U(N) and what is older, as they stand on disk, or the start and nothing."""
-        depth = self._state.depth
-        if self._store.read_partial() is None:
-            Spill(self._store.directory, self._store.layout, depth + 1).clear()
+        depth = self.state.depth
+        if self.store.read_partial() is None:
+            Spill(self.store.directory, self.store.layout, depth + 1).clear()
         if depth < 0:
-            start = self._session.puzzle.keys([self._session.puzzle.start])
+            start = self.puzzle.keys([self._start])
             self._add_small(start)
             depth = 0
             current: Layer = HeldLayer([start])
         else:
             current = self._stored(depth)
-        if not self._session.puzzle.undirected:
-            return current, ClosedSet(self._session, depth, self._commit)
+        if not self.puzzle.undirected:
+            return current, ClosedSet(self._session, depth, self.commit)
         return current, Previous(self._stored(depth - 1) if depth else None)
 
     def _stored(self, depth: Depth) -> Layer:
-        self._store.require_whole(depth)
-        size = self._store.layer_record(depth).size
-        small = size * self._store.layout.bytes <= self._session.context.shares.layer_bytes
-        return HeldLayer([self._store.layer(depth)]) if small else StoredLayer(self._store, depth, size)
+        self.store.require_whole(depth)
+        size = self.store.layer_record(depth).size
+        small = size * self.store.layout.bytes <= self._session.context.shares.layer_bytes
+        return HeldLayer([self.store.layer(depth)]) if small else StoredLayer(self.store, depth, size)
 
-    def _finished(self, current: Layer) -> bool:
-        return not current.size or (self._store.manifest.until_goal and self._state.goal_depth is not None)
-
-    def _next(self, current: Layer, older: Older) -> Layer:
+    def _next(self, current: Layer) -> Layer:
         """The layer after `current`, stored; where it is empty only found to be so."""
-        known = [current, *older.layers()]
-        if not self._session.context.budget.distributes(current.size) and self._store.read_partial() is None:
-            keys = small_step(self._session.puzzle, all_keys(current), known, self._state.depth + 1)
+        known = [current, *self._older.layers()]
+        if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
+            keys = small_step(self.puzzle, all_keys(current), known, self.state.depth + 1)
             if len(keys):
                 self._add_small(keys)
             return HeldLayer([keys])
-        self._state = self._session.commit_staged(self._state)
-        step = LayerStep(self._session, self._state.depth + 1, current, known)
+        self.state = self._session.commit_staged(self.state)
+        step = LayerStep(self._session, self.state.depth + 1, current, known)
         record, layer = step.run()
-        self._state = self._store.state
+        self.state = self.store.state
         if record.size:
             self._add(record)
-        self._commit()
+        self.commit()
         step.finish()
         return layer
 
-    def _commit(self) -> None:
-        self._state = self._session.commit(self._state)
-
     def _add_small(self, keys: Keys) -> None:
-        goals = int(np.count_nonzero(self._session.puzzle.is_goal(keys)))
-        self._add(self._store.put_layer(self._state.depth + 1, keys, goals))
+        goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
+        self._add(self.store.put_layer(self.state.depth + 1, keys, goals))
         if self._session.commit_is_due:
-            self._commit()
+            self.commit()
 
     def _add(self, record: LayerRecord) -> None:
-        depth, state = record.depth, self._state
-        self._state = replace(
+        depth, state = record.depth, self.state
+        self.state = replace(
             state,
             depth=depth,
             configurations=state.configurations + record.size,
             goal_depth=depth if record.goals and state.goal_depth is None else state.goal_depth,
             stored_bytes=state.stored_bytes + record.stored_bytes,
         )
-        self._session.observer.layer(depth, record.size, self._state.configurations)
+        self._session.observer.layer(depth, record.size, self.state.configurations)
+
+
+@contextmanager
+def scratch_search(context: ComputeContext, run: RunStore, start: Key, control: Control) -> Iterator[LayeredSearch]:
+    """A search that leaves nothing behind, within the memory of `context`; its layers lie beside those of `run`."""
+    with scratch_store(run) as store:
+        yield LayeredSearch(Session(store, context, control, SilentObserver()), start)
+
+
+class Exploration:
+    """The search of a run: from the puzzle's start, until nothing is left, or the goal where the run asks for no more.
+
+    It goes on from the last committed layer.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._store = session, session.store
+
+    def run(self) -> None:
+        """Search to the end. Commits as it goes.
+
+        Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the
+        last commit standing.
+        """
+        search = LayeredSearch(self._session, self._session.puzzle.start)
+        try:
+            while search.current.size and not (self._store.manifest.until_goal and search.state.goal_depth is not None):
+                search.step()
+        finally:
+            search.state = self._session.commit_staged(search.state)
+        digest = chain(record.digest for record in self._store.layer_records())
+        exhausted = not search.current.size
+        self._session.commit(replace(search.state, status="complete", exhausted=exhausted, digest=digest))

@@ -57,7 +57,7 @@ class Budget:
         if needed > self.memory:
             raise OverBudgetError(
                 f"{what} needs {needed:,} bytes of memory, --memory allows {self.memory:,}; "
-                f"resume with --memory {(needed * 5 // 4 >> 20) + 1}MB"
+                f"allow it with --memory {(needed * 5 // 4 >> 20) + 1}MB"
             )
 
 

@@ -1,7 +1,7 @@
 """What a run may use to get its work done: nothing of it changes the result."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import psutil
@@ -36,6 +36,10 @@ class Resources:
             for name, value in asdict(self).items()
             if value is not None and name not in ("redis", "workers")
         }
+
+    def here(self) -> "Resources":
+        """The same in this process alone: threads, and as many as there are cores where `workers` meant processes."""
+        return self if self.redis is None else replace(self, redis=None, workers=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
         """These ways, and where they say nothing, those that a manifest kept."""

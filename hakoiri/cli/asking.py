@@ -11,7 +11,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from hakoiri.cli.options import DataOption, JsonOption, PuzzleOptions, RunArgument, parse_options, read_board
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    PuzzleOptions,
+    RunArgument,
+    parse_options,
+    read_board,
+)
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -66,6 +74,7 @@ def diameter(
     component: Annotated[
         int | None, typer.Option("--component", min=0, metavar="K", help="Its number. [default: 0, the largest]")
     ] = None,
+    memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -81,7 +90,7 @@ def diameter(
     from puzzles.keys.layout import ints
 
     control = Control()
-    with opened(name, data) as run, stopping_with(control.interrupt) as received:
+    with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
                 found = run.diameter(component, control, progress)
@@ -115,11 +124,12 @@ def distance(
     name: RunArgument,
     target: ConfArgument,
     source: FromOption = None,
+    memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Tell how many moves lie between the start (or --from) and a configuration."""
-    with opened(name, data) as run:
+    with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
     if json:
         print_json({"run": run.name} | _path_row(found))
@@ -133,13 +143,14 @@ def path(
     target: Annotated[
         str, typer.Option("--to", metavar="CONF|FILE|goal", help="Where to. [default: the nearest goal]")
     ] = "goal",
+    memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Draw a shortest path, board by board. A move's letters are those of the board before it."""
     from hakoiri.render.boards import print_side_by_side
 
-    with opened(name, data) as run:
+    with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
     if json:
         print_json({"run": run.name} | _path_row(found))
@@ -239,13 +250,14 @@ def export(
     images: Annotated[
         bool, typer.Option("--images", help="Of a tree: every solution, not one for each orbit.")
     ] = False,
+    memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Write the configurations and moves of a run, or the solutions of a tree, to a file for other programs."""
     from hakoiri.export import export_run
 
-    with opened(name, data) as run:
+    with opened(name, data, memory) as run:
         count = export_run(run, target, images)
         what = "solutions" if run.store.manifest.mode == "tree" else "configurations"
     if json:
@@ -269,11 +281,12 @@ def component_table(records: list["ComponentRecord"]) -> Table:
     return listed
 
 
-def opened(name: str, data: Path | None) -> "Run":
-    """The run that a user names."""
+def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
+    """The run that a user names, to be asked within so much memory."""
+    from coordinator.session.resources import Resources
     from hakoiri.api import open_run
 
-    return open_run(name, data)
+    return open_run(name, data, Resources(memory=memory))
 
 
 def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.asking import component_row, component_table, opened
-from hakoiri.cli.options import DataOption, JsonOption, RunArgument
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def components(
         bool, typer.Option("--strong", help="Those whose configurations all lead to each other: of directed puzzles.")
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Only the N largest.")] = None,
+    memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -30,7 +31,7 @@ def components(
 
     Those of a directed puzzle have none, for not all their configurations lead to each other; those of --strong do.
     """
-    with opened(name, data) as run:
+    with opened(name, data, memory) as run:
         if strong:
             _list_strong(run, limit, json)
         elif not run.puzzle.undirected:

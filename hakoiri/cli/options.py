@@ -153,7 +153,7 @@ WorkersOption = Annotated[
 MemoryOption = Annotated[
     int | None,
     typer.Option(
-        "--memory", parser=parse_size, metavar="SIZE", help="For the layers in hand. [default: half of what is free]"
+        "--memory", parser=parse_size, metavar="SIZE", help="For layers and graphs. [default: half of what is free]"
     ),
 ]
 ChunkOption = Annotated[

@@ -40,15 +40,18 @@ _open_here: set[tuple[int, Path]] = set()
 
 
 class Environment:
-    """An open environment and its databases; `close` it, from the process that opened it."""
+    """An open environment and its databases; `close` it, from the process that opened it.
 
-    def __init__(self, directory: Path, writable: bool) -> None:
+    Unless `durable`, a transaction does not wait for the disk.
+    """
+
+    def __init__(self, directory: Path, writable: bool, durable: bool = True) -> None:
         self.directory = directory.resolve()
         self._identity = (os.getpid(), self.directory)
         if self._identity in _open_here:
             raise StorageError(f"run {directory.name} is already open in this process; close it there first")
         with translated(directory):
-            self._lmdb = _open(self.directory, writable)
+            self._lmdb = _open(self.directory, writable, durable)
         _open_here.add(self._identity)
         try:
             with translated(directory):
@@ -75,8 +78,8 @@ class Environment:
         self._lmdb.close()
 
 
-def _open(directory: Path, writable: bool) -> lmdb.Environment:
-    options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": True}
+def _open(directory: Path, writable: bool, durable: bool) -> lmdb.Environment:
+    options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": durable}
     if writable:
         environment = lmdb.open(str(directory), **options)
         # Readers that were killed would keep old pages from being used again, and the file would grow.

@@ -27,8 +27,8 @@ class RunStore(Ledger):
     `database` in some methods is BLOCKS, the layers by depth, or SEEN, the runs of a directed search by number.
     """
 
-    def __init__(self, directory: Path, writable: bool = False) -> None:
-        super().__init__(directory, writable)
+    def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
+        super().__init__(directory, writable, durable)
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
         self._mapped_bytes = 0

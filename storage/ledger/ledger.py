@@ -44,14 +44,7 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
         building.mkdir(parents=True)
     try:
         require_free(building, 0)
-        environment = Environment(building, writable=True)
-        try:
-            with environment.transaction(write=True) as transaction:
-                meta = environment.databases[META]
-                for name, fields in ((MANIFEST_KEY, manifest.as_dict()), (STATE_KEY, State().as_dict())):
-                    transaction.put(name, pack_record(fields, META + name), db=meta)
-        finally:
-            environment.close()
+        begin_books(building, manifest)
         with translated(final):
             (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
             if queued:
@@ -67,6 +60,18 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
     return final
 
 
+def begin_books(directory: Path, manifest: Manifest, durable: bool = True) -> None:
+    """Make the data file of a run that nobody has driven yet, in an empty directory."""
+    environment = Environment(directory, writable=True, durable=durable)
+    try:
+        with environment.transaction(write=True) as transaction:
+            meta = environment.databases[META]
+            for name, fields in ((MANIFEST_KEY, manifest.as_dict()), (STATE_KEY, State().as_dict())):
+                transaction.put(name, pack_record(fields, META + name), db=meta)
+    finally:
+        environment.close()
+
+
 def _flush(path: Path) -> None:
     """Let a file, or the names in a directory, outlive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -79,12 +84,14 @@ def _flush(path: Path) -> None:
 class Ledger:
     """An open run without its layers. Open it `writable` only while holding its `storage.ledger.lock.RunLock`.
 
+    Not `durable`: commits do not wait for the disk, for what nobody reads after this process.
+
     Attributes: `directory`, `manifest`, and `state` as of the last commit by this process, or as found on opening.
     """
 
-    def __init__(self, directory: Path, writable: bool = False) -> None:
+    def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
         self.directory = directory
-        self._environment = Environment(directory, writable)
+        self._environment = Environment(directory, writable, durable)
         self._databases = self._environment.databases
         self._pending: list[tuple[bytes, bytes, bytes]] = []
         self._pending_bytes = 0

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
-from coordinator.executors.opening import query_context
 from coordinator.graphs import building as graphing
 from coordinator.graphs import strong
 from coordinator.graphs.strong import StrongComponents, strong_components
@@ -24,7 +23,7 @@ from hakoiri.api import Run, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS, Key, ints
 from puzzles.registry import PUZZLES
-from tests.support.searching import ImpatientControl
+from tests.support.searching import ImpatientControl, local_context
 from worker.graphs.searches import Graph
 from worker.graphs.strong import transposed
 
@@ -55,7 +54,7 @@ class Drawn(Puzzle):
 
     def found(self, control: Control | None = None) -> StrongComponents:
         """Its strong components."""
-        with query_context(self) as context:
+        with local_context(self) as context:
             keys = self.keys([3 * vertex + 1 for vertex in range(self.vertices)])
             return strong_components(context, keys, 1, control or Control(), SilentObserver())
 
@@ -167,7 +166,7 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     (only,) = found.components
     assert (only.size, only.diameter, only.representative) == (248, exact.diameter, exact.record.representative)
     assert list(only.pair) == ints(exact.pairs[0])
-    with query_context(small_run.puzzle) as context, measured("bounded"):
+    with local_context(small_run.puzzle) as context, measured("bounded"):
         # The directed way finds the same.
         directed = strong_components(context, small_run.configurations()[0], 1, Control(), SilentObserver())
     assert [(one.size, one.diameter) for one in directed.components] == [(248, exact.diameter)]
@@ -195,7 +194,7 @@ def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
-    with measured("bounded"), query_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
+    with measured("bounded"), local_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
         poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory), usual.shares)
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
         strong_components(poor, keys, 1, Control(), SilentObserver())

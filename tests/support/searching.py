@@ -1,13 +1,17 @@
 """What the tests of searches share: a plain search, and what two runs must agree on."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from coordinator.executors.opening import open_context
 from coordinator.runs.create import make_run
-from coordinator.session.control import Control
+from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
 from hakoiri.api import Run
+from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key
 from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Mode
@@ -57,6 +61,11 @@ class Countdown:
         self.left -= 1
         if not self.left:
             self._act()
+
+
+def local_context(puzzle: Puzzle, resources: Resources | None = None) -> AbstractContextManager[ComputeContext]:
+    """Threads of this process."""
+    return open_context(puzzle, PuzzleSpec(puzzle.name), resources or Resources(), Control(), SilentObserver())
 
 
 def essence(run: Run) -> tuple[Any, ...]:

@@ -583,3 +583,14 @@ def test_the_budget_is_kept(
     space: tuple[str, ...], memory: int, hakoiri: Hakoiri, undisturbed: Undisturbed, measured: Path
 ) -> None:
     assert peak_mib(hakoiri, measured, space, f"{memory}MB", undisturbed(space)) < memory + BASE_MIB
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_question_keeps_to_the_budget(hakoiri: Hakoiri, measured: Path) -> None:
+    # 900 MiB before layers went to disk: the search makes nearly all of the 39,916,800 configurations.
+    hakoiri("run", "pancakes", "-o", "n=11", "--until-goal")
+    far = ("path", "last", "--from", "10 2 8 4 6 1 11 3 9 5 7", "--to", "goal", "--memory", "128MB", "--json")
+    found = hakoiri(*far, executable=str(measured), seconds=900)
+    assert found.json["length"] == 12
+    assert int(found.stderr.splitlines()[-1]) / 1024 < 128 + BASE_MIB

@@ -1,0 +1,57 @@
+"""Scratch stores: layers that a question needs for itself, on disk because memory may not hold them.
+
+They lie in a folder beside the run's data, or among the temporary files where that cannot be written, and go with the
+question. What a killed process left is removed by the next question to the same run.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from storage.errors import DiskFullError
+from storage.layers.store import RunStore
+from storage.ledger.ledger import begin_books
+from storage.ledger.lock import RunLock, holder_of
+from storage.names import SCRATCH_PREFIX
+
+#: A folder is locked so soon after it is made.
+_YOUNG_SECONDS = 60
+
+
+@contextmanager
+def scratch_folder(run: Path) -> Iterator[Path]:
+    """An empty folder for this process alone. A full disk is a `DiskFullError` that says that the run is untouched."""
+    _remove_abandoned(run)
+    beside = run if os.access(run, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=beside) as folder, RunLock(Path(folder)):
+        try:
+            yield Path(folder)
+        except DiskFullError as error:
+            raise DiskFullError(
+                f"the disk under {Path(folder).parent} has no room for the layers that this question needs; "
+                f"free some space and ask again: run {run.name} is as it was"
+            ) from error
+
+
+@contextmanager
+def scratch_store(run: RunStore) -> Iterator[RunStore]:
+    """An empty store for keys of the run's layout, open for writing; nothing of it waits for the disk."""
+    with scratch_folder(run.directory) as folder:
+        begin_books(folder, replace(run.manifest, run=folder.name), durable=False)
+        with RunStore(folder, writable=True, durable=False) as store:
+            yield store
+
+
+def _remove_abandoned(run: Path) -> None:
+    for folder in run.glob(f"{SCRATCH_PREFIX}*"):
+        try:
+            old = time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
+        except FileNotFoundError:  # Its question has been answered meanwhile.
+            continue
+        if old and holder_of(folder) is None:
+            shutil.rmtree(folder, ignore_errors=True)

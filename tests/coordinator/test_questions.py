@@ -1,0 +1,110 @@
+"""Questions that need a search of their own: within the memory, by all threads, and nothing is left of it."""
+
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from coordinator.errors import OverBudgetError, StopRun
+from coordinator.layers.step import LayerStep
+from coordinator.session.resources import Resources
+from hakoiri.api import Run, explore, open_run
+from puzzles.registry import PUZZLES
+from storage.layers.scratch import scratch_folder
+from storage.layers.spill import Spill
+from storage.ledger.lock import RunLock
+from storage.names import SCRATCH_PREFIX
+from tests.support.engine import MANNERS, spied
+from tests.support.searching import ImpatientControl, reference_distances
+from tests.support.toy import Toy, is_goal
+
+
+@pytest.fixture(autouse=True)
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is among the puzzles."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+
+
+@pytest.fixture(scope="module")
+def tiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """All 181,440 configurations of the eight-puzzle; layers of 24,047 at most."""
+    with explore("tiles", {"rows": "3", "columns": "3"}, data=tmp_path_factory.mktemp("tiles")) as run:
+        yield run
+
+
+@pytest.fixture
+def starved(tiles: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The same, to be asked with hardly any memory."""
+    monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 1_000_000)
+    return Run(tiles.store, Resources(workers=2, memory=1, farm_from=2_000))
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+@pytest.mark.parametrize("manner", ["default", "spilling"])
+@pytest.mark.parametrize(("layout", "keys"), [("u32", "high"), ("u64", "clumped"), ("u256", "spread")])
+def test_paths_between_any_two_are_shortest(
+    layout: str, keys: str, manner: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": layout, "keys": keys, "directed": directed}
+    MANNERS[manner].take(monkeypatch, layout)
+    with explore("toy", options, data=tmp_path, resources=MANNERS[manner].resources) as run:
+        assert isinstance(run.puzzle, Toy)
+        reached = sorted(reference_distances(run.puzzle.successors, run.puzzle.start))
+        calls = spied(monkeypatch, (LayerStep, "run"))
+        for source in Random(layout + keys).choices(reached, k=3):
+            distances = reference_distances(run.puzzle.successors, source)
+            goals = [depth for key, depth in distances.items() if is_goal(key)]
+            for target in Random(manner).choices(sorted(distances), k=3):
+                found = run.path(f"{target:#x}", f"{source:#x}").keys
+                assert (found[0], found[-1], len(found) - 1) == (source, target, distances[target])
+                assert all(after in run.puzzle.successors(before) for before, after in pairwise(found))
+            if goals:
+                found = run.path("goal", f"{source:#x}").keys
+                assert len(found) - 1 == min(goals)
+                assert found[-1] == min(key for key in distances if is_goal(key) and distances[key] == min(goals))
+        assert bool(calls["run"]) == (manner != "default")
+        assert not list(run.store.directory.glob(f"{SCRATCH_PREFIX}*"))
+
+
+def test_a_diameter_by_orbits_is_searched_in_pieces(tiles: Run, starved: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = tiles.diameter()
+    calls = spied(monkeypatch, (LayerStep, "run"), (Spill, "append"))
+    found = starved.diameter()
+    assert (found.record, found.pairs.tolist()) == (expected.record, expected.pairs.tolist())
+    # Of both kinds that are not the start's, the layers of more than 2,000 configurations.
+    assert calls["run"] == 29
+    assert calls["append"] > 20
+
+
+def test_a_diameter_by_orbits_can_be_stopped(starved: Run) -> None:
+    with pytest.raises(StopRun, match="enough"):
+        starved.diameter(control=ImpatientControl(40))
+    assert not list(starved.store.directory.glob(f"{SCRATCH_PREFIX}*"))
+
+
+def test_questions_keep_to_the_memory_of_the_run_unless_they_name_their_own(tmp_path: Path) -> None:
+    with explore(data=tmp_path, resources=Resources(memory=100_000)) as run:
+        for ask in (run.diameter, run.graph, run.configurations):
+            with pytest.raises(OverBudgetError, match=r"--memory allows 100,000; allow it with --memory \d+MB"):
+                ask()
+    with open_run("last", tmp_path) as run, pytest.raises(OverBudgetError, match="--memory allows 100,000"):
+        run.diameter()
+    with open_run("last", tmp_path, Resources(memory=10_000_000)) as run:
+        assert run.diameter().diameter == 190
+
+
+def test_what_a_killed_question_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    run = tmp_path / "a-run"
+    run.mkdir()
+    old, held, young = (run / f"{SCRATCH_PREFIX}{name}" for name in ("old", "held", "young"))
+    for folder in (old, held, young):
+        folder.mkdir()
+    with RunLock(held):
+        for folder in (old, held):
+            os.utime(folder, (0, 0))
+        with scratch_folder(run) as own:
+            assert {folder.name for folder in run.iterdir()} == {held.name, young.name, own.name}
+    assert {folder.name for folder in run.iterdir()} == {held.name, young.name}
