@@ -6,25 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import START_OF_2, FinishedRuns, Hakoiri
+from tests.system.helpers import FinishedRuns, Hakoiri
 from tests.system.servers import RedisServer, Workers, started_workers
 
 StartWorkers = Callable[[str, int], AbstractContextManager[Workers]]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def warm_kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Every kernel compiled and on disk, so that no test waits for the compiler."""
-    warming = Hakoiri(tmp_path_factory.mktemp("warming"))
-    warming("run", "klotski", "--from", START_OF_2, seconds=280)
-    warming.close()
-
-
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> FinishedRuns:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedRuns:
     """An exploration from the usual start and a census, both by threads with the default settings."""
     command = Hakoiri(tmp_path_factory.mktemp("finished"))
-    return FinishedRuns(command, command.json("run", "klotski"), command.json("run", "klotski", "--whole"))
+    return FinishedRuns(command, command.ask("run", "klotski"), command.ask("run", "klotski", "--whole"))
 
 
 @pytest.fixture
@@ -49,7 +41,7 @@ def workers(hakoiri: Hakoiri) -> StartWorkers:
 
 
 @pytest.fixture(scope="module")
-def farm(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Workers]:
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
     """Two workers that the tests of a module share, on a Redis of their own; `farm.url` leads there."""
     directory = tmp_path_factory.mktemp("farm")
     command = Hakoiri(directory)

@@ -1,4 +1,4 @@
-"""The command line as real processes, each ended whatever happens. Redis and workers are in `servers`."""
+"""The command line as processes, each ended whatever happens. Redis and workers are in `servers`."""
 
 import json
 import os
@@ -11,12 +11,13 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 import psutil
 
 from hakoiri.cli import main
+from tests.system.forking import Forked
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,12 +77,21 @@ class Finished:
 class Running:
     """A command at work, its output going to files."""
 
-    def __init__(self, arguments: list[str], files: Path, options: dict[str, Any]) -> None:
+    def __init__(
+        self, arguments: list[str], files: Path, env: dict[str, str], cwd: Path, executable: Path | None,
+        before: Callable[[], object] | None,
+    ) -> None:  # fmt: skip
         files.mkdir(parents=True)
-        self.arguments, self._files = arguments, files
-        with self._open("stdout") as stdout, self._open("stderr") as stderr:
+        self.arguments, self._streams = arguments, (files / "stdout", files / "stderr")
+        for stream in self._streams:
+            stream.touch()
+        if executable is None:
+            self.process: Forked | subprocess.Popen[bytes] = Forked(arguments, self._streams, env, cwd, before)
+            return
+        assert before is None, "only in a process that is forked from one of ours"
+        with self._streams[0].open("wb") as stdout, self._streams[1].open("wb") as stderr:
             self.process = subprocess.Popen(
-                [HAKOIRI, *arguments], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, **options
+                [executable, *arguments], env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr
             )
 
     @property
@@ -92,12 +102,12 @@ class Running:
     @property
     def stdout(self) -> str:
         """What it has printed so far."""
-        return (self._files / "stdout").read_text(encoding="utf-8")
+        return self._streams[0].read_text(encoding="utf-8")
 
     @property
     def stderr(self) -> str:
         """What it has said so far."""
-        return (self._files / "stderr").read_text(encoding="utf-8")
+        return self._streams[1].read_text(encoding="utf-8")
 
     def wait_for(self, text: str, seconds: float = 60) -> None:
         """Return when `text` stands in its output; `AssertionError` if it ends or takes too long before."""
@@ -144,9 +154,6 @@ class Running:
         self.process.wait()
         psutil.wait_procs(family, timeout=10)
 
-    def _open(self, name: str) -> IO[bytes]:
-        return (self._files / name).open("wb")
-
 
 class Hakoiri:
     """The command line with a data directory of its own: ``hakoiri("run", "klotski")`` waits, `start` does not.
@@ -163,7 +170,7 @@ class Hakoiri:
         self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, check: bool = True,
         seconds: float = 120, **options: Any,
     ) -> Finished:  # fmt: skip
-        """Run a command to its end; with `check` its exit code must be 0. `options` go to `subprocess.Popen`."""
+        """Run a command to its end; with `check` its exit code must be 0. `options` are those of `start`."""
         finished = self.start(*arguments, data=data, env=env, **options).finish(seconds)
         assert finished.code == 0 or not check, finished
         return finished
@@ -197,11 +204,12 @@ class Hakoiri:
         return self.here(*arguments, "--json", **options).json
 
     def start(
-        self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, **options: Any
-    ) -> Running:
-        """Start a command."""
+        self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, cwd: Path = ROOT,
+        executable: Path | None = None, before: Callable[[], object] | None = None,
+    ) -> Running:  # fmt: skip
+        """Start a command in a forked process, which calls `before` first; or, as a user does, an `executable`."""
         files = self._directory / "output" / str(len(self._started))
-        running = Running(list(arguments), files, {"env": self._environment(data, env), "cwd": ROOT} | options)
+        running = Running(list(arguments), files, self._environment(data, env), cwd, executable, before)
         self._started.append(running)
         return running
 

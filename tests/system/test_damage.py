@@ -1,9 +1,9 @@
 """A disk that is full, a data file that is not what was written: a right answer or a clear refusal, nothing else."""
 
 import re
-import resource
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from storage.ledger.ledger import Ledger
 from storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
+from tests.system.before import limit_files
 from tests.system.helpers import Finished, FinishedRuns, Hakoiri
 
 PAGE = 4096
@@ -103,7 +104,7 @@ def test_a_quota(mode: str, limit: int, hakoiri: Hakoiri, finished: FinishedRuns
     assert (finished.hakoiri.data / undisturbed["run"] / DATA_FILE).stat().st_size > limit, "this run would fit"
     refused = hakoiri(
         "run", "klotski", *(["--whole"] if mode == "counted" else []), check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        before=partial(limit_files, limit),
     )  # fmt: skip
     says_how_to_go_on(refused, hakoiri.data)
     goes_on_when_there_is_room(hakoiri, undisturbed, hakoiri.data)

@@ -110,7 +110,7 @@ def test_a_census_by_its_components(ending: str, finished: FinishedRuns, tmp_pat
 
 
 @pytest.fixture(scope="module")
-def merged(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> tuple[Hakoiri, dict[str, Any]]:
+def merged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hakoiri, dict[str, Any]]:
     """A run with merged mirror images."""
     hakoiri = Hakoiri(tmp_path_factory.mktemp("merged"))
     return hakoiri, hakoiri.ask("run", "klotski", "--merge-mirrors")

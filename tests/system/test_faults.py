@@ -3,8 +3,6 @@
 Each time one line that names the next step, an exit code that is not 0, nothing left behind, nothing lost.
 """
 
-import ctypes
-import os
 import shutil
 import socket
 import tempfile
@@ -18,14 +16,13 @@ import pytest
 
 from storage.ledger.ledger import Ledger
 from storage.names import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
+from tests.system.before import obey_permissions
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
 KLOTSKI = {"name": "klotski", "options": {}, "start": "ABBC/ABBC/DEEF/DGHF/I..J", "merge_mirrors": False}
 PASSWORD = "open-sesame-4711"  # noqa: S105  (of a server that lives as long as a test)
-#: From Linux's headers.
-PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +44,6 @@ def public_directory() -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
-@pytest.fixture
-def stranger() -> dict[str, Any]:
-    """How to start a command as somebody whom permissions stop: root without its power to pass them over."""
-    return {} if os.getuid() else {"preexec_fn": obey_permissions}
-
-
-def obey_permissions() -> None:
-    """Give up, for what is executed next, the capabilities that let root read and write everything."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0):
-            raise OSError(ctypes.get_errno(), "prctl")
-
-
 @pytest.mark.parametrize("command", ["run klotski", "enqueue klotski", "coordinator", "health"])
 @pytest.mark.parametrize("kind", ["below a file", "read-only", "/proc"])
 def test_a_data_directory_that_cannot_be_written(
@@ -68,18 +51,16 @@ def test_a_data_directory_that_cannot_be_written(
     kind: str,
     hakoiri: Hakoiri,
     public_directory: Path,
-    stranger: dict[str, Any],
     locked_redis: RedisServer,
 ) -> None:
     runs = public_directory / "runs"
     runs.mkdir()
     (runs / "file").touch()
     data = {"below a file": runs / "file" / "runs", "/proc": Path("/proc/runs")}.get(kind, runs)
-    user = stranger if kind == "read-only" else {}
     if kind == "read-only":
         runs.chmod(0o555)
     needs_redis = ["--redis", locked_redis.url] if command in ("coordinator", "health") else []
-    refused = hakoiri(*command.split(), *needs_redis, "--data", str(data), check=False, **user)
+    refused = hakoiri(*command.split(), *needs_redis, "--data", str(data), check=False, before=obey_permissions)
     assert (refused.code, refused.stdout) == (1, "")
     assert f"the data directory {data} is not writable; name another with --data or HAKOIRI_DATA" in refused.error
     runs.chmod(0o755)
@@ -87,7 +68,7 @@ def test_a_data_directory_that_cannot_be_written(
 
 
 def test_a_finished_run_that_cannot_be_written_can_be_read(
-    hakoiri: Hakoiri, public_directory: Path, stranger: dict[str, Any], finished: FinishedRuns
+    hakoiri: Hakoiri, public_directory: Path, finished: FinishedRuns
 ) -> None:
     runs = public_directory / "runs"
     runs.mkdir()
@@ -95,10 +76,10 @@ def test_a_finished_run_that_cannot_be_written_can_be_read(
     directory.chmod(0o555)
     for file in directory.iterdir():
         file.chmod(0o444)
-    assert hakoiri.json("status", "last", data=runs, **stranger)["configurations"] == 25_955
-    layers = hakoiri.json("layers", "last", data=runs, **stranger)["layers"]
+    assert hakoiri.json("status", "last", data=runs, before=obey_permissions)["configurations"] == 25_955
+    layers = hakoiri.json("layers", "last", data=runs, before=obey_permissions)["layers"]
     assert [layer["digest"] for layer in layers] == finished.digests()
-    refused = hakoiri("resume", "last", data=runs, check=False, **stranger)
+    refused = hakoiri("resume", "last", data=runs, check=False, before=obey_permissions)
     assert refused.code == 1
     assert "not writable" in refused.error
     directory.chmod(0o755)

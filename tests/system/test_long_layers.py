@@ -5,7 +5,6 @@ Whoever goes on, and in whatever budget, arrives at the digests of a run that no
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -13,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import LayerRecord, State
 from storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
+from tests.system.before import be_impatient, limit_files
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -71,37 +72,21 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Undisturbe
 
 
 @pytest.fixture(scope="module")
-def impatient(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Hakoiri with checkpoints so often that a run of seconds has as many as one of hours; what to execute instead."""
-    return program(
-        tmp_path_factory.mktemp("impatient"),
-        "import coordinator.layers.step",
-        "coordinator.layers.step.CHECKPOINT_SECONDS, coordinator.layers.step.COMMIT_SECONDS = 0.15, 0.03",
-        "from hakoiri.cli import main",
-        "main()",
-    )
-
-
-@pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Hakoiri, and at the end of stderr its peak resident memory in KiB; what to execute instead.
 
     A small process starts it: a child's figure begins with the memory of its parent, which would be this one's.
     """
-    return program(
-        tmp_path_factory.mktemp("measured"),
+    path = tmp_path_factory.mktemp("measured") / "hakoiri"
+    lines = (
+        f"#!{sys.executable}",
         "import os, sys",
         f"child = os.spawnv(os.P_NOWAIT, '{HAKOIRI}', ['{HAKOIRI}', *sys.argv[1:]])",
         "_, status, usage = os.wait4(child, 0)",
         "print(usage.ru_maxrss, file=sys.stderr)",
         "sys.exit(os.waitstatus_to_exitcode(status))",
     )
-
-
-def program(directory: Path, *lines: str) -> Path:
-    """An executable Python script."""
-    path = directory / "hakoiri"
-    path.write_text("\n".join([f"#!{sys.executable}", *lines, ""]), encoding="utf-8")
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
     path.chmod(0o755)
     return path
 
@@ -188,14 +173,14 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
 
 def killed_again_and_again(
     hakoiri: Hakoiri, space: tuple[str, ...], seed: int, stages: list[Stage],
-    resources: list[tuple[str, ...]], executable: Path,
+    resources: list[tuple[str, ...]],
 ) -> None:  # fmt: skip
     """Begin a run, and kill it a little after each stage; each time it goes on, in the next way, where it was."""
     chance, command = random.Random(seed), ["run", *space]
     before: list[LayerRecord] = []
     done = (0, 0, 0)
     for number, stage in enumerate(stages):
-        running = hakoiri.start(*command, *resources[number % len(resources)], executable=str(executable))
+        running = hakoiri.start(*command, *resources[number % len(resources)], before=be_impatient)
         until(hakoiri, running, stage, f"stage {number}, seed {seed}")
         go_on_for(running, chance.uniform(0, 0.3))
         assert running.kill().code == -signal.SIGKILL
@@ -209,32 +194,28 @@ def killed_again_and_again(
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=SLOW) for seed in range(2, 8))])
-def test_killed_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, seed: int) -> None:
+def test_killed_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, seed: int) -> None:
     expected = undisturbed(CUBE)
     stages = [merging(LONGEST), expanding(LONGEST + 1)]
-    killed_again_and_again(hakoiri, CUBE, seed, stages, [STARVED, ("--memory", "40MB", "--workers", "1")], impatient)
+    killed_again_and_again(hakoiri, CUBE, seed, stages, [STARVED, ("--memory", "40MB", "--workers", "1")])
     hakoiri("resume", "last", *AT_SPEED, "--memory", "1GB")
     assert_as_undisturbed(hakoiri, expected)
 
 
 @pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=SLOW) for seed in range(12, 18))])
-def test_killed_in_a_long_layer_of_a_directed_puzzle(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, seed: int
-) -> None:
+def test_killed_in_a_long_layer_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed, seed: int) -> None:
     expected = undisturbed(PEGS)
-    killed_again_and_again(hakoiri, PEGS, seed, [merging(14), expanding(17)], [STARVED], impatient)
+    killed_again_and_again(hakoiri, PEGS, seed, [merging(14), expanding(17)], [STARVED])
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_killed_in_the_long_layers_of_the_whole_peg_solitaire(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path
-) -> None:
+def test_killed_in_the_long_layers_of_the_whole_peg_solitaire(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
     space, way = ("peg-solitaire",), ("--memory", "64MB")
     expected = undisturbed(space)
-    killed_again_and_again(hakoiri, space, 21, [expanding(16), merging(17), inside(19), merging(21)], [way], impatient)
+    killed_again_and_again(hakoiri, space, 21, [expanding(16), merging(17), inside(19), merging(21)], [way])
     hakoiri("resume", "last", seconds=600)
     assert_as_undisturbed(hakoiri, expected)
 
@@ -254,10 +235,10 @@ def brink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(hakoiri.data)
 
 
-def resumed(hakoiri: Hakoiri, *resources: str, executable: Path = HAKOIRI) -> Running:
+def resumed(hakoiri: Hakoiri, *resources: str, before: Callable[[], None] | None = None) -> Running:
     """A resumed run that is at work."""
     sessions = standing_of(hakoiri)[0].session
-    running = hakoiri.start("resume", "last", *resources, executable=str(executable))
+    running = hakoiri.start("resume", "last", *resources, before=before)
     until(hakoiri, running, lambda state, _: state.session > sessions, "its session")
     return running
 
@@ -281,15 +262,13 @@ NEXT_WAYS = [("--memory", "2GB"), ("--memory", "512MB"), ("--memory", "24MB"), (
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(20))
-def test_killed_among_millions(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, impatient: Path, seed: int
-) -> None:
+def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, seed: int) -> None:
     expected, chance = undisturbed(TILES), random.Random(seed)
     shutil.copytree(brink, hakoiri.data / brink.name)
     records = standing_of(hakoiri)[1]
     for _ in range(1 + seed % 2):
         resources, most = (CREEPING, 45.0) if seed % 5 == 4 else (("--memory", "64MB"), 2.5)
-        running = resumed(hakoiri, *resources, executable=impatient if seed % 3 == 2 else HAKOIRI)
+        running = resumed(hakoiri, *resources, before=be_impatient if seed % 3 == 2 else None)
         assert go_on_for(running, chance.uniform(0, most)), running.finish()
         records = killed_in_time(hakoiri, running, records)
     hakoiri("resume", "last", *AT_SPEED, *NEXT_WAYS[seed % len(NEXT_WAYS)], seconds=600)
@@ -370,12 +349,12 @@ def test_everything_killed_in_a_long_layer(
     ],
 )
 def test_stopped_in_a_long_layer(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, how: "signal.Signals | str",
+    hakoiri: Hakoiri, undisturbed: Undisturbed, how: "signal.Signals | str",
     stage: Callable[[int], Stage],
 ) -> None:  # fmt: skip
     """It leaves at once, and keeps what it has of the layer."""
     expected = undisturbed(CUBE)
-    running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+    running = hakoiri.start("run", *CUBE, *STARVED, before=be_impatient)
     until(hakoiri, running, stage(LONGEST), "the longest layer")
     _, *before = standing_of(hakoiri)
     asked = time.monotonic()
@@ -429,16 +408,15 @@ def test_a_disk_that_fills_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undist
 
 
 @pytest.mark.parametrize("depth", [LONGEST, pytest.param(LONGEST + 1, marks=SLOW)])
-def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path, depth: int) -> None:
+def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, depth: int) -> None:
     """The data file may not grow beyond what it was in the middle of the layer: a commit itself fails."""
     expected = undisturbed(CUBE)
-    running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+    running = hakoiri.start("run", *CUBE, *STARVED, before=be_impatient)
     until(hakoiri, running, merging(depth), "the layer")
     running.kill()
     _, records, _ = standing_of(hakoiri)
     limit = (hakoiri.run_directory() / DATA_FILE).stat().st_size + 4_096
-    quota = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))}
-    refused_for_room(hakoiri, "resume", "last", *STARVED, **quota)
+    refused_for_room(hakoiri, "resume", "last", *STARVED, before=partial(limit_files, limit))
     assert_kept(records, standing_of(hakoiri)[1])
     hakoiri("resume", "last", *STARVED, *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
@@ -448,7 +426,7 @@ def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, imp
 
 
 @pytest.fixture(scope="module")
-def half_done(tmp_path_factory: pytest.TempPathFactory, impatient: Path) -> Path:
+def half_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a run killed in the middle of a layer, with spill files that its books know."""
 
     def spilled(_: State, partial: dict[str, Any]) -> bool:
@@ -456,7 +434,7 @@ def half_done(tmp_path_factory: pytest.TempPathFactory, impatient: Path) -> Path
 
     while True:
         hakoiri = Hakoiri(tmp_path_factory.mktemp("half-done"))
-        running = hakoiri.start("run", *CUBE, *STARVED, executable=str(impatient))
+        running = hakoiri.start("run", *CUBE, *STARVED, before=be_impatient)
         until(hakoiri, running, spilled, "known spill files")
         running.kill()
         state, _, partial = standing_of(hakoiri)
@@ -532,9 +510,9 @@ def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: 
 
 
 @pytest.mark.slow
-def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed, impatient: Path) -> None:
+def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
     """What a directed search keeps beside its layers is refused, too, and made anew."""
-    running = hakoiri.start("run", *PEGS, *STARVED, executable=str(impatient))
+    running = hakoiri.start("run", *PEGS, *STARVED, before=be_impatient)
     until(hakoiri, running, merging(17), "older keys on disk")
     running.kill()
     directory = hakoiri.run_directory()
@@ -558,7 +536,7 @@ def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: 
 
 def peak_mib(hakoiri: Hakoiri, measured: Path, space: tuple[str, ...], memory: str, expected: Result) -> float:
     """The peak resident memory of a run that finds what it must."""
-    finished = hakoiri("run", *space, "--memory", memory, "--json", executable=str(measured), seconds=900)
+    finished = hakoiri("run", *space, "--memory", memory, "--json", executable=measured, seconds=900)
     assert finished.json["digest"] == expected.digest
     return int(finished.stderr.splitlines()[-1]) / 1024
 

@@ -102,7 +102,7 @@ class Victims:
 
 
 @pytest.fixture(scope="module")
-def victims(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Iterator[Victims]:
+def victims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victims]:
     directory = tmp_path_factory.mktemp("victims")
     trap, mark = directory / "path", directory / "mark"
     trap.mkdir()
