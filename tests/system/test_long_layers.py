@@ -444,9 +444,10 @@ def half_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def spill_file(directory: Path) -> tuple[Path, int]:
     """The longest of the spill files that the books know, and how much of it they know."""
-    lengths = standing(directory)[2]["spilled"]["lengths"]
+    partial = standing(directory)[2]
+    lengths = partial["spilled"]["lengths"]
     name = max(lengths, key=lambda name: lengths[name])
-    return directory / SPILL_FOLDER / name, int(lengths[name])
+    return directory / SPILL_FOLDER / f"{partial['depth']}-{name}", int(lengths[name])
 
 
 def flip(place: float) -> Harm:
