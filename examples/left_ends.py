@@ -1,9 +1,6 @@
 from itertools import product
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import U32
-from puzzles.options import Number
+from hakoiri import U32, ConfigurationError, Number, Puzzle, PuzzleError
 
 ACES, HOLE = "HDS", "."
 

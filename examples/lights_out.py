@@ -1,10 +1,6 @@
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.jit import jit
-from puzzles.keys.layout import U32
-from puzzles.options import Number
+from hakoiri import U32, ConfigurationError, Expansion, Number, Puzzle, jit
 
 
 @jit

@@ -186,7 +186,7 @@ def _checked(file: _File, name: str) -> OwnPuzzle:
     if not isinstance(found, type) or found.__module__ != file.module.__name__:
         raise PuzzleError(f"{file.path.name} has no class {name}; it has {_classes_in(file)}")
     if not issubclass(found, Puzzle):
-        raise PuzzleError(f"{where} is no puzzle: a puzzle begins with 'class {name}(Puzzle)' (puzzles.contract)")
+        raise PuzzleError(f"{where} is no puzzle: a puzzle begins with 'class {name}(Puzzle)' (hakoiri.Puzzle)")
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise PuzzleError(f"{where} does not define: {missing} (see docs/own-puzzle.md)")

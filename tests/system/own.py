@@ -4,8 +4,7 @@ from pathlib import Path
 
 #: Water jugs of 8, 5 and 3 litres: pour one into another until it is full or the first is empty. Directed.
 JUGS = """\
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import U32
+from hakoiri import U32, Puzzle
 
 SIZES = (8, 5, 3)
 
@@ -46,9 +45,7 @@ class Jugs(Puzzle):
 ROW = """\
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
-from puzzles.jit import jit
-from puzzles.keys.layout import U32
+from hakoiri import U32, Expansion, Puzzle, jit
 
 
 class Row(Puzzle):
