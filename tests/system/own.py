@@ -4,6 +4,7 @@ from pathlib import Path
 
 #: Water jugs of 8, 5 and 3 litres: pour one into another until it is full or the first is empty. Directed.
 JUGS = """\
+# Three jugs and no tap.
 from hakoiri import U32, Puzzle
 
 SIZES = (8, 5, 3)
@@ -43,6 +44,8 @@ class Jugs(Puzzle):
 """
 #: Two hundred numbers in a row, with a kernel.
 ROW = """\
+# The numbers 0..199: a move goes to a neighbour.
+# The kernel `step` does what `successors` says.
 import numpy as np
 
 from hakoiri import U32, Expansion, Puzzle, jit
