@@ -18,8 +18,11 @@ from tests.system.servers import RedisServer, Workers
 SLOW = pytest.mark.slow
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
-#: What may stay in Redis: who lives, and RQ's list of workers and queues.
-BOOKKEEPING = re.compile(rb"hakoiri:workers?(:.+)?|rq:workers?(:.+)?|rq:queues|rq:(clean_registries|intermediate).*")
+#: What may stay in Redis: who lives, RQ's list of workers and queues, and what its maintenance remembers for a while.
+BOOKKEEPING = re.compile(
+    rb"hakoiri:workers?(:.+)?|rq:workers?(:.+)?|rq:queues|rq:(clean_registries|clean_groups|intermediate).*"
+    rb"|rq:queue:hakoiri:intermediate:first_seen:.+"
+)
 
 
 def leftovers(client: redis.Redis) -> list[bytes]:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,28 @@ def test_setup_names_the_python_that_it_needs(tmp_path: Path) -> None:
     done = call(tmp_path / "bash", ROOT / "scripts/setup", env={"PATH": str(tmp_path)})
     assert done.returncode == 1
     assert done.stderr == "setup: needs Python 3.11 or newer, found Python 3.9.2; install python3.11 or newer\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "requirement", "said"),
+    [
+        ("pyproject.toml", "", ""),
+        ("pyproject.toml", '"rq>=99.0,<100"', "requirements.lock: rq<100,>=99.0 is asked for"),
+        ("pyproject.toml", '"rq>=2.0,<99"', "pyproject.toml: rq<99,>=2.0 allows more than is tested"),
+        ("pyproject.toml", '"rq>=2.0"', "pyproject.toml: rq>=2.0 allows more than is tested"),
+        ("requirements-dev.lock", "rq==0.1", "is installed, requirements-dev.lock pins 0.1"),
+    ],
+)
+def test_the_check_of_the_lock_files(file: str, requirement: str, said: str, tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "requirements.lock", "requirements-dev.lock", "scripts/check_locks.py"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if name == file and requirement:
+            text = re.sub(r'"rq>=[^"]*"|(?<=\n)rq==\S+', requirement, text)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = call(sys.executable, tmp_path / "scripts/check_locks.py")
+    assert said in done.stderr
+    assert done.returncode == (1 if said else 0)
 
 
 @pytest.mark.slow
