@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hakoiri.api import Diameter, Run, ShortestPath, census, explore, open_run
+    from puzzles.capabilities import Scored, ScoredMoves
     from puzzles.contract import Expansion, Puzzle
     from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
     from puzzles.jit import jit
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "hakoiri.api": ("Diameter", "Run", "ShortestPath", "census", "explore", "open_run"),
+    "puzzles.capabilities": ("Scored", "ScoredMoves"),
     "puzzles.contract": ("Expansion", "Puzzle"),
     "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError"),
     "puzzles.jit": ("jit",),
@@ -33,7 +35,8 @@ _MODULE_OF = {name: module for module, names in _PLACES.items() for name in name
 
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "ConfigurationError", "Diameter", "Expansion", "HakoiriError", "Key",
-    "Keys", "Number", "Puzzle", "PuzzleError", "Run", "ShortestPath", "Text", "census", "explore", "jit", "open_run",
+    "Keys", "Number", "Puzzle", "PuzzleError", "Run", "Scored", "ScoredMoves", "ShortestPath", "Text", "census",
+    "explore", "jit", "open_run",
 ]  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from coordinator.graphs.diameter import (
     read_interval,
 )
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
+from coordinator.layers.best_play import Play, best_play
 from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_path
 from coordinator.runs.catalogue import data_directory, find_run
 from coordinator.runs.create import make_run, pinned_puzzle
@@ -236,6 +237,15 @@ class Run:
         if self.whole:
             return Diameter(read_component(self.store, number), read_pairs(self.store, number))
         return self._measure(control or Control(), observer or SilentObserver())
+
+    def best_play(self, resources: Resources | None = None) -> Play:
+        """Of a finished run whose moves score: the play with the highest score, and of these one of fewest moves.
+
+        Raises `OverBudgetError` where memory is too little.
+        """
+        return best_play(
+            self.store, self.puzzle, (resources or Resources()).over(self.store.manifest.settings).budget()
+        )
 
     def interval(self) -> Interval | None:
         """What an earlier `diameter` of this run, finished or interrupted, proved of it."""

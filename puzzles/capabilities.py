@@ -1,15 +1,79 @@
 """What a puzzle can do beyond the contract: it says so by its base class, and no engine asks for a puzzle by name.
 
+``Scored``      its moves score: a finished run has a best play
 ``Placements``  its solutions grow on a tree of partial placings: they are counted, subtree by subtree
 ``Quotient``    it is another puzzle whose mirror images are taken as one
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Counts, Key, Keys, ints, key_at
 from puzzles.keys.numbering import Placings
+
+Scores = NDArray[np.int64]
+
+
+class ScoredMoves(NamedTuple):
+    """The moves of a batch, as in `puzzles.contract.Expansion`, and what each of them scores."""
+
+    successors: Keys
+    counts: Counts
+    scores: Scores
+
+
+class Scored(Puzzle):
+    """Moves score: the best play has the highest sum of scores, then the fewest moves.
+
+    The reserve of a configuration bounds what is still to be had. A move takes at least what it scores off the
+    reserve, and never adds to it: so no play scores for ever, and the best one is a shortest way.
+    """
+
+    @abstractmethod
+    def score(self, before: Key, after: Key) -> int:
+        """What a move scores, in plain Python; where several lead from one to the other, the most."""
+
+    @abstractmethod
+    def reserve(self, key: Key) -> int:
+        """The most that can still be scored, or more."""
+
+    def scored(self, keys: Keys) -> ScoredMoves:
+        """The moves of a batch with their scores. Override it, as `expand`, with a kernel."""
+        expansion = self.expand(keys)
+        before = [key for key, count in zip(ints(keys), expansion.counts.tolist(), strict=True) for _ in range(count)]
+        scores = [self.score(*move) for move in zip(before, ints(expansion.successors), strict=True)]
+        return ScoredMoves(*expansion, np.array(scores, dtype=np.int64))
+
+    def reserves(self, keys: Keys) -> Scores:
+        """`reserve` of each key."""
+        return np.array([self.reserve(key) for key in ints(keys)], dtype=np.int64)
+
+    def write_play(self, path: Sequence[Key]) -> str:
+        """A play as a text: for each move its place among those of `scored`, of several the one that scores most."""
+        return " ".join(str(self._number_of(*move)) for move in pairwise(path))
+
+    def _number_of(self, before: Key, after: Key) -> int:
+        moves = self.scored(self.keys([before]))
+        leading = [number for number, key in enumerate(ints(moves.successors)) if key == after]
+        return max(leading, key=lambda number: (int(moves.scores[number]), -number))
+
+    def replay(self, play: str, start: str | None = None) -> int:
+        """The score of what `write_play` gave, by the plain rules; `PuzzleError` for a move that there is not."""
+        key, score = self.start if start is None else self.parse(start), 0
+        for place, word in enumerate(play.split(), 1):
+            moves, number = self.scored(self.keys([key])).successors, int(word) if word.isdigit() else -1
+            after = key_at(moves, number) if 0 <= number < len(moves) else -1
+            if after not in self.successors(key):
+                raise PuzzleError(f"move {place} of the play is {word[:20]!r}: there is no such move")
+            score, key = score + self.score(key, after), after
+        return score
 
 
 class SubtreeCounts(NamedTuple):

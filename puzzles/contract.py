@@ -60,8 +60,6 @@ class Puzzle(ABC):
     start_is_board: bool = False
     #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.
     vertex_transitive: bool = False
-    #: Moves score, so that a finished run has a best play (`coordinator.layers.best_play`).
-    has_scores: bool = False
 
     def __init__(self, options: Mapping[str, str] | None = None, start: str | None = None) -> None:
         """`options` are completed by their defaults; `start` is a text or key that replaces the usual start.

@@ -224,9 +224,10 @@ def _drive_and_report(
 def _best_play(store: Any, resources: "Resources") -> dict[str, Any]:
     """What a scored puzzle's finished run proves: its best play."""
     from coordinator.runs.create import pinned_puzzle
+    from puzzles.capabilities import Scored
 
     puzzle, _ = pinned_puzzle(store)
-    if not puzzle.has_scores or not store.state.exhausted:
+    if not isinstance(puzzle, Scored) or not store.state.exhausted:
         return {}
     from coordinator.layers.best_play import best_play
 

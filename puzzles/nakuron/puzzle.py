@@ -5,16 +5,18 @@ The key of a board: each cell that is no wall is a digit of base 5 (0 empty, els
 of up to 108 such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.capabilities import Scored, ScoredMoves, Scores
+from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
-from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, random_board, tilt
+from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
 
 #: Digits of base 5 in a word of a key, and what fits the narrowest layout.
 _DIGITS, _FEWEST_DIGITS = 27, 13
@@ -27,16 +29,7 @@ Table = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
-class Scored(NamedTuple):
-    """The moves of a batch of keys, as in `Expansion`: for each the side, and how many balls met their colour."""
-
-    successors: Keys
-    counts: Counts
-    sides: NDArray[np.uint8]
-    scores: NDArray[np.uint8]
-
-
-class Nakuron(Puzzle):
+class Nakuron(Scored):
     """A move tilts the box to a side: every ball rolls until a wall, a ball or a wall of the frame stops it.
 
     Through a hole of the frame it drops, and so do those behind it. A ball that drops through a hole of its own colour
@@ -49,7 +42,6 @@ class Nakuron(Puzzle):
     name = "nakuron"
     summary = "balls rolled out of a box through holes of their colour (--from BOARD)"
     undirected = False
-    has_scores = True
     most_successors = len(SIDES)
 
     def prepare(self, start: str | None) -> None:
@@ -108,19 +100,24 @@ class Nakuron(Puzzle):
     def expand(self, keys: Keys) -> Expansion:
         return Expansion(*self.scored(keys)[:2])
 
-    def scored(self, keys: Keys) -> Scored:
-        """All moves of a batch with their sides and scores."""
+    def score(self, before: Key, after: Key) -> int:
+        return max(self._tilts_between(before, after))[0]
+
+    def reserve(self, key: Key) -> int:
+        return Board(self.rows_of(key), self.board.frame).balls
+
+    def scored(self, keys: Keys) -> ScoredMoves:
         words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words)
         most = len(keys) * self.most_successors
         room = np.empty((most, words.shape[1]), dtype=np.uint64)
         counts = np.empty(len(keys), dtype=np.uint16)
-        sides, scores = np.empty(most, dtype=np.uint8), np.empty(most, dtype=np.uint8)
-        total = _expand_keys(words, self._walls, self._places, self._frame, room, counts, sides, scores)
+        scores = np.empty(most, dtype=np.int64)
+        total = _expand_keys(words, self._walls, self._places, self._frame, room, counts, scores)
         found = room[:total].astype(self.layout.dtype)
         successors: Keys = found if self.layout.words > 1 else found.reshape(-1)
-        return Scored(successors, counts, sides[:total], scores[:total])
+        return ScoredMoves(successors, counts, scores[:total])
 
-    def balls(self, keys: Keys) -> NDArray[np.int64]:
+    def reserves(self, keys: Keys) -> Scores:
         """How many balls lie on each board."""
         words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words).copy()
         found = np.zeros(len(keys), dtype=np.int64)
@@ -128,6 +125,20 @@ class Nakuron(Puzzle):
             found += np.count_nonzero(words % _BASE, axis=1)
             words //= _BASE
         return found
+
+    def write_play(self, path: Sequence[Key]) -> str:
+        """The side of each move, a digit each."""
+        return "".join(str(-max(self._tilts_between(*move))[1]) for move in pairwise(path))
+
+    def replay(self, play: str, start: str | None = None) -> int:
+        board = Board(self.rows_of(self.start), self.board.frame) if start is None else parse_board(start)
+        return sum(tilted.score for tilted in replay(board, parse_sequence(play)))
+
+    def _tilts_between(self, before: Key, after: Key) -> list[tuple[int, int]]:
+        """What each tilt that leads from one board to the other scores, and its side, less than 0."""
+        tilts = [tilt(self.rows_of(before), self.board.frame, side) for side in range(len(SIDES))]
+        wanted = self.rows_of(after)
+        return [(tilted.score, -side) for side, tilted in enumerate(tilts) if tilted.rows == wanted]
 
     def check_key(self, key: Key) -> None:
         self.rows_of(key)
@@ -160,9 +171,9 @@ class Nakuron(Puzzle):
 @jit
 def _expand_keys(
     keys: Words, walls: NDArray[np.uint8], places: Table, frame: NDArray[np.uint8], room: Words, counts: Counts,
-    sides: NDArray[np.uint8], scores: NDArray[np.uint8],
+    scores: Scores,
 ) -> int:  # fmt: skip
-    """Write the moves of all `keys` (m, words) into `room`, `sides` and `scores`; return how many there are."""
+    """Write the moves of all `keys` (m, words) into `room` and `scores`; return how many there are."""
     size = frame.shape[1]
     cells, rolled = np.empty(len(walls), dtype=np.uint8), np.empty(len(walls), dtype=np.uint8)
     total = 0
@@ -181,7 +192,7 @@ def _expand_keys(
                 changed |= moved
             if changed:
                 _pack(rolled, places, room[total])
-                sides[total], scores[total] = side, score
+                scores[total] = score
                 total += 1
         counts[index] = total - before
     return total

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from puzzles.capabilities import Scored
 from puzzles.contract import Expansion, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
@@ -25,6 +26,7 @@ _NEEDED = ("layout", "undirected", "most_successors")
 def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     """The class `plain` of a user's `file`, under guard; named as before."""
     chosen = {name: method for name, method in _IF_OVERRIDDEN.items() if getattr(plain, name) is not _BASE[name]}
+    chosen |= {name: _named(name) for kind, names in _ABLE.items() if issubclass(plain, kind) for name in names}
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
     made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about)
     return made
@@ -265,6 +267,18 @@ _IF_OVERRIDDEN: dict[str, Callable[..., Any]] = {
     "parse_text": _parse_text,
 }
 _BASE = {name: getattr(Puzzle, name) for name in _IF_OVERRIDDEN}
+#: What a puzzle of some capability defines besides.
+_ABLE: dict[type, tuple[str, ...]] = {Scored: ("score", "reserve", "scored", "reserves")}
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """A method that does what the user's does, and names what goes wrong in it."""
+
+    def method(self: _Guard, *given: Any) -> Any:
+        with self._naming(name, *(each for each in given if isinstance(each, int))):
+            return getattr(super(_Guard, self), name)(*given)
+
+    return method
 
 
 def _too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:

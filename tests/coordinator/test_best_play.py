@@ -1,0 +1,107 @@
+"""The best play of a user's scored puzzle: against brute force, by the API, and where the puzzle's claims are wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from coordinator.errors import UnanswerableError
+from hakoiri.api import Run, explore
+from puzzles.errors import PuzzleError
+from tests.system.own import changed, written
+
+#: A walk over a row of stones, each worth something until it is left or stepped over: then it sinks.
+STONES = """\
+from hakoiri import U32, Number, Scored
+
+WORTH = (3, 1, 4, 1, 5, 9, 2, 6, 5, 3)
+
+
+class Stones(Scored):
+    name = "stones"
+    options = {"stones": Number(8, 2, 10), "stride": Number(2, 1, 3)}
+    layout = U32
+    undirected = False
+    most_successors = 6
+
+    def prepare(self, start):
+        self.stones, self.stride = int(self.parameters["stones"]), int(self.parameters["stride"])
+
+    def usual_start(self):
+        return (1 << self.stones) - 2
+
+    def successors(self, key):
+        here, there = key >> 16, key & 0xFFFF
+        found = []
+        for stone in range(max(1, here - self.stride), here + self.stride + 1):
+            if stone != here and there >> stone & 1:
+                between = sum(1 << other for other in range(min(here, stone) + 1, max(here, stone)))
+                found.append(stone << 16 | there & ~between & ~(1 << stone))
+        # Back to the shore, which scores nothing and costs a move.
+        return found + [there] * (here > 0)
+
+    def score(self, before, after):
+        return WORTH[after >> 16] if after >> 16 else 0
+
+    def reserve(self, key):
+        return sum(worth for stone, worth in enumerate(WORTH[: self.stones]) if key >> stone & 1)
+"""
+
+
+def by_brute_force(stones: int, stride: int) -> tuple[int, int]:
+    """The best score and the fewest moves for it, by every play there is."""
+    worth, best = (3, 1, 4, 1, 5, 9, 2, 6, 5, 3), [(0, 0)]
+
+    def play(here: int, there: frozenset[int], score: int, moves: int) -> None:
+        best[0] = max(best[0], (score, -moves))
+        for stone in sorted(there):
+            if 0 < abs(stone - here) <= stride:
+                left = {other for other in there if not min(here, stone) <= other <= max(here, stone)}
+                play(stone, frozenset(left), score + worth[stone], moves + 1)
+        if here:
+            play(0, there, score, moves + 1)
+
+    play(0, frozenset(range(1, stones)), 0, 0)
+    return best[0][0], -best[0][1]
+
+
+def run_of(tmp_path: Path, text: str = STONES, **options: str) -> Run:
+    return explore(written(tmp_path, text, "Stones"), options, data=tmp_path / "data")
+
+
+@pytest.mark.parametrize(("stones", "stride"), [(2, 1), (6, 1), (7, 2), (9, 3)])
+def test_the_best_play_of_a_user_s_puzzle_is_that_of_brute_force(stones: int, stride: int, tmp_path: Path) -> None:
+    with run_of(tmp_path, stones=str(stones), stride=str(stride)) as run:
+        play = run.best_play()
+        assert (play.score, len(play.path) - 1) == by_brute_force(stones, stride)
+        assert play.path[0] == run.puzzle.start
+        assert all(
+            after in run.puzzle.successors(before) for before, after in zip(play.path, play.path[1:], strict=False)
+        )
+        assert run.puzzle.replay(play.sequence) == play.score  # type: ignore[attr-defined]
+
+
+def test_a_move_that_scores_more_than_the_reserve_falls_is_refused(tmp_path: Path) -> None:
+    greedy = changed(("return WORTH[after >> 16] if", "return 1 + WORTH[after >> 16] if"), text=STONES)
+    with (
+        run_of(tmp_path, greedy) as run,
+        pytest.raises(PuzzleError, match=r"reserve falls by 4, and the move scores 5"),
+    ):
+        run.best_play()
+
+
+def test_a_play_with_a_move_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    with run_of(tmp_path) as run:
+        for play in ("0 99", "0 x", "9"):
+            with pytest.raises(PuzzleError, match="there is no such move"):
+                run.puzzle.replay(play)  # type: ignore[attr-defined]
+
+
+def test_a_mistake_in_the_scores_is_said_with_its_line(tmp_path: Path) -> None:
+    faulty = changed(("        return WORTH[after >> 16] if", "        return WORTH[after] if"), text=STONES)
+    with run_of(tmp_path, faulty) as run, pytest.raises(PuzzleError, match=r"score of .* failed: line \d+, IndexError"):
+        run.best_play()
+
+
+def test_moves_that_do_not_score_have_no_best_play(tmp_path: Path) -> None:
+    with explore("hanoi", {"discs": "2"}, data=tmp_path) as run, pytest.raises(UnanswerableError, match="do not score"):
+        run.best_play()
