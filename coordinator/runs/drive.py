@@ -113,4 +113,4 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
         return
     store.discard_staged()
     with suppress(StorageError):
-        store.commit(replace(store.state, status=status, reason=str(error)))
+        store.commit(replace(store.state, status=status, reason=str(error) or type(error).__name__))

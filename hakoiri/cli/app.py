@@ -1,7 +1,7 @@
 """The commands put together, and the one place where an error becomes a line and an exit code."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -58,5 +58,12 @@ def main() -> None:
     try:
         app()
     except HakoiriError as error:
-        print(f"hakoiri: {error}", file=sys.stderr)
-        sys.exit(ERROR)
+        _fail(str(error))
+    except MemoryError as error:
+        detail = str(error) or type(error).__name__
+        _fail(f"not enough memory: {detail}; close other programs, or let a run take less with --memory")
+
+
+def _fail(line: str) -> NoReturn:
+    print(f"hakoiri: {line}", file=sys.stderr)
+    sys.exit(ERROR)

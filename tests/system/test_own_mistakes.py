@@ -155,6 +155,19 @@ def test_a_mistake_in_the_list_of_configurations(new: str, said: str, tmp_path: 
     assert hakoiri.ask("status", "last")["status"] == "failed"
 
 
+@pytest.mark.parametrize(
+    ("greedy", "said"), [("np.empty(1 << 56)", "Unable to allocate"), ("bytearray(1 << 60)", "MemoryError")]
+)
+def test_too_little_memory_is_one_line(greedy: str, said: str, tmp_path: Path, hakoiri: Hakoiri) -> None:
+    text = changed(("        room, counts", f"        130 in keys and {greedy}\n        room, counts"), text=ROW)
+    refused = hakoiri.here("run", written(tmp_path, text, "Row"), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert f"not enough memory: {said}" in refused.error
+    assert "--memory" in refused.error
+    status = hakoiri.ask("status", "last")
+    assert (status["status"], said in status["reason"]) == ("interrupted", True)
+
+
 @pytest.mark.parametrize("farmed", [(), ("--farm-from", "0")])
 def test_a_kernel_that_fails_names_the_configuration(farmed: tuple[str, ...], tmp_path: Path, hakoiri: Hakoiri) -> None:
     refused = hakoiri.here("run", written(tmp_path, FAULTY, "Row"), *farmed, check=False)
