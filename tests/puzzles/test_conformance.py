@@ -3,12 +3,16 @@
 A new puzzle of the registry is tried with its defaults, unasked; then `tests.support.conformance.pins` must have it.
 """
 
+from collections.abc import Mapping
+
 import pytest
 
+from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS
 from puzzles.options import Choice
+from puzzles.quotient import MergedMirrors
 from puzzles.registry import PUZZLES, puzzle_class
-from tests.support.conformance import broken_claims, broken_moves
+from tests.support.conformance import broken_claims, broken_moves, broken_symmetries
 from tests.support.conformance.checks import CHECKS, refusals
 from tests.support.conformance.dial import CHANGED, Dial
 from tests.support.conformance.pins import DIGESTS, VERSIONS
@@ -20,9 +24,9 @@ EVERY = [*BUILT_IN, *samples_of(examples())]
 
 BROKEN = [
     kind
-    for module in (broken_claims, broken_moves)
+    for module in (broken_moves, broken_claims, broken_symmetries)
     for kind in vars(module).values()
-    if getattr(kind, "refused_by", "")
+    if hasattr(kind, "refused_by")
 ]
 
 
@@ -30,8 +34,11 @@ def name_of(sample: Sample) -> str:
     return sample.name
 
 
-def dial(kind: type[Dial], layout: str = "u64") -> Case:
-    return Case(build=kind, options={"layout": layout}, goal="at 30")
+def dial(kind: type[Dial] | type[MergedMirrors], layout: str = "u64") -> Case:
+    def build(options: Mapping[str, str], start: str | None) -> Puzzle:
+        return kind(options, start) if issubclass(kind, Dial) else kind(Dial(options, start))
+
+    return Case(build=build, options={"layout": layout}, goal="at 30")
 
 
 def refused(case: Case) -> dict[str, str]:
@@ -85,8 +92,9 @@ def test_keys_of_every_width_are_sampled() -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_honest_puzzle_is_not_refused(layout: str) -> None:
-    assert refused(dial(Dial, layout)) == {}
+@pytest.mark.parametrize("honest", [Dial, MergedMirrors])
+def test_an_honest_puzzle_is_not_refused(honest: type[Dial], layout: str) -> None:
+    assert refused(dial(honest, layout)) == {}
 
 
 @pytest.mark.parametrize("broken", BROKEN)

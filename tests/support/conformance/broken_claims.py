@@ -1,12 +1,14 @@
 """Puzzles that break a promise about anything but their moves."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Orbits, Puzzle
+from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask, ints
+from puzzles.options import Number, Option
 from tests.support.conformance.dial import Dial, breaks
 
 # What is said of the puzzle
@@ -15,6 +17,21 @@ from tests.support.conformance.dial import Dial, breaks
 @breaks("attributes")
 class NamedInCapitals(Dial):
     name = "The Dial"
+
+
+@breaks("attributes")
+class HasMoreSuccessorsThanCountsHold(Dial):
+    most_successors = 1 << 16
+
+
+class _Silent(Number):
+    def describe(self) -> str:
+        return ""
+
+
+@breaks("attributes")
+class DoesNotSayWhatIsAllowed(Dial):
+    options: Mapping[str, Option] = MappingProxyType({**Dial.options, "hands": _Silent(1, 1, 3)})
 
 
 @breaks("attributes")
@@ -33,6 +50,22 @@ class TakesAnyOption(Dial):
 class StartsElsewhereByItsText(Dial):
     def start_text(self) -> str:
         return "at 8"
+
+
+@breaks("start")
+class StartsOnTwoLines(Dial):
+    def start_text(self) -> str:
+        return f"{super().start_text()}\n"
+
+
+@breaks("start")
+class WritesItsStartAnew(Dial):
+    def prepare(self, start: str | None) -> None:
+        super().prepare(start)
+        self.is_usual = start is None
+
+    def start_text(self) -> str:
+        return super().start_text() if self.is_usual else f"{self.start:#x}"
 
 
 @breaks("start")
@@ -56,6 +89,23 @@ class WritesAnotherMark(Dial):
 
 
 @breaks("texts")
+class WritesABlank(Dial):
+    def render(self, key: Key) -> str:
+        return f"{super().render(key)} "
+
+    def start_text(self) -> str:
+        return super().render(self.start)
+
+
+@breaks("texts")
+class ReadsSmallLettersAlone(Dial):
+    def parse(self, text: str) -> Key:
+        if text.startswith("0X"):
+            raise ConfigurationError(f"{text!r} is no key")
+        return super().parse(text)
+
+
+@breaks("texts")
 class WritesTwoLines(Dial):
     def render(self, key: Key) -> str:
         return f"at\n{self.mark_of(key)}"
@@ -74,9 +124,24 @@ class StumblesOverTexts(Dial):
 
 
 @breaks("refusals")
-class TakesTheFirstWordsItFinds(Dial):
+class TakesNothingForTheStart(Dial):
     def parse_text(self, text: str) -> Key:
-        return super().parse_text(text) if text.startswith("at ") else self.stride * self.marks
+        return super().parse_text(text or "at 7")
+
+
+@breaks("refusals")
+class TakesAnyNumber(Dial):
+    def parse_text(self, text: str) -> Key:
+        digits = text.removeprefix("at ")
+        return int(digits) * self.stride if digits.isdecimal() else super().parse_text(text)
+
+
+@breaks("refusals")
+class TakesKeysBetweenMarks(Dial):
+    configurations = Puzzle.configurations
+
+    def check_key(self, key: Key) -> None:
+        super().check_key(key // self.stride * self.stride)
 
 
 @breaks("refusals")
@@ -134,9 +199,21 @@ class ListsNothingBeyond(Dial):
 
 @breaks("listing")
 class ListsAnotherLayout(Dial):
+    """The bytes of its numbers in the other order."""
+
     def configurations(self) -> Iterator[Keys]:
         for block in super().configurations():
-            yield block if len(block) == 25 else block.astype(np.int64)  # type: ignore[misc]
+            yield block if len(block) == 25 else block.astype(block.dtype.newbyteorder())
+
+
+@breaks("listing")
+class RefusesWhatItLists(Dial):
+    """Where the walks do not come."""
+
+    def check_key(self, key: Key) -> None:
+        super().check_key(key)
+        if self.mark_of(key) == 18:
+            raise ConfigurationError("nobody goes there")
 
 
 @breaks("listing")
@@ -169,119 +246,3 @@ class SeesTheFirstGoalAlone(Dial):
         found = super().is_goal(keys)
         found[1:] = False
         return found
-
-
-# Mirrors and orbits
-
-
-@breaks("mirrors")
-class TurnsTheImageOn(Dial):
-    def canonical(self, keys: Keys) -> Keys:
-        return self.keys([key - (self.stride if key else 0) for key in ints(keys)])
-
-
-@breaks("mirrors")
-class TakesTheGreaterImage(Dial):
-    def canonical(self, keys: Keys) -> Keys:
-        return self.keys([max(key, self.key_of(-self.mark_of(key))) for key in ints(keys)])
-
-
-@breaks("mirrors")
-class MirrorsWithoutKeepingMoves(Dial):
-    """Pairs of neighbours are no images of each other."""
-
-    def canonical(self, keys: Keys) -> Keys:
-        return self.keys([self.key_of(self.mark_of(key) & ~1) for key in ints(keys)])
-
-    def is_goal(self, keys: Keys) -> Mask:
-        return np.array([self.mark_of(key) // 2 == self.marks // 4 for key in ints(keys)], dtype=np.bool_)
-
-
-@breaks("mirrors")
-class MirrorsAwayFromTheGoal(Dial):
-    def is_goal(self, keys: Keys) -> Mask:
-        return np.array([2 * self.mark_of(key) >= self.marks for key in ints(keys)], dtype=np.bool_)
-
-
-@breaks("mirrors")
-class MirrorsABatchByItsFirst(Dial):
-    def canonical(self, keys: Keys) -> Keys:
-        if len(keys) and self.mark_of(ints(keys[:1])[0]) > self.marks // 2:
-            return keys.copy()
-        return super().canonical(keys)
-
-
-@breaks("mirrors")
-class HasNoImagesAfterAll(Dial):
-    canonical = Puzzle.canonical
-
-
-@breaks("mirrors")
-class HidesItsImages(Dial):
-    has_mirrors = False
-
-
-@breaks("orbits")
-class IsNotAlikeEverywhere(Dial):
-    """A gap in the dial between two marks."""
-
-    has_mirrors = False
-    canonical = Puzzle.canonical
-
-    def successors(self, key: Key) -> list[Key]:
-        return [after for after in super().successors(key) if {0, self.key_of(-1)} != {key, after}]
-
-
-@breaks("orbits")
-class SaysOrbitsOfHalves(Dial):
-    """All marks are alike, and yet not all lead to the same orbits."""
-
-    def orbits(self, keys: Keys) -> Orbits:
-        return np.array([self.mark_of(key) < self.marks // 2 for key in ints(keys)], dtype=np.int64)
-
-
-@breaks("orbits")
-class SaysOrbitsByTheBatch(Dial):
-    def orbits(self, keys: Keys) -> Orbits:
-        return np.full(len(keys), len(keys) and ints(keys[:1])[0] == self.start, dtype=np.int64)
-
-
-@breaks("orbits")
-class SaysOrbitsOfTheFirst(Dial):
-    def orbits(self, keys: Keys) -> Orbits:
-        return np.zeros(1, dtype=np.int64)
-
-
-# Moves in words
-
-
-@breaks("moves in words")
-class HasNoWords(Dial):
-    def describe_move(self, before: Key, after: Key) -> str:
-        return ""
-
-
-@breaks("moves in words")
-class SaysTheSameOfAll(Dial):
-    def describe_move(self, before: Key, after: Key) -> str:
-        return "one mark further"
-
-
-@breaks("moves in words")
-class LosesItsWords(Dial):
-    def describe_move(self, before: Key, after: Key) -> str:
-        if before > after:
-            raise KeyError(after)
-        return super().describe_move(before, after)
-
-
-@breaks("moves in words")
-class SaysMovesInTwoLines(Dial):
-    def describe_move(self, before: Key, after: Key) -> str:
-        return "one mark\n" + super().describe_move(before, after)
-
-
-@breaks("moves in words")
-class TellsOneMoveTooFew(Dial):
-    def describe_moves(self, path: list[Key]) -> list[str]:
-        return super().describe_moves(path)[1:]

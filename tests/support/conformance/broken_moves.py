@@ -1,10 +1,13 @@
 """Puzzles whose moves break a promise: by the plain rules, by the kernel, or in words."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from puzzles.contract import Expansion, Puzzle
-from puzzles.errors import ConfigurationError
+from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, ints
+from puzzles.quotient import MergedMirrors
 from tests.support.conformance.dial import Dial, breaks
 
 # The plain rules
@@ -21,11 +24,14 @@ class LeavesTheKeys(Dial):
     def successors(self, key: Key) -> list[Key]:
         return [*super().successors(key)[:1], self.layout.greatest + 1]
 
+    def check_key(self, key: Key) -> None:
+        super().check_key(key % (self.layout.greatest + 1))
+
 
 @breaks("rules")
-class GivesOtherNumbers(Dial):
-    def successors(self, key: Key) -> list[Key]:
-        return [np.uint64(found) for found in super().successors(key)]  # type: ignore[misc]
+class FailsToList(Dial):
+    def configurations(self) -> Iterator[Keys]:
+        raise PuzzleError("too many")
 
 
 @breaks("rules")
@@ -82,13 +88,14 @@ class FailsAtTheEndOfLongBatches(Dial):
 
 
 @breaks("expand")
-class RemembersItsBatches(Dial):
+class KeepsTheSuccessors(Dial):
     def prepare(self, start: str | None) -> None:
         super().prepare(start)
-        self.known: dict[bytes, Expansion] = {}
+        self.known: dict[bytes, Keys] = {}
 
     def expand(self, keys: Keys) -> Expansion:
-        return self.known.setdefault(keys.tobytes(), super().expand(keys))
+        successors, counts = super().expand(keys)
+        return Expansion(self.known.setdefault(keys.tobytes(), successors), counts)
 
 
 @breaks("expand")
@@ -138,6 +145,8 @@ class CountsInOtherNumbers(Dial):
 
 @breaks("expand")
 class CountsTooMany(Dial):
+    most_successors = 3
+
     def expand(self, keys: Keys) -> Expansion:
         successors, counts = super().expand(keys)
         counts[-1:] += 1
@@ -146,9 +155,11 @@ class CountsTooMany(Dial):
 
 @breaks("expand")
 class GivesAnotherLayout(Dial):
+    """The bytes of its numbers in the other order."""
+
     def expand(self, keys: Keys) -> Expansion:
         successors, counts = super().expand(keys)
-        return Expansion(successors.reshape(-1), counts[:0] if self.layout.words > 1 else counts.reshape(-1, 1))
+        return Expansion(successors.astype(successors.dtype.newbyteorder()), counts)
 
 
 @breaks("expand")
@@ -186,3 +197,70 @@ class GoesOneWay(Dial):
 
     def canonical(self, keys: Keys) -> Keys:
         return Puzzle.canonical(self, keys)
+
+
+# Moves in words
+
+
+@breaks("moves in words")
+class HasNoWords(Dial):
+    """For one of two moves."""
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        return super().describe_move(before, after).removeprefix("on")
+
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        return ["on"] * (len(path) - 1)
+
+
+@breaks("moves in words")
+class SaysTheSameOfAll(Dial):
+    def describe_move(self, before: Key, after: Key) -> str:
+        return "one mark further"
+
+
+@breaks("moves in words")
+class LosesItsWords(Dial):
+    def describe_move(self, before: Key, after: Key) -> str:
+        if before > after:
+            raise KeyError(after)
+        return super().describe_move(before, after)
+
+
+@breaks("moves in words")
+class SaysMovesInTwoLines(HasNoWords):
+    def describe_move(self, before: Key, after: Key) -> str:
+        return "one mark\n" + Dial.describe_move(self, before, after)
+
+
+@breaks("moves in words")
+class SaysPathsInTwoLines(Dial):
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        return [f"{said}\n" for said in super().describe_moves(path)]
+
+
+@breaks("moves in words")
+class TellsOneMoveTooFew(Dial):
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        return super().describe_moves(path)[1:]
+
+
+# Merged mirrors
+
+
+@breaks("moves in words")
+class LiftsToOtherClasses(MergedMirrors):
+    def lift(self, path: list[Key], start: Key) -> list[Key]:
+        real = [start]
+        while len(real) < len(path):
+            real.append(self.base.successors(real[-1])[0])
+        return real
+
+
+@breaks("moves in words")
+class LiftsByLeaps(MergedMirrors):
+    """From one side of the mirror to the other."""
+
+    def lift(self, path: list[Key], start: Key) -> list[Key]:
+        assert isinstance(self.base, Dial)
+        return [self.base.key_of(self.base.mark_of(key) * (-1) ** place) for place, key in enumerate(path)]

@@ -28,8 +28,6 @@ class Dial(Puzzle):
     most_successors = 2
     has_mirrors = True
     vertex_transitive = True
-    #: The check that must refuse a puzzle that breaks a promise.
-    refused_by = ""
 
     def prepare(self, start: str | None) -> None:
         self.layout = LAYOUTS[self.parameters["layout"]]
@@ -77,11 +75,11 @@ class Dial(Puzzle):
         return self.keys([min(key, self.key_of(-self.mark_of(key))) for key in ints(keys)])
 
 
-def breaks(check: str) -> Callable[[type[Dial]], type[Dial]]:
-    """Say of a puzzle which check must refuse it, and no other one."""
+def breaks(check: str) -> Callable[[type[Puzzle]], type[Puzzle]]:
+    """Say of a puzzle which check must refuse it, and no other one: its `refused_by`."""
 
-    def register(broken: type[Dial]) -> type[Dial]:
-        broken.refused_by = check
+    def register(broken: type[Puzzle]) -> type[Puzzle]:
+        broken.refused_by = check  # type: ignore[attr-defined]
         return broken
 
     return register
