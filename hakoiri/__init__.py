@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hakoiri.api import Diameter, Run, ShortestPath, census, explore, open_run
-    from puzzles.capabilities import Scored, ScoredMoves
+    from puzzles.capabilities import Dealt, Scored, ScoredMoves
     from puzzles.contract import Expansion, Puzzle
     from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
     from puzzles.jit import jit
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "hakoiri.api": ("Diameter", "Run", "ShortestPath", "census", "explore", "open_run"),
-    "puzzles.capabilities": ("Scored", "ScoredMoves"),
+    "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
     "puzzles.contract": ("Expansion", "Puzzle"),
     "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError"),
     "puzzles.jit": ("jit",),
@@ -34,9 +34,9 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = [
-    "U32", "U64", "U128", "U256", "Choice", "ConfigurationError", "Diameter", "Expansion", "HakoiriError", "Key",
-    "Keys", "Number", "Puzzle", "PuzzleError", "Run", "Scored", "ScoredMoves", "ShortestPath", "Text", "census",
-    "explore", "jit", "open_run",
+    "U32", "U64", "U128", "U256", "Choice", "ConfigurationError", "Dealt", "Diameter", "Expansion", "HakoiriError",
+    "Key", "Keys", "Number", "Puzzle", "PuzzleError", "Run", "Scored", "ScoredMoves", "ShortestPath", "Text",
+    "census", "explore", "jit", "open_run",
 ]  # fmt: skip
 
 

@@ -1,14 +1,16 @@
 """What a puzzle can do beyond the contract: it says so by its base class, and no engine asks for a puzzle by name.
 
 ``Scored``      its moves score: a finished run has a best play
+``Dealt``       its starts come as deals: they are solved in memory, studied by the thousand, hunted for hard ones
 ``Placements``  its solutions grow on a tree of partial placings: they are counted, subtree by subtree
 ``Quotient``    it is another puzzle whose mirror images are taken as one
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Counts, Key, Keys, ints, key_at
 from puzzles.keys.numbering import Placings
+from puzzles.options import Number
 
 Scores = NDArray[np.int64]
 
@@ -74,6 +77,86 @@ class Scored(Puzzle):
                 raise PuzzleError(f"move {place} of the play is {word[:20]!r}: there is no such move")
             score, key = score + self.score(key, after), after
         return score
+
+
+#: Breadth first or depth first.
+SearchOrder = Literal["bfs", "dfs"]
+#: With which goals a search of a deal may end: none before all is seen, the first, the one fixed one, or both of these.
+Until = Literal["exhausted", "goal", "fixed", "both"]
+#: Which goal: the first of all goals met, or the one fixed one of a puzzle that tells it from others.
+Convention = Literal["first", "fixed"]
+#: Some small numbers, whose meaning is the puzzle's (`Dealt.follow`).
+Move = tuple[int, ...]
+
+
+class Dealt(Puzzle):
+    """Its starts come as deals. A deal is a text that `parse` takes; numbered ones of any seed are drawn by chance."""
+
+    #: The option, a `Number`, that says how large a deal is.
+    size_option: ClassVar[str]
+    #: How deals are solved in memory, and how a hunt walks among them: a name of the tables in `worker.tasks`.
+    solver: ClassVar[str] = "layers"
+    walker: ClassVar[str] = "deals"
+    orders: ClassVar[tuple[SearchOrder, ...]] = ("bfs",)
+    #: When the search of a study ends, and by which goals it tells deals apart, each with what it is called.
+    until: ClassVar[Until] = "goal"
+    goal_names: ClassVar[Mapping[Convention, str]] = MappingProxyType({"first": "the goal"})
+    #: A text of deals has so many lines for each where none of them holds a ``/``.
+    rows_of_deal: ClassVar[int] = 1
+    #: Solutions found depth first have moves to spare that can be told (`worker.solitaires.shortening`).
+    shortens: ClassVar[bool] = False
+    #: `varied` is defined, so that deals can be hunted for; and `grown`, so that a hunt begins with smaller ones.
+    hunted: ClassVar[bool] = False
+    grows: ClassVar[bool] = False
+
+    @classmethod
+    def sizes(cls) -> Number:
+        """How large a deal may be."""
+        allowed = cls.options.get(cls.size_option)
+        if not isinstance(allowed, Number):
+            raise PuzzleError(f"{cls.name}: size_option is {cls.size_option!r}, and no option of that name is a Number")
+        return allowed
+
+    @property
+    def size(self) -> int:
+        """How large a deal is here."""
+        return int(self.parameters[self.size_option])
+
+    @property
+    def convention(self) -> Convention:
+        """Which goal a solution leads to, by the options."""
+        return "first"
+
+    def sized(self, size: int) -> Self:
+        """The same puzzle with deals of another size."""
+        return type(self)({**self.parameters, self.size_option: str(size)})
+
+    @abstractmethod
+    def random_deal(self, seed: int, number: int) -> str:
+        """Deal `number` of a seed, the same on every machine (`puzzles.keys.splitmix.random_words`)."""
+
+    def start_of_deal(self, seed: int, number: int) -> Key:
+        """The configuration that `random_deal` begins with."""
+        return self.parse(self.random_deal(seed, number))
+
+    def tidy_deal(self, text: str) -> str:
+        """The one text of a deal; `ConfigurationError` for a text that is no deal."""
+        return self.render(self.parse(text))
+
+    def follow(self, start: Key, moves: Sequence[Move]) -> list[Key]:
+        """The configurations that a solver's moves lead through: by default the places among the `successors`."""
+        path = [start]
+        for (place,) in moves:
+            path.append(self.successors(path[-1])[place])
+        return path
+
+    def varied(self, deal: str, word: int) -> str:
+        """A deal that differs a little from another, as a random word of 64 bits decides."""
+        raise PuzzleError(f"{self.name} has no deals to hunt for")
+
+    def grown(self, deal: str, word: int) -> str:
+        """A deal of one size more with this one in it, as a random word decides."""
+        raise PuzzleError(f"the deals of {self.name} do not grow")
 
 
 class SubtreeCounts(NamedTuple):

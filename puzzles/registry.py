@@ -1,6 +1,6 @@
 """The puzzles by name, and the small description from which any process builds the same puzzle."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,11 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
     module, attribute = PUZZLES[name]
     found: type[Puzzle] = getattr(import_module(module), attribute)
     return found
+
+
+def names_of(wanted: "Callable[[type[Puzzle]], bool]") -> str:
+    """The built-in puzzles whose class is `wanted`, for messages: ``gap and superpuzz``."""
+    return " and ".join(name for name in PUZZLES if wanted(puzzle_class(name)))
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Placements
+from puzzles.capabilities import Dealt, Placements
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import sort_keys
-from puzzles.solitaires.gap import Gap
-from puzzles.solitaires.solitaire import Solitaire
 from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
 from storage.layers.digest import lanes_of
+from worker.deals import hunting, solving
 from worker.errors import PayloadError, TaskError
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.layers.kernels import merge, simple_edges
 from worker.layers.partition import scatter
 from worker.nakuron import tilting
-from worker.solitaires import hunting
-from worker.solitaires.solving import answer, asked, solve
+from worker.solitaires import hunting as hunting_cards
+from worker.solitaires import solving as solving_cards
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -105,17 +104,17 @@ def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[the cell of each card, how to search] -> what was found (`worker.solitaires.solving.request`, `.answer`)."""
-    if not isinstance(puzzle, Solitaire):
+    """[a start, how to search] -> what was found (`worker.deals.solving.request`, `.answer`)."""
+    if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to solve")
-    return answer(solve(puzzle, *asked(chunk)))
+    return solving.answer(SOLVERS[puzzle.solver].solve(puzzle, *solving.asked(chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.solitaires.hunting`)."""
-    if not isinstance(puzzle, Gap):
+    """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.deals.hunting`)."""
+    if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to hunt for")
-    return hunting.answer(hunting.walk(puzzle, hunting.asked(chunk)))
+    return hunting.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.asked(chunk)))
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -145,6 +144,10 @@ def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[which games of Nakuron] -> the best of them (`worker.nakuron.tilting.play_chunk`)."""
     return tilting.play_chunk(chunk, shared)
 
+
+#: What `puzzles.capabilities.Dealt` names.
+SOLVERS = {"layers": solving, "cards": solving_cards}
+_WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
     "bounds": bounds,

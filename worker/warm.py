@@ -2,22 +2,24 @@
 
 import numpy as np
 
-from puzzles.capabilities import Placements
+from puzzles.capabilities import Dealt, Placements
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, lower_bounds
 from puzzles.nakuron.puzzle import Nakuron
-from puzzles.solitaires.solitaire import Solitaire
 from puzzles.user.guard import check_expansion
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.digest import lanes_of
+from worker.deals import hunting
+from worker.deals.hunting import Leg
+from worker.deals.solving import MOST_POSITIONS, request
 from worker.graphs.components import label_components, one_way_edge, order_by_component
 from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
 from worker.graphs.strong import Bounds, all_diameters, inner_graph, transposed
 from worker.layers.kernels import merge, simple_edges
 from worker.layers.partition import partition_by, scatter
 from worker.nakuron.tilting import load_tilting_kernels
-from worker.solitaires.solving import STRATEGIES, solve
+from worker.tasks import do_task
 
 #: What a user is told before kernels that are not on disk are compiled.
 PREPARING = "preparing the kernels: they are compiled, which takes some seconds, and kept for the next time"
@@ -28,6 +30,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
     load_search_kernels(puzzle)
     load_graph_kernels(puzzle)
     load_solving_kernels(puzzle)
+    load_walking_kernels(puzzle)
     if isinstance(puzzle, Nakuron):
         load_tilting_kernels()
 
@@ -72,9 +75,16 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
 
 def load_solving_kernels(puzzle: Puzzle) -> None:
     """The same for deals, where `puzzle` has any."""
-    if isinstance(puzzle, Solitaire):
-        for strategy in STRATEGIES:
-            solve(puzzle, puzzle.placing.unpack(puzzle.start), strategy, "goal", 1)
+    if isinstance(puzzle, Dealt):
+        for order in puzzle.orders:
+            do_task("solve", puzzle, request(puzzle, puzzle.start, order, "goal", 1), [])
+
+
+def load_walking_kernels(puzzle: Puzzle) -> None:
+    """The same for hunts, where there are any."""
+    if isinstance(puzzle, Dealt) and puzzle.hunted:
+        leg = Leg(puzzle.random_deal(1, 0), "positions", 1, 1.0, 1, 2, MOST_POSITIONS)
+        do_task("hunt", puzzle, hunting.request(leg), [])
 
 
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:

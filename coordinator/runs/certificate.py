@@ -24,11 +24,12 @@ from coordinator.runs.verify import verify_run
 from coordinator.session.control import Control, Observer
 from coordinator.session.report import Report
 from coordinator.session.resources import Resources
+from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
-from puzzles.solitaires.gap import Gap
 from storage.layers.store import RunStore
-from worker.solitaires.hunting import Figures, figures_of
+from worker.deals.solving import DealFigures, answered, request
+from worker.tasks import do_task
 
 #: What tells the file of a certificate from the name of a run.
 SUFFIX = ".json"
@@ -56,7 +57,7 @@ class Certificate:
     puzzle: str
     options: Mapping[str, str]
     deal: str
-    figures: Figures
+    figures: DealFigures
     layers: list[LayerDigest]
     digest: str
 
@@ -66,7 +67,7 @@ class Certificate:
         return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
 
 
-def certify(puzzle: Gap, deal: str, figures: Figures, control: Control, observer: Observer) -> Certificate:
+def certify(puzzle: Dealt, deal: str, figures: DealFigures, control: Control, observer: Observer) -> Certificate:
     """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
     spec = PuzzleSpec(puzzle.name, puzzle.parameters, deal)
     with _explored(spec, control, observer) as store:
@@ -134,7 +135,7 @@ def _checked(fields: Any) -> Certificate:
         _require(_is_digest(layer["digest"], 32), f"layer {depth}: digest is not 32 hexadecimal digits")
         layers.append(LayerDigest(layer["size"], layer["digest"]))
     _require(_is_digest(fields["digest"], 64), "digest is not 64 hexadecimal digits")
-    return Certificate(fields["puzzle"], options, fields["deal"], Figures(**figures), layers, fields["digest"])
+    return Certificate(fields["puzzle"], options, fields["deal"], DealFigures(**figures), layers, fields["digest"])
 
 
 def _require(holds: bool, otherwise: str) -> None:
@@ -174,15 +175,17 @@ def verify_certificate(certificate: Certificate, full: bool, control: Control, o
     searched in memory. Raises `PuzzleError` where it names no deal, `StopRun` when `control` stops it.
     """
     puzzle = certificate.spec.build()
-    if not isinstance(puzzle, Gap) or puzzle.deal is None:
-        raise PuzzleError(f"the certificate is not of a deal of gap, but of {certificate.deal!r} of {puzzle.name}")
+    if not isinstance(puzzle, Dealt):
+        raise PuzzleError(f"{puzzle.name} has no deals")
+    puzzle.tidy_deal(certificate.deal)
     with _explored(certificate.spec, control, observer) as store:
         report = verify_run(store, full, control, observer)
         _compare_layers(certificate, store, report)
         known = _figures(store)
     _compare(report, certificate.figures, known, "the run by layers")
-    deal = puzzle.parse_deal(certificate.deal)
-    _compare(report, certificate.figures, figures_of(puzzle, deal, known.positions + 1), "the search in memory")
+    asked = request(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
+    found = DealFigures.of(answered(do_task("solve", puzzle, asked, [])))
+    _compare(report, certificate.figures, found, "the search in memory")
     return report
 
 
@@ -199,18 +202,18 @@ def _compare_layers(certificate: Certificate, store: RunStore, report: Report) -
         report.fault(f"the digest of all layers is {store.state.digest}, the certificate says {certificate.digest}")
 
 
-def _compare(report: Report, said: Figures, found: Figures, finder: str) -> None:
+def _compare(report: Report, said: DealFigures, found: DealFigures, finder: str) -> None:
     report.count("figures", 3)
     for name, value in asdict(found).items():
         if asdict(said)[name] != value:
             report.fault(f"{name}: {finder} found {value}, the certificate says {asdict(said)[name]}")
 
 
-def _figures(store: RunStore) -> Figures:
-    return Figures(store.state.configurations, store.state.goal_depth, store.state.depth)
+def _figures(store: RunStore) -> DealFigures:
+    return DealFigures(store.state.configurations, store.state.goal_depth, store.state.depth)
 
 
-def _told(figures: Figures) -> str:
+def _told(figures: DealFigures) -> str:
     return f"{figures.positions:,} positions, {figures.moves} moves and depth {figures.depth}"
 
 

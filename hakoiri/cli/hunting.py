@@ -24,16 +24,19 @@ from hakoiri.render.progress import clock
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
+    from coordinator.deals.hunt import HuntResult, Limits
+    from coordinator.deals.hunt_plan import Hunt
     from coordinator.session.resources import Resources
-    from coordinator.solitaires.hunt import Found, Limits
-    from coordinator.solitaires.hunt_plan import Hunt
 
 #: Records shown; the first ones come by the dozen.
 _ROWS = 12
 
 
 def hunt(
-    puzzle: Annotated[str, typer.Argument(metavar="PUZZLE", help="gap.")],
+    puzzle: Annotated[
+        str,
+        typer.Argument(metavar="PUZZLE", help="gap, or FILE.py:NAME for a puzzle of yours whose deals can be varied."),
+    ],
     options: PuzzleOptions = None,
     maximise: Annotated[
         str, typer.Option("--maximise", metavar="positions|moves|depth", help="What makes a deal hard.")
@@ -61,12 +64,17 @@ def hunt(
     json: JsonOption = False,
 ) -> None:
     """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on."""
+    from coordinator.deals.hunt import Limits
+    from coordinator.deals.hunt_plan import Hunt
     from coordinator.session.resources import Resources
-    from coordinator.solitaires.hunt import Limits
-    from coordinator.solitaires.hunt_plan import Hunt
+    from puzzles.errors import PuzzleError
+    from puzzles.registry import PuzzleSpec, with_own_file
 
-    wanted = Hunt(puzzle, parse_options(options or []), maximise, seed, cap, pool)  # type: ignore[arg-type]
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
+    wanted = Hunt(spec.name, spec.options, maximise, seed, cap, pool, digest=spec.digest)  # type: ignore[arg-type]
     wanted.build()
+    if certificate is not None and spec.digest:
+        raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
     limits = Limits(None if legs is not None else time, legs)
     _chase_and_report(wanted, limits, Resources(redis_url(redis), workers), certificate, data, json)
 
@@ -74,21 +82,21 @@ def hunt(
 def _chase_and_report(
     wanted: "Hunt", limits: "Limits", resources: "Resources", certificate: Path | None, data: Path | None, json: bool
 ) -> None:
+    from coordinator.deals.hunt import chase, kept
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory
     from coordinator.runs.certificate import certify, write_certificate
     from coordinator.session.control import Control
-    from coordinator.solitaires.hunt import chase, kept
     from hakoiri.cli.signals import stopping_with
     from hakoiri.render.progress import shown_progress
 
     control, directory = Control(), data_directory(data)
-    target, reason = certificate or wanted.file(directory).with_suffix(".json"), ""
+    target, reason = None if wanted.digest else certificate or wanted.file(directory).with_suffix(".json"), ""
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
                 found = chase(wanted, directory, resources, limits, control, progress)
-                if found.best is not None:
+                if found.best is not None and target is not None:
                     made = certify(wanted.build(), found.best.deal, found.best.figures, control, progress)
                     write_certificate(made, target)
         except StopRun as stop:
@@ -103,7 +111,7 @@ def _chase_and_report(
         raise typer.Exit(received.exit_code)
 
 
-def _report(wanted: "Hunt", found: "Found", certificate: Path | None) -> dict[str, Any]:
+def _report(wanted: "Hunt", found: "HuntResult", certificate: Path | None) -> dict[str, Any]:
     records = [asdict(record) for record in found.records]
     return {
         "puzzle": wanted.puzzle,
@@ -120,7 +128,7 @@ def _report(wanted: "Hunt", found: "Found", certificate: Path | None) -> dict[st
     }
 
 
-def _print(wanted: "Hunt", found: "Found", certificate: Path | None) -> None:
+def _print(wanted: "Hunt", found: "HuntResult", certificate: Path | None) -> None:
     console, columns = stdout(), ("after", "deal", "positions", "moves", "depth")
     listed = table(*columns, "when", numbers=columns)
     for number, record in list(enumerate(found.records, 1))[-_ROWS:]:

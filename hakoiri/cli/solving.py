@@ -11,13 +11,16 @@ from hakoiri.cli.options import MOST_SEED, JsonOption, PuzzleOptions, parse_opti
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
-    from puzzles.solitaires.solitaire import Solitaire
+    from puzzles.capabilities import Dealt, Move
+    from puzzles.keys.layout import Key
+    from worker.deals.solving import Goal, Solved
     from worker.solitaires.shortening import Shortened
-    from worker.solitaires.solving import Goal, Move, Solved
 
 _BYTES = 250
 _STDIN = "-"
-GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="gap or superpuzz.")]
+GameArgument = Annotated[
+    str, typer.Argument(metavar="PUZZLE", help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")
+]
 
 
 def solve(
@@ -47,29 +50,32 @@ def solve(
 
     With --strategy, --shorten, --show or --json more is told. Depth first, superpuzz solutions are not the shortest.
     """
-    from coordinator.solitaires.dealing import deals_of, solitaire
+    from coordinator.deals.dealing import deals_of, dealt
     from puzzles.errors import PuzzleError
     from puzzles.jit import prepare
-    from puzzles.registry import PuzzleSpec
-    from worker.solitaires.solving import solve as solve_deal
+    from puzzles.registry import PuzzleSpec, with_own_file
+    from worker.deals.solving import answered, request
+    from worker.tasks import do_task
     from worker.warm import PREPARING, load_solving_kernels
 
-    game = solitaire(PuzzleSpec(puzzle, parse_options(options or [])))
-    if shorten and not game.any_ace:
+    game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
+    if shorten and not game.shortens:
         raise PuzzleError(f"--shorten is for superpuzz: in {game.name} no position comes back")
-    until = "fixed" if game.parameters.get("goals") == "1" else "goal"
+    if strategy not in (None, *game.orders):
+        raise PuzzleError(f"--strategy {strategy}: allowed are {'|'.join(game.orders)}")
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
     parsed = list(deals_of(game, _read(deals)))
     prepare(lambda: load_solving_kernels(game), lambda: stderr().print(PREPARING))
     rows: list[dict[str, Any]] = []
     for deal in parsed:
-        places = game.places_of(deal)
-        found = solve_deal(game, places, strategy or "bfs", until, most)  # type: ignore[arg-type]
-        row = _row(game, game.text_of_deal(deal), found)
+        start = game.parse(deal)
+        asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
+        found = answered(do_task("solve", game, asked, []))
+        row = _row(game, deal, found)
         if plain:
             _print_answer(row, most)
             continue
-        rows.append(row | _solution_row(game, row["deal"], places, found, shorten))
+        rows.append(row | _solution_row(game, deal, start, found, shorten))
     if json:
         print_json({"puzzle": game.name, "parameters": game.parameters, "strategy": strategy or "bfs", "deals": rows})
     elif not plain:
@@ -85,17 +91,17 @@ def deal(
     json: JsonOption = False,
 ) -> None:
     """Print random deals, the same on every machine, in the contest's format: their number, then each in four lines."""
-    from coordinator.solitaires.dealing import random_deals, solitaire
-    from puzzles.registry import PuzzleSpec
+    from coordinator.deals.dealing import dealt
+    from puzzles.registry import PuzzleSpec, with_own_file
 
-    game = solitaire(PuzzleSpec(puzzle, parse_options(options or [])))
-    texts = random_deals(game, seed, count, first)
+    game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
+    texts = [game.random_deal(seed, number) for number in range(first, first + count)]
     if json:
         print_json({"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first, "deals": texts})
         return
     print(count)
     for text in texts:
-        print("\n" + text.replace("/", "\n"))
+        print("\n" + (text.replace("/", "\n") if game.rows_of_deal > 1 else text))
 
 
 def _read(text: str) -> str:
@@ -110,11 +116,11 @@ def _most_positions() -> int:
     return int(psutil.virtual_memory().available) * 3 // 4 // _BYTES
 
 
-def _wanted(game: "Solitaire", found: "Solved") -> "Goal | None":
-    return found.fixed if game.parameters.get("goals") == "1" else found.goal
+def _wanted(game: "Dealt", found: "Solved") -> "Goal | None":
+    return found.fixed if game.convention == "fixed" else found.goal
 
 
-def _row(game: "Solitaire", text: str, found: "Solved") -> dict[str, Any]:
+def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
     """The figures of one deal."""
     goal = _wanted(game, found)
     settled = found.exhausted or goal is not None
@@ -131,32 +137,32 @@ def _row(game: "Solitaire", text: str, found: "Solved") -> dict[str, Any]:
 
 
 def _solution_row(
-    game: "Solitaire", text: str, places: list[int], found: "Solved", shorten: bool
+    game: "Dealt", text: str, start: "Key", found: "Solved", shorten: bool
 ) -> dict[str, Any]:  # fmt: skip
     """Its moves, and with `shorten` those that are left of them."""
     goal = _wanted(game, found)
-    row: dict[str, Any] = {"solution": None if goal is None else _told(game, text, places, goal.moves)}
-    return row | (_shortened_row(game, text, places, goal.moves if goal else None) if shorten else {})
+    row: dict[str, Any] = {"solution": None if goal is None else _told(game, text, start, goal.moves)}
+    return row | (_shortened_row(game, text, start, goal.moves if goal else None) if shorten else {})
 
 
-def _shortened_row(game: "Solitaire", text: str, places: list[int], moves: "list[Move] | None") -> dict[str, Any]:
+def _shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None") -> dict[str, Any]:
     from worker.solitaires.shortening import shorten
 
     if moves is None:
         return {"shortened": None, "shorter_solution": None, "redundant": []}
-    shorter = shorten(game, places, moves)
+    shorter = shorten(game, start, moves)
     return {
         "shortened": len(shorter.moves),
-        "shorter_solution": _told(game, text, places, shorter.moves),
-        "redundant": _redundant_rows(game, text, places, shorter),
+        "shorter_solution": _told(game, text, start, shorter.moves),
+        "redundant": _redundant_rows(game, text, start, shorter),
     }
 
 
-def _redundant_rows(game: "Solitaire", text: str, places: list[int], shorter: "Shortened") -> list[dict[str, Any]]:
+def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened") -> list[dict[str, Any]]:
     """What was left out, round by round, in the words of the solution that the round began with."""
     rows = []
     for number, each in enumerate(shorter.rounds, 1):
-        told = _told(game, text, places, each.moves)
+        told = _told(game, text, start, each.moves)
         for one in each.redundant:
             replaced = [*each.moves[: one.begin], *one.instead]
             rows.append(
@@ -167,20 +173,15 @@ def _redundant_rows(game: "Solitaire", text: str, places: list[int], shorter: "S
                     "why": one.why,
                     "component": None if one.component is None else list(one.component),
                     "moves": told[one.begin : one.end],
-                    "instead": _told(game, text, places, replaced)[one.begin :],
+                    "instead": _told(game, text, start, replaced)[one.begin :],
                 }
             )
     return rows
 
 
-def _told(game: "Solitaire", text: str, places: list[int], moves: "list[Move]") -> list[str]:
+def _told(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[str]:
     """The moves in the words of the game's paper; the holes of a deal by the cards that were there."""
-    from puzzles.solitaires.solitaire import moved
-
-    path = [places]
-    for card, cell in moves:
-        path.append(moved(path[-1], card, cell))
-    return type(game)(game.parameters, text).describe_moves([game.placing.pack(each) for each in path])
+    return type(game)(game.parameters, text).describe_moves(game.follow(start, moves))
 
 
 def _print_answer(row: dict[str, Any], most: int) -> None:

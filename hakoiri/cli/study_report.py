@@ -7,22 +7,17 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from coordinator.solitaires.study_plan import Plan
-from coordinator.solitaires.study_table import Convention, Deal, Effort, Spread, Tally, effort, tally
+from coordinator.deals.study_plan import Plan
+from coordinator.deals.study_table import Deal, Effort, Spread, Tally, effort, tally
 from hakoiri.render.tables import table
 
-Found = Mapping[int, Sequence[Deal]]
-_TITLES: dict[tuple[str, Convention], str] = {
-    ("superpuzz", "first"): "24 goals, the suits in any order",
-    ("superpuzz", "fixed"): "one goal, the suits in the order H D S C",
-    ("gap", "first"): "the goal",
-}
+StudyResult = Mapping[int, Sequence[Deal]]
 #: Of the mean.
 _INTERVAL = "95 % interval"
 _WORDS = {"bfs": "breadth first", "dfs": "depth first"}
 
 
-def report(plan: Plan, found: Found) -> dict[str, Any]:
+def report(plan: Plan, found: StudyResult) -> dict[str, Any]:
     """Everything, for JSON."""
     return {
         "puzzle": plan.puzzle,
@@ -45,7 +40,7 @@ def _size_report(plan: Plan, size: int, deals: Sequence[Deal]) -> dict[str, Any]
     }
 
 
-def tables(plan: Plan, found: Found) -> Iterator[RenderableType]:
+def tables(plan: Plan, found: StudyResult) -> Iterator[RenderableType]:
     """A table of outcomes and moves for each convention of the goal, then one of the searches."""
     yield Text(
         f"{plan.puzzle}, {plan.deals:,} deals of seed {plan.seed} for each size, {_WORDS[plan.strategy]}, "
@@ -54,7 +49,7 @@ def tables(plan: Plan, found: Found) -> Iterator[RenderableType]:
     )
     for which in plan.conventions:
         tallies = {size: tally(deals, which) for size, deals in found.items()}
-        yield Text(f"{_TITLES[plan.puzzle, which]}: moves of the deals that can be solved", style="bold")
+        yield Text(f"{plan.kind.goal_names[which]}: moves of the deals that can be solved", style="bold")
         yield _moves(plan, tallies)
         if plan.shorten:
             yield Text("of these solutions: as found, shortened, and the shortest there is", style="bold")

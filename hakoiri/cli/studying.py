@@ -22,12 +22,10 @@ from hakoiri.render.tables import print_json, stderr, stdout
 from puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
+    from coordinator.deals.study_plan import Plan
+    from coordinator.deals.study_table import Deal
     from coordinator.session.resources import Resources
-    from coordinator.solitaires.study_plan import Plan
-    from coordinator.solitaires.study_table import Deal
-
-_SIZES = {"superpuzz": "--columns", "gap": "--ranks"}
-_EXAMPLES = {"superpuzz": "--columns 4..6", "gap": "--ranks 3..13"}
+    from puzzles.capabilities import Dealt
 
 
 def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...]:
@@ -47,11 +45,17 @@ def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...
 
 
 def study(
-    puzzle: Annotated[str, typer.Argument(metavar="PUZZLE", help="superpuzz or gap.")],
+    puzzle: Annotated[
+        str,
+        typer.Argument(metavar="PUZZLE", help="superpuzz, gap, or FILE.py:NAME for a puzzle of yours that has deals."),
+    ],
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="SIZES", help="Of superpuzz: 4..8, 6 or 4,6,8.")
     ] = None,
     ranks: Annotated[str | None, typer.Option("--ranks", metavar="SIZES", help="Of gap: 3..13, 7 or 3,7,13.")] = None,
+    other_sizes: Annotated[
+        str | None, typer.Option("--sizes", metavar="SIZES", help="Of any puzzle: 3..5, 4 or 3,5.")
+    ] = None,
     deals: Annotated[
         int, typer.Option("--deals", min=1, max=MOST_SEED, metavar="N", help="Deals of each size.")
     ] = 1000,
@@ -83,18 +87,17 @@ def study(
     json: JsonOption = False,
 ) -> None:
     """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
-    sizes = _sizes_text(puzzle, columns, ranks)
+    from coordinator.deals.study_plan import Plan, dealt_class
+    from coordinator.deals.study_table import check_target
     from coordinator.session.resources import Resources
-    from coordinator.solitaires.study_plan import Plan, sizes_allowed
-    from coordinator.solitaires.study_table import check_target
     from hakoiri.render.study_plot import check_picture
-    from worker.solitaires.solving import STRATEGIES
+    from puzzles.registry import PuzzleSpec, with_own_file
 
-    if strategy not in STRATEGIES:
-        raise PuzzleError(f"--strategy {strategy}: allowed are {'|'.join(STRATEGIES)}")
-    allowed = sizes_allowed(puzzle)
-    chosen = parse_sizes(sizes, _SIZES[puzzle], allowed.least, allowed.most)
-    plan = Plan(puzzle, chosen, deals, seed, strategy, cap, shorten)
+    spec = with_own_file(PuzzleSpec(puzzle))
+    kind = dealt_class(spec.name, spec.digest)
+    sizes = _sizes_text(kind, {"--columns": columns, "--ranks": ranks, "--sizes": other_sizes})
+    chosen = parse_sizes(sizes, f"--{kind.size_option}", kind.sizes().least, kind.sizes().most)
+    plan = Plan(spec.name, chosen, deals, seed, strategy, cap, shorten, spec.digest)  # type: ignore[arg-type]
     # Before the work: hours of it should not end in a name that cannot be written.
     if plot is not None:
         check_picture(plot)
@@ -105,28 +108,26 @@ def study(
     _write(plan, found, csv, plot)
 
 
-def _sizes_text(puzzle: str, columns: str | None, ranks: str | None) -> str:
-    """What the user gave as sizes; `PuzzleError` where he gave none, or those of the other puzzle."""
-    if puzzle not in _SIZES:
-        raise PuzzleError(f"there is no study of {puzzle!r}; there are studies of {' and '.join(_SIZES)}")
-    given = {"--columns": columns, "--ranks": ranks}
-    wanted = _SIZES[puzzle]
-    (other,) = given.keys() - {wanted}
-    if given[other] is not None:
-        raise PuzzleError(f"{puzzle} has no {other}; its sizes are given by {wanted}, e.g. {_EXAMPLES[puzzle]}")
-    if (text := given[wanted]) is None:
-        raise PuzzleError(f"which sizes? say {wanted}, e.g. {_EXAMPLES[puzzle]}")
-    return text
+def _sizes_text(kind: "type[Dealt]", given: dict[str, str | None]) -> str:
+    """What the user gave as sizes; `PuzzleError` where he gave none, or those of another puzzle."""
+    wanted = f"--{kind.size_option}" if f"--{kind.size_option}" in given else "--sizes"
+    example = f"{wanted} {kind.sizes().usual - 2}..{kind.sizes().usual}"
+    texts = [text for name, text in given.items() if text is not None]
+    for name in (name for name, text in given.items() if text is not None and name not in (wanted, "--sizes")):
+        raise PuzzleError(f"{kind.name} has no {name}; its sizes are given by {wanted}, e.g. {example}")
+    if len(texts) != 1:
+        raise PuzzleError(f"which sizes? say {wanted}, e.g. {example}")
+    return texts[0]
 
 
 def _studied(
     plan: "Plan", sizes: str, data: Path | None, resources: "Resources", json: bool
 ) -> "dict[int, list[Deal]]":
     """All deals of the plan, printed; stopped, those that are finished are printed, and the command leaves."""
+    from coordinator.deals.study import kept, study
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory
     from coordinator.session.control import Control
-    from coordinator.solitaires.study import kept, study
     from hakoiri.cli.signals import stopping_with
     from hakoiri.render.progress import shown_progress
     from worker.errors import RedisRefusedError, RedisUnavailableError
@@ -166,13 +167,11 @@ def _report(plan: "Plan", found: "dict[int, list[Deal]]", json: bool) -> None:
 def _write(plan: "Plan", found: "dict[int, list[Deal]]", csv: Path | None, plot: Path | None) -> None:
     """The files that were asked for."""
     if csv is not None:
-        from coordinator.solitaires.study_table import write_csv
+        from coordinator.deals.study_table import write_csv
 
         puzzles = {size: plan.build(size) for size in plan.sizes}
         texts = (
-            (deal, puzzles[size].text_of_deal(plan.deal(puzzles[size], deal.number)))
-            for size, deals in found.items()
-            for deal in deals
+            (deal, puzzles[size].random_deal(plan.seed, deal.number)) for size, deals in found.items() for deal in deals
         )
         write_csv(texts, plan.conventions, csv)
         stderr().print(Text(f"written into {csv}"))
@@ -185,8 +184,9 @@ def _write(plan: "Plan", found: "dict[int, list[Deal]]", csv: Path | None, plot:
 
 def _command(plan: "Plan", sizes: str, data: Path | None) -> str:
     """What goes on with a plan. Without the Redis URL, which may hold a password."""
+    option = f"--{plan.size_option}" if plan.size_option in ("columns", "ranks") else "--sizes"
     given: dict[str, Any] = {
-        _SIZES[plan.puzzle]: sizes, "--deals": plan.deals, "--seed": plan.seed, "--strategy": plan.strategy,
+        option: sizes, "--deals": plan.deals, "--seed": plan.seed, "--strategy": plan.strategy,
         "--cap": plan.cap, "--shorten": "" if plan.shorten else None, "--data": data,
     }  # fmt: skip
     words = [

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from coordinator.deals.study_plan import Plan
+from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import UnanswerableError
-from coordinator.solitaires.study_plan import Plan
-from coordinator.solitaires.study_table import Convention, Deal, tally
+from puzzles.capabilities import Convention
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Found = Mapping[int, Sequence[Deal]]
+StudyResult = Mapping[int, Sequence[Deal]]
 _ENDINGS = (".png", ".svg", ".pdf")
 _DOTS_PER_INCH = 120
 _COLOURS: dict[Convention, str] = {"first": "#2b6cb0", "fixed": "#dd7f29"}
-_NAMES: dict[Convention, str] = {"first": "24 goals", "fixed": "one goal, H D S C"}
 _SIDES: dict[Convention, Literal["low", "high"]] = {"first": "low", "fixed": "high"}
 _UNSOLVABLE, _CAPPED = "#d9d9d9", "#fbe3a1"
 _GREY = "#6b7280"
@@ -32,7 +32,7 @@ def check_picture(target: Path) -> None:
         raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
 
 
-def plot_study(plan: Plan, found: Found, target: Path) -> None:
+def plot_study(plan: Plan, found: StudyResult, target: Path) -> None:
     """Draw moves, positions and shares by size into `target` (PNG, SVG or PDF)."""
     check_picture(target)
     # matplotlib takes half a second to import; without a display only Agg is safe.
@@ -53,7 +53,7 @@ def plot_study(plan: Plan, found: Found, target: Path) -> None:
         raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
 
 
-def _draw_moves(axes: "Axes", plan: Plan, found: Found) -> None:
+def _draw_moves(axes: "Axes", plan: Plan, found: StudyResult) -> None:
     """Moves of the deals that can be solved, both conventions back to back."""
     drawn = {
         (which, place): [solution.moves for deal in deals if (solution := deal.found(which)) is not None]
@@ -69,11 +69,11 @@ def _draw_moves(axes: "Axes", plan: Plan, found: Found) -> None:
     axes.set_title("moves of a solution" if plan.strategy == "dfs" else "fewest moves", fontsize=11)
     if len(plan.conventions) > 1:
         for which in plan.conventions:
-            axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=_NAMES[which])
+            axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=plan.kind.goal_names[which])
         axes.legend(frameon=False, loc="upper left")
 
 
-def _draw_positions(axes: "Axes", plan: Plan, found: Found) -> None:
+def _draw_positions(axes: "Axes", plan: Plan, found: StudyResult) -> None:
     for place, deals in enumerate(found.values()):
         _violin(axes, place, [deal.positions for deal in deals], "#4a7c59", "both", logarithmic=True)
     if any(deal.capped for deals in found.values() for deal in deals):
@@ -115,7 +115,7 @@ def _log_ticks(axes: "Axes") -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10**value:,.0f}" if value >= 0 else ""))
 
 
-def _draw_shares(axes: "Axes", plan: Plan, found: Found) -> None:
+def _draw_shares(axes: "Axes", plan: Plan, found: StudyResult) -> None:
     """Bars of a hundred per cent: what can be solved, what cannot, and what nobody knows."""
     width = 0.8 / len(plan.conventions)
     for number, which in enumerate(plan.conventions):
@@ -138,7 +138,7 @@ def _draw_shares(axes: "Axes", plan: Plan, found: Found) -> None:
     axes.legend(frameon=False, loc="upper center", ncols=2)
 
 
-def _finish(figure: "Figure", plan: Plan, found: Found) -> None:
+def _finish(figure: "Figure", plan: Plan, found: StudyResult) -> None:
     """What all parts share."""
     for axes in figure.axes:
         axes.set_xticks(range(len(found)), [str(size) for size in found])

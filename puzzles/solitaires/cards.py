@@ -119,3 +119,14 @@ def random_deal(cards: int, seed: int, number: int) -> list[Card]:
         other = next(words) % (place + 1)
         deal[place], deal[other] = deal[other], deal[place]
     return deal
+
+
+def grown(deal: Sequence[Card], word: int) -> list[Card]:
+    """A deal of one rank more: the new cards lie in a new last column, in an order that `word` decides."""
+    ranks, suits = len(deal) // SUITS, list(range(SUITS))
+    larger = [card // ranks * (ranks + 1) + card % ranks for card in deal]
+    rows = []
+    for row in range(SUITS):
+        word, choice = divmod(word, len(suits))
+        rows += [*larger[row * ranks : (row + 1) * ranks], suits.pop(choice) * (ranks + 1) + ranks]
+    return rows

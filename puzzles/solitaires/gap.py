@@ -11,7 +11,7 @@ from types import MappingProxyType
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
 from puzzles.options import Number, Option
-from puzzles.solitaires.cards import BLANK, NUMBERED, SUITS, Card, check_shape, parse_cards
+from puzzles.solitaires.cards import BLANK, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
 from puzzles.solitaires.placing import MOST_COLUMNS
 from puzzles.solitaires.solitaire import Solitaire
 
@@ -29,6 +29,9 @@ class Gap(Solitaire):
     deck = NUMBERED
     any_ace = False
     size_option = "ranks"
+    walker = "cards"
+    until = "exhausted"
+    hunted = grows = True
 
     @property
     def goals(self) -> list[Key]:
@@ -38,6 +41,10 @@ class Gap(Solitaire):
         """An ace's place becomes a gap. Column 0 of the rules, that of the aces, is no part of the field."""
         cell_of = {card: cell for cell, card in enumerate(deal)}
         return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(1, self.columns)]
+
+    def grown(self, deal: str, word: int) -> str:
+        """The new cards lie in a new last column."""
+        return self.sized(self.size + 1).text_of_deal(grown(self.parse_deal(deal), word))
 
     def describe_move(self, before: Key, after: Key) -> str:
         """The card that moves, e.g. ``"36"``: only one gap can take it."""

@@ -1,11 +1,13 @@
 """What Gap and Superpuzz share: a field of cards as a key, its text, and the moves into blanks."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.capabilities import Dealt, Move, SearchOrder
+from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.order import equal_rows
@@ -27,7 +29,7 @@ from puzzles.solitaires.placing import placing
 USUAL_SEED = 1
 
 
-class Solitaire(Puzzle):
+class Solitaire(Dealt):
     """Four suits on four rows; cards go one by one into blanks, each to the right of its predecessor.
 
     A *card* is here one of those that lie on the field, numbered suit by suit from 0: ``card % run`` is its rank among
@@ -35,23 +37,40 @@ class Solitaire(Puzzle):
     """
 
     undirected = False
+    solver = "cards"
+    orders: ClassVar[tuple[SearchOrder, ...]] = ("bfs", "dfs")
+    rows_of_deal = SUITS
     deck: ClassVar[Deck]
     #: Whether a blank at the left end takes the first card of any suit.
     any_ace: ClassVar[bool]
-    #: The option that says how many columns there are.
-    size_option: ClassVar[str]
 
     def prepare(self, start: str | None) -> None:
-        self.columns = int(self.parameters[self.size_option])
+        self.columns = self.size
         self.run = self.columns - 1
         self.most_successors = MOST_MOVES if self.any_ace else SUITS
         self.placing = placing(self.columns)
         self.layout = self.placing.layout
         self.deal = None if start is None else self._deal_of(start)
         if start is None:
-            self.deal = self.text_of_deal(random_deal(SUITS * self.columns, USUAL_SEED, 0))
+            self.deal = self.random_deal(USUAL_SEED, 0)
 
     # Deals
+
+    def random_deal(self, seed: int, number: int) -> str:
+        return self.text_of_deal(random_deal(SUITS * self.columns, seed, number))
+
+    def start_of_deal(self, seed: int, number: int) -> Key:
+        return self.start_of(random_deal(SUITS * self.columns, seed, number))
+
+    def tidy_deal(self, text: str) -> str:
+        return self.text_of_deal(self.parse_deal(text))
+
+    def follow(self, start: Key, moves: Sequence[Move]) -> list[Key]:
+        """A move is a card and the cell that it goes to."""
+        path = [self.placing.unpack(start)]
+        for card, cell in moves:
+            path.append(moved(path[-1], card, cell))
+        return [self.placing.pack(places) for places in path]
 
     def _deal_of(self, text: str) -> str | None:
         """The tidy text of a deal; ``None`` where the text says a position or a key instead."""

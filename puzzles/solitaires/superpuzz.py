@@ -8,7 +8,9 @@ A deal is written with them, ``D2 S2 H4 H3 D6 H5/C2 H2 ...``; a position has ``.
 from collections.abc import Mapping
 from itertools import pairwise, permutations
 from types import MappingProxyType
+from typing import ClassVar
 
+from puzzles.capabilities import Convention
 from puzzles.keys.layout import Key
 from puzzles.options import Choice, Number, Option
 from puzzles.solitaires.cards import BLANK, LETTERED, SUITS, Card, check_shape, parse_cards, rows_of
@@ -32,6 +34,15 @@ class Superpuzz(Solitaire):
     deck = LETTERED
     any_ace = True
     size_option = "columns"
+    until = "both"
+    goal_names: ClassVar[Mapping[Convention, str]] = MappingProxyType(
+        {"first": "24 goals, the suits in any order", "fixed": "one goal, the suits in the order H D S C"}
+    )
+    shortens = True
+
+    @property
+    def convention(self) -> Convention:
+        return "fixed" if self.parameters["goals"] == "1" else "first"
 
     @property
     def goals(self) -> list[Key]:

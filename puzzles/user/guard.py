@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from puzzles.capabilities import Scored
+from puzzles.capabilities import Dealt, Scored
 from puzzles.contract import Expansion, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
@@ -268,7 +268,10 @@ _IF_OVERRIDDEN: dict[str, Callable[..., Any]] = {
 }
 _BASE = {name: getattr(Puzzle, name) for name in _IF_OVERRIDDEN}
 #: What a puzzle of some capability defines besides.
-_ABLE: dict[type, tuple[str, ...]] = {Scored: ("score", "reserve", "scored", "reserves")}
+_ABLE: dict[type, tuple[str, ...]] = {
+    Scored: ("score", "reserve", "scored", "reserves"),
+    Dealt: ("random_deal", "varied", "grown"),
+}
 
 
 def _named(name: str) -> Callable[..., Any]:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coordinator.deals.hunt import HuntResult, Limits, chase, kept
+from coordinator.deals.hunt_plan import FIRST_CYCLE, Hunt, Standing, moment_of, stages_of, temperature
 from coordinator.errors import ContradictionError, StopRun
 from coordinator.runs.certificate import (
     Certificate,
@@ -23,18 +25,19 @@ from coordinator.runs.certificate import (
 )
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
-from coordinator.solitaires.hunt import Found, Limits, chase, kept
-from coordinator.solitaires.hunt_plan import FIRST_CYCLE, Hunt, Standing, grown, moment_of, temperature
 from puzzles.errors import PuzzleError
-from puzzles.solitaires.cards import Card, random_deal
+from puzzles.solitaires.cards import Card, grown, random_deal
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.kernels import BLANK
 from storage.errors import StorageError
 from tests.support import card_rules as rules
+from worker.deals import hunting as requests
+from worker.deals.hunting import OBJECTIVES, Leg, Objective, Walked, score_of
+from worker.deals.solving import DealFigures
 from worker.errors import TaskError
 from worker.solitaires import hunting
 from worker.solitaires.counting_kernels import Field, count_positions, early_layers
-from worker.solitaires.hunting import OBJECTIVES, Figures, Leg, Objective, Walked, deal_of, field_of, figures_of, walk
+from worker.solitaires.hunting import deal_of, field_of, figures_of, walk
 from worker.solitaires.hunting_kernels import _undo_moves, change
 
 PLENTY = 1_000_000
@@ -48,22 +51,22 @@ def gap(ranks: int) -> Gap:
     return Gap({"ranks": str(ranks)})
 
 
-def plain_figures(deal: str) -> Figures:
+def plain_figures(deal: str) -> DealFigures:
     """By the words of the problem, on boards of words."""
     found = rules.distances(rules.gap_start(deal), gap=True)
     moves = [distance for board, distance in found.items() if rules.is_gap_goal(board)]
-    return Figures(len(found), min(moves, default=None), max(found.values()))
+    return DealFigures(len(found), min(moves, default=None), max(found.values()))
 
 
 def small_hunt(objective: Objective = "positions", **changes: Any) -> Hunt:
     return replace(Hunt("gap", {"ranks": "4"}, objective, work=240_000), **changes)
 
 
-def hunted(hunt: Hunt, data: Path, legs: int, workers: int = 2) -> Found:
+def hunted(hunt: Hunt, data: Path, legs: int, workers: int = 2) -> HuntResult:
     return chase(hunt, data, Resources(workers=workers), Limits(legs=legs), Control(), SilentObserver())
 
 
-def what_is_found(found: Found) -> list[tuple[int, str]]:
+def what_is_found(found: HuntResult) -> list[tuple[int, str]]:
     return [(record.score, record.deal) for record in found.records]
 
 
@@ -109,7 +112,7 @@ def test_screened_walks_find_better_deals_too() -> None:
     puzzle = gap(6)
     deal = puzzle.parse_deal(LARGE)
     begun = figures_of(puzzle, deal, PLENTY)
-    found = walk(puzzle, Leg(deal, "positions", 1, 0.03, 1_500_000, PLENTY, begun.positions))
+    found = walk(puzzle, Leg(LARGE, "positions", 1, 0.03, 1_500_000, PLENTY, begun.positions))
     assert begun.positions > 20_000, "too few to be screened"
     assert found.figures is not None
     assert found.figures.positions == found.best_score > begun.positions
@@ -176,15 +179,15 @@ def test_a_change_leaves_a_deal() -> None:
 @objectives
 def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -> None:
     puzzle = gap(4)
-    leg = Leg(random_deal(16, 1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
+    leg = Leg(puzzle.random_deal(1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
     found = walk(puzzle, leg)
-    assert found == walk(puzzle, hunting.asked(hunting.request(leg)))
-    assert found == hunting.answered(hunting.answer(found))
-    assert found.figures == plain_figures(puzzle.text_of_deal(found.best))
+    assert found == walk(puzzle, requests.asked(requests.request(leg)))
+    assert found == requests.answered(requests.answer(found))
+    assert found.figures == plain_figures(found.best)
     assert found.figures is not None
-    assert found.figures.score(objective) == found.best_score >= found.score
-    stands = figures_of(puzzle, found.deal, PLENTY)
-    assert stands.score(objective) == found.score
+    assert score_of(found.figures, objective) == found.best_score >= found.score
+    stands = figures_of(puzzle, puzzle.parse_deal(found.deal), PLENTY)
+    assert score_of(stands, objective) == found.score
     assert walk(puzzle, replace(leg, seed=6)) != found
     assert walk(puzzle, replace(leg, above=found.best_score)).figures is None
 
@@ -192,7 +195,7 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
 @objectives
 def test_deals_beyond_the_cap_are_passed_over(objective: Objective) -> None:
     puzzle = gap(5)
-    found = walk(puzzle, Leg(puzzle.parse_deal(hard_deal()), objective, 1, 0.5, 400_000, 2_000, -1))
+    found = walk(puzzle, Leg(hard_deal(), objective, 1, 0.5, 400_000, 2_000, -1))
     assert found.figures is not None
     assert found.figures.positions < 2_000 or objective == "moves"
 
@@ -203,18 +206,18 @@ def hard_deal() -> str:
 
 
 def test_a_wrong_count_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hunting, "figures_of", lambda *_: Figures(1, None, 0))
+    monkeypatch.setattr(hunting, "figures_of", lambda *_: DealFigures(1, None, 0))
     with pytest.raises(TaskError, match=r"the hunt found .* positions, but it is"):
-        walk(gap(4), Leg(random_deal(16, 1, 0), "positions", 1, 0.1, 20_000, PLENTY, 1))
+        walk(gap(4), Leg(gap(4).random_deal(1, 0), "positions", 1, 0.1, 20_000, PLENTY, 1))
 
 
 # The hunt
 
 
 def test_cycles_double_and_stages_cool_down() -> None:
-    moments = [moment_of(generation, 7) for generation in range(3 * FIRST_CYCLE)]
+    moments = [moment_of(generation, [5, 6, 7]) for generation in range(3 * FIRST_CYCLE)]
     eighth = FIRST_CYCLE // 8
-    assert [moment.ranks for moment in moments] == [
+    assert [moment.size for moment in moments] == [
         ranks
         for size in (2 * eighth, 4 * eighth)
         for ranks, parts in ((5, 1), (6, 1), (7, 2))
@@ -230,25 +233,26 @@ def test_cycles_double_and_stages_cool_down() -> None:
 
 
 def test_legs_grow_with_the_cycles() -> None:
-    hunt, deals = small_hunt(work=80_000), [[0]] * 4
+    hunt, deals = small_hunt(work=80_000), [""] * 4
     first = [number * hunt.pool for number in (0, 8, 24, 56, 88)]
-    assert [moment_of(number // hunt.pool, 7) for number in first[-2:]] == [(3, 5, False, 0, 8), (4, 5, False, 0, 8)]
+    assert [moment_of(number // hunt.pool, [5, 6, 7]) for number in first[-2:]] == [
+        (3, 5, False, 0, 8),
+        (4, 5, False, 0, 8),
+    ]
     assert [hunt.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
 
 
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])
 def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
-    moments = [moment_of(generation, ranks) for generation in range(FIRST_CYCLE)]
-    assert {moment.ranks for moment in moments} == stages
-    assert moments[-1].ranks == ranks
+    moments = [moment_of(generation, stages_of(gap(ranks))) for generation in range(FIRST_CYCLE)]
+    assert {moment.size for moment in moments} == stages
+    assert moments[-1].size == ranks
     assert all(temperature(objective, moment) > 0 for moment in moments for objective in OBJECTIVES)
 
 
-def standings(scores: Sequence[int], deals: Sequence[list[Card]]) -> list[Standing]:
+def standings(scores: Sequence[int], deals: Sequence[str]) -> list[Standing]:
     return [
-        Standing(
-            leg, gap(len(deal) // 4).text_of_deal(deal), score, gap(len(deal) // 4).text_of_deal(deal), score, 1, 1, 0.0
-        )
+        Standing(leg, deal, score, deal, score, 1, 1, 0.0)
         for leg, (score, deal) in enumerate(zip(scores, deals, strict=True))
     ]
 
@@ -256,17 +260,17 @@ def standings(scores: Sequence[int], deals: Sequence[list[Card]]) -> list[Standi
 def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
     hunt = small_hunt(options={"ranks": "3"})
     select = FIRST_CYCLE + 8
-    deals = [random_deal(12, 9, number) for number in range(4)]
+    deals = [gap(3).random_deal(9, number) for number in range(4)]
     before = standings((50, 20, 90, 70), deals)
     assert hunt.deals(select, before) == [deals[0], deals[2], deals[2], deals[3]]
     assert hunt.deals(select + 1, before) == deals
     fresh = hunt.deals(FIRST_CYCLE, before)
-    assert len({tuple(deal) for deal in fresh + deals + hunt.deals(0, [])}) == 12
+    assert len({*fresh, *deals, *hunt.deals(0, [])}) == 12
 
 
 def test_the_best_deal_of_all_comes_back_halfway() -> None:
     hunt = small_hunt(options={"ranks": "3"})
-    deals = [random_deal(12, 9, number) for number in range(5)]
+    deals = [gap(3).random_deal(9, number) for number in range(5)]
     before, (best,) = standings((50, 20, 90, 70), deals[:4]), standings((95,), deals[4:])
     second, third = FIRST_CYCLE, 3 * FIRST_CYCLE
     assert hunt.deals(second + 8, before, best) == [deals[0], deals[4], deals[2], deals[3]]
@@ -276,9 +280,15 @@ def test_the_best_deal_of_all_comes_back_halfway() -> None:
 
 def test_the_better_half_is_grown_twice() -> None:
     hunt = small_hunt(options={"ranks": "5"})
-    deals = [random_deal(12, 9, number) for number in range(4)]
+    deals = [gap(3).random_deal(9, number) for number in range(4)]
     begun = hunt.deals(2, standings((50, 20, 90, 70), deals))
-    assert [without_last_column(deal) for deal in begun] == [deals[2], deals[2], deals[3], deals[3]]
+    parsed = [gap(4).parse_deal(deal) for deal in begun]
+    assert [gap(3).text_of_deal(without_last_column(deal)) for deal in parsed] == [
+        deals[2],
+        deals[2],
+        deals[3],
+        deals[3],
+    ]
     assert begun == hunt.deals(2, standings((50, 20, 90, 70), deals))
 
 
@@ -307,7 +317,7 @@ def test_a_hunt_is_the_same_however_it_is_cut(objective: Objective, tmp_path: Pa
     assert cut.best is not None and whole.best is not None
     assert (cut.best.score, cut.legs, cut.tried, cut.generated) == (whole.best.score, 24, whole.tried, whole.generated)
     assert whole.best.figures == plain_figures(whole.best.deal)
-    assert whole.best.figures.score(objective) == whole.best.score
+    assert score_of(whole.best.figures, objective) == whole.best.score
     assert [record.score for record in whole.records] == sorted({record.score for record in whole.records})
     assert what_is_found(kept(hunt, tmp_path / "whole")) == what_is_found(whole)
 
@@ -454,7 +464,8 @@ def test_the_layers_of_another_deal_are_found_out(certificate: Certificate) -> N
         ({"options": [1]}, "options"),
         ({"options": {"ranks": "5"}}, "a deal of ranks=5"),
         ({"deal": None}, "deal is no text"),
-        ({"deal": "0x0"}, "not of a deal of gap"),
+        ({"deal": "0x0"}, "a deal of ranks=4 has 4 rows"),
+        ({"puzzle": "klotski", "options": {}, "deal": "ABBC/ABBC/DEEF/DGHF/I..J"}, "klotski has no deals"),
         ({"figures": {"positions": 1, "moves": None}}, "figures has no depth"),
         ({"figures": {"positions": "1", "moves": None, "depth": 1}}, "figures: positions is no number"),
         ({"figures": {"positions": 1, "moves": -1, "depth": 1}}, "figures: moves is no number"),
@@ -500,6 +511,6 @@ def test_bytes_that_are_no_certificate_are_refused(raw: bytes, words: str, tmp_p
 
 
 def test_figures_survive_the_way_to_the_findings() -> None:
-    found = Walked([1], 1, [2], 3, Figures(4, None, 5), 6, 7)
-    assert hunting.answered(hunting.answer(found)) == found
-    assert asdict(Figures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}
+    found = Walked("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
+    assert requests.answered(requests.answer(found)) == found
+    assert asdict(DealFigures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}

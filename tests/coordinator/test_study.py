@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
+from coordinator.deals import study as module
+from coordinator.deals.study import kept, study
+from coordinator.deals.study_plan import Plan
+from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
-from coordinator.solitaires import study as module
-from coordinator.solitaires.study import kept, study
-from coordinator.solitaires.study_plan import Plan
-from coordinator.solitaires.study_table import Deal, tally
 from puzzles.errors import PuzzleError
 from storage.errors import StorageError
 from storage.results.findings import Findings
 from tests.support import card_rules as rules
+from worker.tasks import SOLVERS
 
 SMALL = Plan("superpuzz", (3,), deals=20)
 
@@ -245,7 +246,7 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"puzzle": "klotski"}, "no study of 'klotski'; there are studies of superpuzz and gap"),
+        ({"puzzle": "klotski"}, "no study of 'klotski'; there are studies of gap and superpuzz"),
         ({"sizes": (2,)}, "3..13"),
         ({"sizes": (14,)}, "3..13"),
         ({"cap": 0}, "allowed are 1..2147483646"),
@@ -269,7 +270,7 @@ def test_threads_are_as_many_as_there_is_memory_for(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(module, "open_context", watched)
     plan = replace(SMALL, deals=1, cap=1_000_000)
-    needed = module._bytes_of_search(plan.cap, 8)
+    needed = SOLVERS["cards"].bytes_of_search(plan.build(3), plan.cap)
     done(plan, tmp_path / "one", workers=4, memory=2 * needed + 1)
     done(plan, tmp_path / "two", workers=4, memory=9 * needed)
     assert seen == [2, 4]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coordinator.deals.study_table import Deal, Solution, effort, spread, tally, write_csv
 from coordinator.errors import UnanswerableError
-from coordinator.solitaires.study_table import Deal, Found, effort, spread, tally, write_csv
 
 
 def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
@@ -27,8 +27,8 @@ def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
 
 
 def test_tallies_and_csv_of_deals_by_hand(tmp_path: Path) -> None:
-    solved = Deal(4, 0, Found(5, 90), Found(9, 200), 200, 9, False, False, 0.25)
-    half = Deal(4, 1, Found(8, 70), None, 300, 12, False, True, 0.5)
+    solved = Deal(4, 0, Solution(5, 90), Solution(9, 200), 200, 9, False, False, 0.25)
+    half = Deal(4, 1, Solution(8, 70), None, 300, 12, False, True, 0.5)
     never = Deal(4, 2, None, None, 2, 1, True, False, 0.125)
     deals = [solved, half, never]
     free, fixed = tally(deals, "first"), tally(deals, "fixed")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from coordinator.solitaires.hunt import kept
-from coordinator.solitaires.hunt_plan import Hunt, Record
+from coordinator.deals.hunt import kept
+from coordinator.deals.hunt_plan import Hunt, Record
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
 

@@ -10,9 +10,9 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from coordinator.solitaires.study import kept
-from coordinator.solitaires.study_plan import Plan
-from coordinator.solitaires.study_table import Deal
+from coordinator.deals.study import kept
+from coordinator.deals.study_plan import Plan
+from coordinator.deals.study_table import Deal
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers
 
@@ -81,7 +81,7 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("klotski --columns 4", "no study of 'klotski'; there are studies of superpuzz and gap"),
+        ("klotski --columns 4", "no study of 'klotski'; there are studies of gap and superpuzz"),
         ("superpuzz", "which sizes? say --columns, e.g. --columns 4..6"),
         ("superpuzz --ranks 4", "superpuzz has no --ranks; its sizes are given by --columns"),
         ("gap --columns 4 --ranks 5", "gap has no --columns; its sizes are given by --ranks"),

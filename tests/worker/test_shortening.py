@@ -5,15 +5,16 @@ from itertools import pairwise
 import networkx
 import pytest
 
+from puzzles.capabilities import Move
 from puzzles.keys.layout import ints
 from puzzles.solitaires.solitaire import moved
 from puzzles.solitaires.superpuzz import Superpuzz
 from tests.puzzles.test_solitaire import FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 from tests.worker.test_solving import assert_replays, dealt, solved
+from worker.deals.solving import Goal
 from worker.errors import TaskError
 from worker.solitaires.shortening import DIAMETERS, element_component, replay, shorten
-from worker.solitaires.solving import Goal, Move
 
 
 def papers_moves(puzzle: Superpuzz) -> list[Move]:
@@ -26,7 +27,8 @@ def papers_moves(puzzle: Superpuzz) -> list[Move]:
         card = cards[other]
         found.append((card, holes[one]))
         holes[one] = places[card]
-        places = moved(places, *found[-1])
+        card, cell = found[-1]
+        places = moved(places, card, cell)
     return found
 
 
@@ -34,7 +36,7 @@ def test_the_papers_example() -> None:
     """Of its 24 moves "(HA, C6) (DA, C6) (C6, HA) (DA, C6)" become two; other walks of aces are as short as can be."""
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
     moves = papers_moves(puzzle)
-    shorter = shorten(puzzle, puzzle.placing.unpack(puzzle.start), moves)
+    shorter = shorten(puzzle, puzzle.start, moves)
     (only,) = [each for round_ in shorter.rounds for each in round_.redundant]
     assert (only.begin, only.end, only.why, only.component) == (7, 11, "property 1", (2, 1))
     told = puzzle.describe_moves(
@@ -70,11 +72,11 @@ def test_shortened_solutions_of_many_deals_are_solutions() -> None:
         deep, wide = solved(puzzle, "dfs", "goal", 200_000), solved(puzzle, "bfs", "goal", 200_000)
         if deep.goal is None:
             continue
-        shorter = shorten(puzzle, places, deep.goal.moves)
+        shorter = shorten(puzzle, puzzle.start, deep.goal.moves)
         assert_replays(puzzle, Goal(shorter.moves, 0))
         assert len(shorter.moves) <= len(deep.goal.moves)
         assert wide.goal is None or len(wide.goal.moves) <= len(shorter.moves)
-        assert not shorten(puzzle, places, shorter.moves).rounds
+        assert not shorten(puzzle, puzzle.start, shorter.moves).rounds
         path = replay(puzzle, places, shorter.moves)
         assert len(set(path)) == len(path)
         for each in (each for round_ in shorter.rounds for each in round_.redundant):
@@ -97,10 +99,10 @@ def test_loops_are_left_out() -> None:
         here = moved(here, *move)
     assert element_component(puzzle, tuple(places)) == (3, 1)
     assert here == places
-    shorter = shorten(puzzle, places, moves)
+    shorter = shorten(puzzle, puzzle.start, moves)
     assert shorter.moves == []
     assert [each.why for each in shorter.rounds[0].redundant] == ["revisit"]
-    assert shorten(puzzle, places, moves[:4]).moves != moves[:4]
+    assert shorten(puzzle, puzzle.start, moves[:4]).moves != moves[:4]
 
 
 def test_moves_against_the_rules_are_refused() -> None:

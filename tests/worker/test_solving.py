@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from puzzles.capabilities import SearchOrder, Until
 from puzzles.solitaires.cards import random_deal
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.solitaire import Solitaire, moved
 from puzzles.solitaires.superpuzz import Superpuzz
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
-from worker.solitaires.solving import Goal, Solved, Strategy, Until, answer, answered, asked, request, solve
+from worker.deals.solving import Goal, Solved, answer, answered, asked, request
+from worker.solitaires.solving import solve
 
 #: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
 CONTEST = "26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15"
@@ -20,8 +22,8 @@ PLENTY = 10_000_000
 strategies = pytest.mark.parametrize("strategy", ["bfs", "dfs"])
 
 
-def solved(puzzle: Solitaire, strategy: Strategy, until: Until = "exhausted", cap: int = PLENTY) -> Solved:
-    return solve(puzzle, puzzle.placing.unpack(puzzle.start), strategy, until, cap)
+def solved(puzzle: Solitaire, strategy: SearchOrder, until: Until = "exhausted", cap: int = PLENTY) -> Solved:
+    return solve(puzzle, puzzle.start, strategy, until, cap)
 
 
 def dealt(game: type[Solitaire], size: int, number: int, seed: int = 3, **options: str) -> Solitaire:
@@ -51,7 +53,7 @@ def assert_replays(puzzle: Solitaire, goal: Goal, fixed: bool = False) -> None:
     ("deal", "moves", "positions", "depth"),
     [(FIGURE_1_GAP, None, 22, 7), (CONTEST, 33, 6_785, 38), (CLIMBED, 34, 423_672, 55), (IN_ORDER, 0, 1, 0)],
 )
-def test_known_deals_of_gap(deal: str, moves: int | None, positions: int, depth: int, strategy: Strategy) -> None:
+def test_known_deals_of_gap(deal: str, moves: int | None, positions: int, depth: int, strategy: SearchOrder) -> None:
     puzzle = Gap(start=deal)
     found = solved(puzzle, strategy)
     assert (found.positions, found.exhausted) == (positions, True)
@@ -124,7 +126,7 @@ def test_distances_are_those_of_the_papers_words(game: type[Solitaire], size: in
 
 @strategies
 @pytest.mark.parametrize("game", [Gap, Superpuzz])
-def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: Strategy) -> None:
+def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: SearchOrder) -> None:
     puzzle = dealt(game, 7, 2)
     whole = solved(puzzle, strategy, cap=20_000)
     for cap in (1, 2, 100, whole.positions - 1):
@@ -134,10 +136,10 @@ def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: Strategy) -> No
 
 def test_requests_and_answers_as_arrays() -> None:
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
-    places = puzzle.placing.unpack(puzzle.start)
-    assert asked(request(places, "dfs", "both", 99)) == (places, "dfs", "both", 99)
+    start = puzzle.start
+    assert asked(request(puzzle, start, "dfs", "both", 99)) == (start, "dfs", "both", 99)
     for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
-        found = solve(puzzle, places, strategy, until, cap)  # type: ignore[arg-type]
+        found = solve(puzzle, start, strategy, until, cap)  # type: ignore[arg-type]
         back = answered(answer(found))
         assert replace(back, seconds=0.0) == replace(found, seconds=0.0)
         assert back.seconds == pytest.approx(found.seconds)

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from puzzles.capabilities import Dealt, Move
+from puzzles.keys.layout import Key
 from puzzles.solitaires.solitaire import Solitaire, moved
 from worker.errors import TaskError
-from worker.solitaires.solving import Move
+from worker.solitaires.solving import as_solitaire
 
 #: The greatest distance in the element component of i aces and j holes, from the paper.
 DIAMETERS = {(1, 1): 1, (1, 2): 1, (1, 3): 1, (2, 1): 3, (2, 2): 3, (3, 1): 4}
@@ -49,20 +51,22 @@ class Shortened:
     rounds: list[ShorteningPass]
 
 
-def shorten(puzzle: Solitaire, places: list[int], moves: list[Move]) -> Shortened:
-    """`moves` from the position `places`, without revisits and stays that are longer than they have to be.
+def shorten(puzzle: Dealt, start: Key, moves: list[Move]) -> Shortened:
+    """`moves` from the position `start`, without revisits and stays that are longer than they have to be.
 
-    The result is replayed: it leads by moves of the rules from `places` to where `moves` lead. Raises `TaskError` if
+    The result is replayed: it leads by moves of the rules from `start` to where `moves` lead. Raises `TaskError` if
     `moves` are no moves of the rules.
     """
-    path = replay(puzzle, places, moves)
+    game = as_solitaire(puzzle)
+    places = game.placing.unpack(start)
+    path = replay(game, places, moves)
     end = path[-1]
     rounds: list[ShorteningPass] = []
-    while redundant := _revisits(path) or _long_stays(puzzle, path, moves):
+    while redundant := _revisits(path) or _long_stays(game, path, moves):
         rounds.append(ShorteningPass(moves, redundant))
         moves = _without(moves, redundant)
         path = _positions(path[0], moves)
-    if replay(puzzle, places, moves)[-1] != end:
+    if replay(game, places, moves)[-1] != end:
         raise TaskError("a shortened solution ends elsewhere: this is a defect of Hakoiri")
     return Shortened(moves, rounds)
 
@@ -74,7 +78,8 @@ def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Plac
         here = list(found[-1])
         if move not in puzzle.moves(here):
             raise TaskError(f"move {number}, {puzzle.word(move[0])} to cell {move[1]}, is against the rules")
-        found.append(tuple(moved(here, *move)))
+        card, cell = move
+        found.append(tuple(moved(here, card, cell)))
     return found
 
 

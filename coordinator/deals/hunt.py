@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from coordinator.deals.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, record_of, standing_of
 from coordinator.executors.opening import open_context
 from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
-from coordinator.solitaires.hunt_plan import FIRST_CYCLE, Hunt, Record, Standing, moment_of, record_of, standing_of
 from puzzles.jit import prepare
 from storage.errors import StorageError
 from storage.results.findings import Findings
-from worker.solitaires.hunting import Walked, answered, load_hunting_kernels, request, sized
+from worker.deals.hunting import Walked, answered, request
 from worker.tasks import Arrays
-from worker.warm import PREPARING
+from worker.warm import PREPARING, load_walking_kernels
 
 _LEG, _RECORD = "leg", "record"
 #: Scores that are no record: one position, or no way to the goal.
@@ -31,7 +31,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Found:
+class HuntResult:
     """All that a hunt has found: its records, each better than the one before, and what it took in all calls."""
 
     records: list[Record]
@@ -46,20 +46,22 @@ class Found:
         return self.records[-1] if self.records else None
 
 
-def kept(hunt: Hunt, data: Path) -> Found:
+def kept(hunt: Hunt, data: Path) -> HuntResult:
     """What earlier calls have found."""
     with Findings(hunt.file(data), hunt.about()) as findings:
         return _Chase(hunt, findings).found()
 
 
-def chase(hunt: Hunt, data: Path, resources: Resources, limits: Limits, control: Control, observer: Observer) -> Found:
+def chase(
+    hunt: Hunt, data: Path, resources: Resources, limits: Limits, control: Control, observer: Observer
+) -> HuntResult:
     """Go on with a hunt, or begin it, until `limits`; a record is durable when the observer hears of it.
 
     Raises `StopRun` when `control` stops it: legs on their way are lost, nothing else is.
     """
     puzzle = hunt.build()
     with Findings(hunt.file(data), hunt.about()) as findings:
-        prepare(load_hunting_kernels, lambda: observer.note(PREPARING))
+        prepare(lambda: load_walking_kernels(puzzle), lambda: observer.note(PREPARING))
         with open_context(puzzle, hunt.spec, resources, control, observer) as context:
             chased = _Chase(hunt, findings)
             chased.go_on(context, limits, observer)
@@ -82,11 +84,11 @@ class _Chase:
         self._began = time.monotonic()
         self._best: Standing | None = None
 
-    def found(self) -> Found:
+    def found(self) -> HuntResult:
         """Everything so far."""
         legs = self._standings.values()
         seconds = max((leg.seconds for leg in legs), default=0.0)
-        return Found(self._records, len(legs), self._tried, sum(leg.generated for leg in legs), seconds)
+        return HuntResult(self._records, len(legs), self._tried, sum(leg.generated for leg in legs), seconds)
 
     def go_on(self, context: ComputeContext, limits: Limits, observer: Observer) -> None:
         """Generation after generation."""
@@ -127,8 +129,8 @@ class _Chase:
 
     def _remember_best(self, generation: int) -> None:
         """Keep the leg that met the best deal of the full size: the first of several, in whatever order they landed."""
-        pool, ranks = self._hunt.pool, self._puzzle.columns
-        if moment_of(generation, ranks).ranks == ranks:
+        pool = self._hunt.pool
+        if self._hunt.moment(generation).size == self._puzzle.size:
             for number in range(generation * pool, (generation + 1) * pool):
                 leg = self._standings.get(number)
                 if leg is not None and (self._best is None or leg.best_score > self._best.best_score):
@@ -144,14 +146,13 @@ class _Chase:
         # IMPORTANT: the record before its leg. A kill in between walks the leg again, and finds nothing new in it.
         if walked.best_score > self._score and walked.figures is not None:
             when = time.strftime("%Y-%m-%d %H:%M:%S")
-            deal = self._puzzle.text_of_deal(walked.best)
-            record = Record(walked.best_score, deal, walked.figures, leg, seconds, when)
+            record = Record(walked.best_score, walked.best, walked.figures, leg, seconds, when)
             self._findings.add(_RECORD, leg, asdict(record))
             self._records.append(record)
-            self._observer.note(f"record: {record.score:,} {self._hunt.objective}: {deal}")
-        puzzle = sized(self._puzzle, walked.deal)
-        deal, best = puzzle.text_of_deal(walked.deal), puzzle.text_of_deal(walked.best)
-        standing = Standing(leg, deal, walked.score, best, walked.best_score, walked.tried, walked.generated, seconds)
+            self._observer.note(f"record: {record.score:,} {self._hunt.objective}: {record.deal}")
+        standing = Standing(
+            leg, walked.deal, walked.score, walked.best, walked.best_score, walked.tried, walked.generated, seconds
+        )
         self._findings.add(_LEG, leg, {name: value for name, value in asdict(standing).items() if name != "leg"})
         self._standings[leg] = standing
         self._tried += standing.tried

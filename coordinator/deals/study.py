@@ -8,18 +8,19 @@ from pathlib import Path
 
 import psutil
 
+from coordinator.deals.study_plan import Plan
+from coordinator.deals.study_table import CONVENTIONS, Deal, Solution
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.executors.opening import cores, open_context
 from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
-from coordinator.solitaires.study_plan import STUDIED, Plan
-from coordinator.solitaires.study_table import CONVENTIONS, Convention, Deal, Found
+from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from puzzles.jit import prepare
-from puzzles.solitaires.solitaire import Solitaire
+from puzzles.keys.layout import Key
 from storage.errors import StorageError
 from storage.results.findings import Findings
-from worker.solitaires.solving import Goal, Move, Solved, Strategy, answered, request
-from worker.tasks import Arrays
+from worker.deals.solving import Goal, Solved, answered, request
+from worker.tasks import SOLVERS, Arrays
 from worker.warm import PREPARING, load_solving_kernels
 
 #: Findings are made durable, and counted, together where they come faster than this.
@@ -39,7 +40,7 @@ def _kept(plan: Plan, findings: Findings) -> dict[int, list[Deal]]:
         return {
             size: [
                 Deal.of(size, number, figures)
-                for number, figures in findings.rows(plan.kind(size)).items()
+                for number, figures in findings.rows(plan.named(size)).items()
                 if number < plan.deals
             ]
             for size in plan.sizes
@@ -61,13 +62,13 @@ def study(plan: Plan, data: Path, resources: Resources, control: Control, observ
             observer.note(f"{sum(map(len, there.values())):,} deals were there before, {total:,} are left")
         puzzles = [plan.build(size) for size, numbers in missing.items() if numbers]
         if puzzles:
-            resources = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.columns), resources, observer)
+            resources = _fitted(plan, max(puzzles, key=lambda puzzle: puzzle.size), resources, observer)
         for size, numbers in missing.items():
             if numbers:
                 for deals in _batches(_search(plan, size, numbers, resources, control, observer)):
-                    findings.add_many(plan.kind(size), {deal.number: deal.figures() for deal in deals})
+                    findings.add_many(plan.named(size), {deal.number: deal.figures() for deal in deals})
                     done += len(deals)
-                    observer.phase(f"{plan.puzzle} {plan.kind(size)}", done, total)
+                    observer.phase(f"{plan.puzzle} {plan.named(size)}", done, total)
         return _kept(plan, findings)
 
 
@@ -112,31 +113,31 @@ def _search(
             raise OverBudgetError("the searches ran out of memory: lower --cap or --workers") from error
 
 
-def _orders(plan: Plan, puzzle: Solitaire, number: int) -> list[Arrays]:
+def _orders(plan: Plan, puzzle: Dealt, number: int) -> list[Arrays]:
     """What is asked of the workers for one deal; where solutions are shortened, the shortest ones too."""
-    places, (until, _) = puzzle.places_of(plan.deal(puzzle, number)), STUDIED[plan.puzzle]
-    strategies: list[Strategy] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
-    return [request(places, strategy, until, plan.cap) for strategy in strategies]
+    start = puzzle.start_of_deal(plan.seed, number)
+    orders: list[SearchOrder] = [plan.strategy, "bfs"] if plan.shorten else [plan.strategy]
+    return [request(puzzle, start, order, puzzle.until, plan.cap) for order in orders]
 
 
-def _deal(plan: Plan, puzzle: Solitaire, number: int, answers: dict[int, Solved]) -> Deal:
+def _deal(plan: Plan, puzzle: Dealt, number: int, answers: dict[int, Solved]) -> Deal:
     """What is kept of the searches of one deal."""
-    solved, shortest, places = answers[0], answers.get(1), puzzle.places_of(plan.deal(puzzle, number))
-    found: dict[Convention, Found | None] = dict.fromkeys(CONVENTIONS)
+    solved, shortest, start = answers[0], answers.get(1), puzzle.start_of_deal(plan.seed, number)
+    found: dict[Convention, Solution | None] = dict.fromkeys(CONVENTIONS)
     for which in plan.conventions:
         goal, nearest = _goal(solved, which), _goal(shortest, which)
-        # Depth first the fewest moves of Gap are known when all is seen, not before.
-        if goal is not None and (solved.exhausted or (plan.puzzle, plan.strategy) != ("gap", "dfs")):
-            found[which] = Found(
+        # Depth first, where all is to be seen, the fewest moves are known when it is, not before.
+        if goal is not None and (solved.exhausted or plan.strategy == "bfs" or puzzle.until != "exhausted"):
+            found[which] = Solution(
                 len(goal.moves),
                 goal.positions,
-                _shortened(puzzle, places, goal.moves) if plan.shorten else None,
+                _shortened(puzzle, start, goal.moves) if plan.shorten else None,
                 None if nearest is None else len(nearest.moves),
             )
-    settled = solved.exhausted or (plan.puzzle != "gap" and None not in found.values())
+    settled = solved.exhausted or (puzzle.until != "exhausted" and all(found[which] for which in plan.conventions))
     seconds = sum(answer.seconds for answer in answers.values())
     return Deal(
-        puzzle.columns, number, found["first"], found["fixed"], solved.positions, solved.depth, solved.exhausted,
+        puzzle.size, number, found["first"], found["fixed"], solved.positions, solved.depth, solved.exhausted,
         not settled, round(seconds, 6),
     )  # fmt: skip
 
@@ -147,18 +148,18 @@ def _goal(solved: Solved | None, which: Convention) -> Goal | None:
     return solved.goal if which == "first" else solved.fixed
 
 
-def _shortened(puzzle: Solitaire, places: list[int], moves: list[Move]) -> int:
+def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> int:
     from worker.solitaires.shortening import shorten
 
-    return len(shorten(puzzle, places, moves).moves)
+    return len(shorten(puzzle, start, moves).moves)
 
 
-def _fitted(plan: Plan, largest: Solitaire, resources: Resources, observer: Observer) -> Resources:
+def _fitted(plan: Plan, largest: Dealt, resources: Resources, observer: Observer) -> Resources:
     """`resources` with no more threads than memory allows, should all searches of the largest size reach the cap."""
     if resources.redis is not None:
         return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
     memory = resources.memory if resources.memory is not None else psutil.virtual_memory().available // 2
-    wanted, needed = resources.workers or cores(), _bytes_of_search(plan.cap, largest.placing.cards)
+    wanted, needed = resources.workers or cores(), SOLVERS[largest.solver].bytes_of_search(largest, plan.cap)
     if resources.memory is not None and needed > memory:
         raise OverBudgetError(
             f"a search of {plan.cap:,} positions may take {needed >> 20:,} MB, --memory allows {memory >> 20:,} MB: "
@@ -171,10 +172,3 @@ def _fitted(plan: Plan, largest: Solitaire, resources: Resources, observer: Obse
             "lower --cap, or raise --memory"
         )
     return replace(resources, workers=threads)
-
-
-def _bytes_of_search(cap: int, cards: int) -> int:
-    """The most that a search takes: its arrays, and while they grow half of them again."""
-    room = 1 << max(12, (cap - 1).bit_length())
-    hash_parent_and_way_back, slots = 16, 8
-    return cap * (cards + hash_parent_and_way_back) + room * slots + room // 2 * (cards + 24)

@@ -1,8 +1,8 @@
 """What decides a hunt, and the pool of deals that it follows: the same for every number of workers and every stop.
 
-In each *generation* a leg of annealing sets out from each deal of the pool (`worker.solitaires.hunting`). A *cycle* of
-generations begins with random deals of two ranks less, whose positions are counted a hundred times as fast; a quarter
-of it later each deal is *grown* by a rank, and again after another quarter. Each of these stages is cooled down from
+In each *generation* a leg of annealing sets out from each deal of the pool (`worker.deals.hunting`). A *cycle* of
+generations begins with random deals of two sizes less, whose positions are counted a hundred times as fast; a quarter
+of it later each deal is *grown* by one, and again after another quarter. Each of these stages is cooled down from
 hot to cold. Halfway through the last one the best deal of all cycles comes back into the pool. Each of the first cycles
 has twice as many generations as the one before, and longer legs, so that hunts of any length end well cooled.
 """
@@ -14,22 +14,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
 from puzzles.keys.splitmix import random_words
-from puzzles.registry import PuzzleSpec
-from puzzles.solitaires.cards import SUITS, Card, random_deal
-from puzzles.solitaires.gap import Gap
+from puzzles.registry import PuzzleSpec, names_of
 from storage.results.findings import SUFFIX
-from worker.solitaires.hunting import OBJECTIVES, Figures, Leg, Objective
+from worker.deals.hunting import OBJECTIVES, Leg, Objective
+from worker.deals.solving import DealFigures
 
 FOLDER = "hunts"
 #: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
 _POOL = 4
 #: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
 FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
-#: A stage begins with so many ranks less than are asked for, the first ones for a quarter of the cycle each.
-_RANKS_LESS = (2, 1, 0)
-_FEWEST_RANKS = 3
+#: A stage begins with so many sizes less than are asked for, the first ones for a quarter of the cycle each.
+_SIZES_LESS = (2, 1, 0)
 #: After so many generations of a stage the best deal takes the place of the worst: more often leaves all deals alike.
 _SELECT_EVERY = 8
 #: At the begin of a cycle, when a deal has grown, at the end of each stage: in logarithms of positions, or in moves.
@@ -37,8 +36,8 @@ _SELECT_EVERY = 8
 _TEMPERATURES: Mapping[Objective, tuple[float, float, float]] = {
     "positions": (0.08, 0.05, 0.02), "moves": (1.0, 0.6, 0.2), "depth": (0.7, 0.4, 0.15),
 }  # fmt: skip
-#: Positions generated in a leg of so many ranks or more: a second or two. Each rank less takes half of it.
-_FULL_RANKS = 7
+#: Positions generated in a leg of such a size or a larger one: a second or two. Each size less takes half of it.
+_FULL_SIZE = 7
 #: Cycles until legs are so long; each one before has half as much in its legs.
 _FULL_CYCLE = 3
 _WORK: Mapping[Objective, int] = {"positions": 10_000_000, "moves": 4_000_000, "depth": 4_000_000}
@@ -46,10 +45,10 @@ _DEFAULT_CAP = 10_000_000
 
 
 class Moment(NamedTuple):
-    """Where a generation is: in which cycle, at how many ranks, grown or not, at which step of so many of its stage."""
+    """Where a generation is: in which cycle, of which size, grown or not, at which step of so many of its stage."""
 
     cycle: int
-    ranks: int
+    size: int
     grown: bool
     step: int
     length: int
@@ -78,7 +77,7 @@ class Record:
 
     score: int
     deal: str
-    figures: Figures
+    figures: DealFigures
     leg: int
     seconds: float
     when: str
@@ -99,23 +98,26 @@ class Hunt:
     cap: int = _DEFAULT_CAP
     pool: int = _POOL
     work: int | None = None
+    #: Of the file of a user's puzzle.
+    digest: str = ""
 
     @property
     def spec(self) -> PuzzleSpec:
         """The puzzle as workers are told."""
-        return PuzzleSpec(self.puzzle, dict(self.options))
+        return PuzzleSpec(self.puzzle, dict(self.options), digest=self.digest)
 
-    def build(self) -> Gap:
+    def build(self) -> Dealt:
         """The puzzle; `PuzzleError` if there is nothing to hunt for."""
         return self._puzzle
 
     @cached_property
-    def _puzzle(self) -> Gap:
+    def _puzzle(self) -> Dealt:
         if self.objective not in OBJECTIVES:
             raise PuzzleError(f"--maximise {self.objective}: allowed are {'|'.join(OBJECTIVES)}")
         puzzle = self.spec.build()
-        if not isinstance(puzzle, Gap):
-            raise PuzzleError(f"{self.puzzle} has no deals to hunt for; gap has")
+        if not isinstance(puzzle, Dealt) or not puzzle.hunted:
+            known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
+            raise PuzzleError(f"{self.puzzle} has no deals to hunt for; {known} has")
         return puzzle
 
     def about(self) -> dict[str, str]:
@@ -123,37 +125,40 @@ class Hunt:
         options = " ".join(f"{name}={value}" for name, value in self.build().parameters.items())
         return {
             "hunt": self.puzzle, "options": options, "objective": self.objective, "seed": str(self.seed),
-            "cap": str(self.cap), "pool": str(self.pool), "work": str(self.leg_work),
+            "cap": str(self.cap), "pool": str(self.pool), "work": str(self.leg_work), "digest": self.digest,
         }  # fmt: skip
 
     def file(self, data: Path) -> Path:
         """Where its findings lie."""
         sizes = "-".join(self.build().parameters.values())
-        return data / FOLDER / f"{self.puzzle}-{sizes}-{self.objective}-{self.seed}{SUFFIX}"
+        return data / FOLDER / f"{self.puzzle.replace(':', '-')}-{sizes}-{self.objective}-{self.seed}{SUFFIX}"
 
     @property
     def leg_work(self) -> int:
         """Positions generated in a leg."""
-        return self.work or _WORK[self.objective] >> max(0, _FULL_RANKS - self.build().columns)
+        return self.work or _WORK[self.objective] >> max(0, _FULL_SIZE - self.build().size)
 
-    def leg(self, number: int, deals: Sequence[list[Card]], above: int) -> Leg:
+    def moment(self, generation: int) -> Moment:
+        """The cycle and stage of a generation, counted from 0."""
+        return moment_of(generation, stages_of(self.build()))
+
+    def leg(self, number: int, deals: Sequence[str], above: int) -> Leg:
         """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
         generation, member = divmod(number, self.pool)
-        moment = moment_of(generation, self.build().columns)
+        moment = self.moment(generation)
         heat, work = temperature(self.objective, moment), self.leg_work >> max(0, _FULL_CYCLE - moment.cycle)
         seed = next(random_words((self.seed << 32) + number))
         return Leg(deals[member], self.objective, seed, heat, work, self.cap, above)
 
-    def deals(self, generation: int, before: Sequence[Standing], best: Standing | None = None) -> list[list[Card]]:
+    def deals(self, generation: int, before: Sequence[Standing], best: Standing | None = None) -> list[str]:
         """What a generation begins with; `before` is how the one before it ended, by member.
 
         `best` is the leg that met the best deal of all before this generation.
         """
-        ranks = self.build().columns
-        moment = moment_of(generation, ranks)
+        puzzle, moment = self.build(), self.moment(generation)
         if not moment.step and not moment.grown:
             numbers = range(moment.cycle * self.pool, (moment.cycle + 1) * self.pool)
-            return [random_deal(SUITS * moment.ranks, self.seed, number) for number in numbers]
+            return [puzzle.sized(moment.size).random_deal(self.seed, number) for number in numbers]
         standings = list(before)
         if not moment.step:
             # The better half twice, each time grown in its own way.
@@ -162,34 +167,37 @@ class Hunt:
         elif moment.step % _SELECT_EVERY == 0:
             scores = [standing.score for standing in standings]
             winner = standings[scores.index(max(scores))]
-            if best is not None and moment.ranks == ranks and 2 * moment.step == moment.length:
+            if best is not None and moment.size == puzzle.size and 2 * moment.step == moment.length:
                 winner = replace(best, deal=best.best)
             standings[scores.index(min(scores))] = winner
-        deals = [parse_any(standing.deal) for standing in standings]
+        deals = [standing.deal for standing in standings]
         if moment.step:
             return deals
         words = (
             next(random_words((self.seed << 32) + ~(generation * self.pool + member))) for member in range(self.pool)
         )
-        return [grown(deal, word) for deal, word in zip(deals, words, strict=True)]
+        smaller = puzzle.sized(moment.size - 1)
+        return [smaller.grown(deal, word) for deal, word in zip(deals, words, strict=True)]
 
 
-def _stages(ranks: int) -> list[int]:
-    return [ranks - less for less in _RANKS_LESS if ranks - less >= _FEWEST_RANKS]
+def stages_of(puzzle: Dealt) -> list[int]:
+    """The sizes that a cycle goes through, the puzzle's own at the end."""
+    least = puzzle.sizes().least if puzzle.grows else puzzle.size
+    return [puzzle.size - less for less in _SIZES_LESS if puzzle.size - less >= least]
 
 
-def moment_of(generation: int, ranks: int) -> Moment:
-    """The cycle and stage of a generation, counted from 0."""
+def moment_of(generation: int, stages: Sequence[int]) -> Moment:
+    """Where a generation is whose cycle goes through such sizes."""
     cycle, length = 0, FIRST_CYCLE
     while generation >= length:
         generation -= length
         cycle, length = cycle + 1, min(2 * length, _LONGEST_CYCLE)
-    *small, _ = stages = _stages(ranks)
+    *small, full = stages
     for stage in small:
         if generation < length // 4:
             return Moment(cycle, stage, stage > stages[0], generation, length // 4)
         generation -= length // 4
-    return Moment(cycle, ranks, ranks > stages[0], generation, length - length // 4 * len(small))
+    return Moment(cycle, full, full > stages[0], generation, length - length // 4 * len(small))
 
 
 def temperature(objective: Objective, moment: Moment) -> float:
@@ -199,22 +207,6 @@ def temperature(objective: Objective, moment: Moment) -> float:
     return begun * math.exp(math.log(cold / begun) * moment.step / (moment.length - 1))
 
 
-def parse_any(text: str) -> list[Card]:
-    """The cards of a deal of any number of ranks."""
-    return Gap({"ranks": str(len(text.split("/", maxsplit=1)[0].split()))}).parse_deal(text)
-
-
-def grown(deal: Sequence[Card], word: int) -> list[Card]:
-    """A deal of one rank more: the new cards lie in a new last column, in an order that `word` decides."""
-    ranks, suits = len(deal) // SUITS, list(range(SUITS))
-    larger = [card // ranks * (ranks + 1) + card % ranks for card in deal]
-    rows = []
-    for row in range(SUITS):
-        word, choice = divmod(word, len(suits))
-        rows += [*larger[row * ranks : (row + 1) * ranks], suits.pop(choice) * (ranks + 1) + ranks]
-    return rows
-
-
 def standing_of(leg: int, figures: Mapping[str, Any]) -> Standing:
     """A row of kind ``leg``; ``KeyError`` or ``TypeError`` for one that is none."""
     return Standing(leg, **figures)
@@ -222,4 +214,4 @@ def standing_of(leg: int, figures: Mapping[str, Any]) -> Standing:
 
 def record_of(figures: Mapping[str, Any]) -> Record:
     """A row of kind ``record``; ``KeyError`` or ``TypeError`` for one that is none."""
-    return Record(**{**figures, "figures": Figures(**figures["figures"])})
+    return Record(**{**figures, "figures": DealFigures(**figures["figures"])})

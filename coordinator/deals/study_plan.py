@@ -4,20 +4,12 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from coordinator.solitaires.study_table import Convention
+from puzzles.capabilities import Convention, Dealt, SearchOrder
 from puzzles.errors import PuzzleError
-from puzzles.options import Number
-from puzzles.registry import PuzzleSpec, puzzle_class
-from puzzles.solitaires.cards import SUITS, Card, random_deal
-from puzzles.solitaires.solitaire import Solitaire
+from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from storage.results.findings import SUFFIX
-from worker.solitaires.solving import MOST_POSITIONS, Strategy, Until
+from worker.deals.solving import MOST_POSITIONS
 
-#: What a study of each puzzle looks for: when a search may end, and by which goals deals are told apart.
-STUDIED: dict[str, tuple[Until, tuple[Convention, ...]]] = {
-    "superpuzz": ("both", ("first", "fixed")),
-    "gap": ("exhausted", ("first",)),
-}
 #: Increase it when deals, searches or shortening give other figures than before.
 _VERSION = 1
 _FOLDER = "studies"
@@ -34,47 +26,50 @@ class Plan:
     sizes: tuple[int, ...]
     deals: int = DEALS
     seed: int = 1
-    strategy: Strategy = "bfs"
+    strategy: SearchOrder = "bfs"
     cap: int = CAP
     shorten: bool = False
+    #: Of the file of a user's puzzle.
+    digest: str = ""
 
     def __post_init__(self) -> None:
         """`PuzzleError` for a study that makes no sense."""
-        if self.puzzle not in STUDIED:
-            known = " and ".join(STUDIED)
-            raise PuzzleError(f"there is no study of {self.puzzle!r}; there are studies of {known}")
+        kind = self.kind
         for size in self.sizes:
-            _solitaire(self.puzzle).options[self.size_option].check(str(size))
-        if self.shorten and (self.puzzle, self.strategy) != ("superpuzz", "dfs"):
+            kind.sizes().check(str(size))
+        if self.strategy not in kind.orders:
+            raise PuzzleError(f"--strategy {self.strategy}: allowed are {'|'.join(kind.orders)}")
+        if self.shorten and not (kind.shortens and self.strategy == "dfs"):
             raise PuzzleError("--shorten is for 'superpuzz --strategy dfs': no other solutions have anything to spare")
         if not 0 < self.cap <= MOST_POSITIONS:
             raise PuzzleError(f"--cap {self.cap}: allowed are 1..{MOST_POSITIONS}")
 
     @property
+    def kind(self) -> type[Dealt]:
+        """The class of the puzzle."""
+        return dealt_class(self.puzzle, self.digest)
+
+    @property
     def size_option(self) -> str:
         """What a size is: columns, or ranks."""
-        return _solitaire(self.puzzle).size_option
+        return self.kind.size_option
 
     @property
     def conventions(self) -> tuple[Convention, ...]:
         """By which goals deals are told apart."""
-        return STUDIED[self.puzzle][1]
+        return tuple(self.kind.goal_names)
 
     def spec(self, size: int) -> PuzzleSpec:
         """The puzzle of a size."""
-        return PuzzleSpec(self.puzzle, {self.size_option: str(size)})
+        return PuzzleSpec(self.puzzle, {self.size_option: str(size)}, digest=self.digest)
 
-    def build(self, size: int) -> Solitaire:
+    def build(self, size: int) -> Dealt:
         """The same, built."""
         puzzle = self.spec(size).build()
-        assert isinstance(puzzle, Solitaire)  # noqa: S101
+        assert isinstance(puzzle, Dealt)  # noqa: S101
         return puzzle
 
-    def deal(self, puzzle: Solitaire, number: int) -> list[Card]:
-        """A deal of the plan, of the size of `puzzle`: its cards in reading order."""
-        return random_deal(SUITS * puzzle.columns, self.seed, number)
-
-    def kind(self, size: int) -> str:
+    def named(self, size: int) -> str:
         """What a size is called: ``columns=4``."""
         return f"{self.size_option}={size}"
 
@@ -82,7 +77,8 @@ class Plan:
         """All that decides what is found of a deal: what a file of findings belongs to."""
         return {
             "puzzle": self.puzzle,
-            "puzzle version": str(_solitaire(self.puzzle).version),
+            "digest": self.digest,
+            "puzzle version": str(self.kind.version),
             "study version": str(_VERSION),
             "seed": str(self.seed),
             "strategy": self.strategy,
@@ -94,19 +90,16 @@ class Plan:
         """Where the findings lie. Sizes and the number of deals are no part of the name: more of them extend it."""
         digest = hashlib.sha256(repr(sorted(self.about().items())).encode()).hexdigest()[:8]
         shortened = "-shortened" if self.shorten else ""
-        name = f"{self.puzzle}-{self.strategy}{shortened}-seed{self.seed}-cap{self.cap}-{digest}{SUFFIX}"
+        name = (
+            f"{self.puzzle.replace(':', '-')}-{self.strategy}{shortened}-seed{self.seed}-cap{self.cap}-{digest}{SUFFIX}"
+        )
         return data / _FOLDER / name
 
 
-def sizes_allowed(puzzle: str) -> Number:
-    """The sizes that a puzzle of `STUDIED` has."""
-    solitaire = _solitaire(puzzle)
-    allowed = solitaire.options[solitaire.size_option]
-    assert isinstance(allowed, Number)  # noqa: S101
-    return allowed
-
-
-def _solitaire(name: str) -> type[Solitaire]:
-    found = puzzle_class(name)
-    assert issubclass(found, Solitaire)  # noqa: S101
+def dealt_class(name: str, digest: str = "") -> type[Dealt]:
+    """The class of a puzzle with deals; `PuzzleError` for another."""
+    found = puzzle_class(name, digest)
+    if not issubclass(found, Dealt):
+        known = names_of(lambda kind: issubclass(kind, Dealt))
+        raise PuzzleError(f"there is no study of {name!r}; there are studies of {known}")
     return found

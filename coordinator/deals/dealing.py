@@ -1,0 +1,54 @@
+"""Deals from texts and files, for those who have many."""
+
+from collections.abc import Iterator
+
+from puzzles.capabilities import Dealt
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.registry import PuzzleSpec, names_of
+
+#: Begins a comment in a file of deals.
+COMMENT = ";"
+
+
+def dealt(spec: PuzzleSpec) -> Dealt:
+    """The puzzle; `PuzzleError` for one that has no deals."""
+    puzzle = spec.build()
+    if not isinstance(puzzle, Dealt):
+        raise PuzzleError(f"{puzzle.name} has no deals; {names_of(lambda kind: issubclass(kind, Dealt))} have")
+    return puzzle
+
+
+def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
+    """The deals of a text: one a line, its rows joined by ``/``, or in as many lines as a
+    deal has rows.
+
+    The contest's number before them may be there or not, blank lines and comments too. `ConfigurationError` names the
+    deal that is wrong, and in it the row and the card.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(COMMENT)]
+    announced = int(lines.pop(0)) if lines and _announces(lines, puzzle.rows_of_deal) else None
+    texts = _deal_texts(lines, puzzle.rows_of_deal)
+    if announced is not None and announced != len(texts):
+        raise ConfigurationError(f"the first line announces {announced} deals, {len(texts)} follow")
+    if not texts:
+        raise ConfigurationError(f"there is no deal in the text {text[:40]!r}")
+    for number, each in enumerate(texts, 1):
+        try:
+            yield puzzle.tidy_deal(each)
+        except ConfigurationError as error:
+            where = f"deal {number}: " if len(texts) > 1 else ""
+            raise ConfigurationError(f"{where}{error}") from None
+
+
+def _announces(lines: list[str], rows: int) -> bool:
+    """Whether the first line says how many deals follow. One that is itself a deal may be all digits, too."""
+    return lines[0].isdigit() and (rows > 1 or int(lines[0]) == len(lines) - 1)
+
+
+def _deal_texts(lines: list[str], rows: int) -> list[str]:
+    if any("/" in line for line in lines):
+        return lines
+    if len(lines) % rows:
+        raise ConfigurationError(f"deal {len(lines) // rows + 1} has {len(lines) % rows} rows, expected {rows}")
+    return ["/".join(lines[begin : begin + rows]) for begin in range(0, len(lines), rows)]

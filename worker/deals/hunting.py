@@ -1,0 +1,145 @@
+"""One leg of a hunt for hard deals: a walk from a deal by simulated annealing, a pure function of its request.
+
+What makes a deal hard is one of `OBJECTIVES`: the positions that it leads to, its least moves to the goal, or the depth
+of its last layer. The walk is counted in positions generated, never in seconds, so that every machine walks the same.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.capabilities import Dealt
+from puzzles.keys.splitmix import random_words
+from worker.deals.solving import DealFigures, solve
+
+Objective = Literal["positions", "moves", "depth"]
+#: In the order of their numbers in `worker.solitaires.hunting_kernels`.
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
+_MILLIONTHS = 1_000_000
+_WORD = 1 << 64
+#: A deal counts as so many positions at least: the time that looking at one takes.
+_LEAST_POSITIONS = 1_000
+
+
+def score_of(figures: DealFigures, objective: Objective) -> int:
+    """What is maximised."""
+    value: int | None = getattr(figures, objective)
+    return -1 if value is None else value
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A walk that is asked for.
+
+    It sets out from `deal` and ends when `work` positions are generated. Deals of `cap` positions or more are passed
+    over. Of the best deal met all figures are found out if its score is more than `above`.
+    """
+
+    deal: str
+    objective: Objective
+    seed: int
+    temperature: float
+    work: int
+    cap: int
+    above: int
+
+
+@dataclass(frozen=True)
+class Walked:
+    """Where a walk ended, the best deal that it met, both with their scores, and what it cost."""
+
+    deal: str
+    score: int
+    best: str
+    best_score: int
+    figures: DealFigures | None
+    tried: int
+    generated: int
+
+
+def walk(puzzle: Dealt, leg: Leg) -> Walked:
+    """Walk one leg by the puzzle's moves alone; deals of the puzzle's own size."""
+    words = random_words(leg.seed)
+    here = best = _looked_at(puzzle, leg.deal, leg)
+    tried, generated = 1, here.positions
+    while generated < leg.work:
+        other = _looked_at(puzzle, puzzle.varied(here.deal, next(words)), leg)
+        tried, generated = tried + 1, generated + other.positions
+        if other.score < 0 or _worth(other, leg) - _worth(here, leg) < leg.temperature * math.log(
+            (next(words) + 1) / _WORD
+        ):
+            continue
+        here = other
+        best = max(best, here, key=lambda looked: looked.score)
+    figures = best.figures if best.score > leg.above else None
+    return Walked(here.deal, here.score, best.deal, best.score, figures, tried, generated)
+
+
+@dataclass(frozen=True)
+class _LookedAt:
+    """A deal, its score, -1 for one that is passed over, and the positions that it took to know it."""
+
+    deal: str
+    score: int
+    figures: DealFigures | None
+    positions: int
+
+
+def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _LookedAt:
+    solved = solve(puzzle, puzzle.parse(deal), "bfs", "exhausted", leg.cap)
+    figures = DealFigures.of(solved) if solved.exhausted else None
+    return _LookedAt(
+        deal,
+        -1 if figures is None else score_of(figures, leg.objective),
+        figures,
+        max(solved.positions, _LEAST_POSITIONS),
+    )
+
+
+def _worth(looked: _LookedAt, leg: Leg) -> float:
+    """In the units of temperatures: logarithms of positions, or moves."""
+    return math.log(max(1, looked.score)) if leg.objective == "positions" else looked.score
+
+
+def request(leg: Leg) -> list[NDArray[Any]]:
+    """What the task ``hunt`` is sent (`worker.tasks`)."""
+    header = [OBJECTIVES.index(leg.objective), round(leg.temperature * _MILLIONTHS), leg.work, leg.cap, leg.above]
+    seed = np.array([leg.seed], dtype=np.uint64)
+    return [_letters(leg.deal), np.array(header, dtype=np.int64), seed]
+
+
+def asked(chunk: Sequence[NDArray[Any]]) -> Leg:
+    """The inverse of `request`."""
+    deal, header, seed = chunk
+    objective, millionths, work, cap, above = header.tolist()
+    return Leg(_text(deal), OBJECTIVES[objective], int(seed[0]), millionths / _MILLIONTHS, work, cap, above)
+
+
+def answer(walked: Walked) -> list[NDArray[Any]]:
+    """A result as arrays."""
+    figures = []
+    if walked.figures is not None:
+        moves = walked.figures.moves
+        figures = [walked.figures.positions, -1 if moves is None else moves, walked.figures.depth]
+    header = [walked.score, walked.best_score, walked.tried, walked.generated, *figures]
+    return [_letters(walked.deal), _letters(walked.best), np.array(header, dtype=np.int64)]
+
+
+def answered(result: Sequence[NDArray[Any]]) -> Walked:
+    """The inverse of `answer`."""
+    deal, best, header = result
+    score, best_score, tried, generated, *more = header.tolist()
+    figures = DealFigures(more[0], None if more[1] < 0 else more[1], more[2]) if more else None
+    return Walked(_text(deal), score, _text(best), best_score, figures, tried, generated)
+
+
+def _letters(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def _text(letters: NDArray[np.uint8]) -> str:
+    return letters.tobytes().decode()
