@@ -13,7 +13,7 @@ from puzzles.keys.splitmix import random_words
 #: The steps of each walk from the start.
 _WALKS = (5, 10, 20)
 #: So many configurations are taken of the whole space.
-_LISTED = 12
+_LISTED = 30
 #: Spaces up to this size are listed whole.
 _SMALL = 4_000
 #: So many of a configuration and its successors are looked at by `check_key`.

@@ -14,10 +14,14 @@ _EXAMPLES = Path(__file__).parents[3] / "examples"
 _KLOTSKI = "ABBC/ABBC/DEEF/DGHF/I..J"
 _DAD = "AABB/AACC/DE../FGHH/FGII"
 _L_AND_WALL = "AAB#/ACBB/CC../D.EE"
+_HOOKS, _ROOMS = "A.A.B/AAABB/.C..#", "A.#.B/CC#.D"
+_SMALL = ("AAB/A.B/.BB", "AB./.#C/DD.", _HOOKS, _ROOMS, "A.BB.C", "A/A/./B/./.", "AB/CC", "AA../A...")
 _U64 = "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR....."
 _U128_WITH_WALLS = "AAB#CDEE/ABBCCDDE/FFGH#IJJ/K.L.M.N./OOPPQQRR/S.T.U.V./WW#XX#YY/Za.b.cd."
 _U128 = "AABBCCDD/AABBCCDD/EFGHIJKL/EFGHIJKL/MMNNOOPP/QQRRSSTT/U.V.W.X./.Y.Z.a.b"
 _GAP = "42 21 13 22 32 26 23/16 43 47 14 24 34 36/46 17 27 31 11 37 12/35 41 44 25 15 33 45"
+_MOST_JUMPS = "##.**##/##*.*##/*.**.**/**.**.*/.**.**./##**.##/##.**##"
+_FEW_PEGS = "##*..##/##.*.##/..*.*../.**..**/..*...*/##.**##/##*..##"
 
 
 class Sample(NamedTuple):
@@ -58,6 +62,7 @@ SAMPLES = (
     Sample("burnt-pancakes", goal="1 2 3 4 5"),
     Sample("burnt-pancakes", "n=1", start="-1", goal="1"),
     Sample("burnt-pancakes", "n=3", start="-3 1 -2", goal="1 2 3"),
+    Sample("burnt-pancakes", "n=8"),
     Sample("burnt-pancakes", "n=10", goal="1 2 3 4 5 6 7 8 9 10"),
     Sample("cube2", "metric=half", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
     Sample("cube2", "metric=quarter", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
@@ -70,8 +75,11 @@ SAMPLES = (
     Sample("hanoi", "pegs=8 discs=1", goal="./././././././A"),
     Sample("hanoi", "pegs=3 discs=6", goal="././FEDCBA"),
     Sample("hanoi", "pegs=5 discs=4", start="DA/./C/B/."),
+    Sample("hanoi", "pegs=3 discs=20"),
     Sample("hanoi", "pegs=4 discs=16"),
     Sample("hanoi", "pegs=4 discs=20"),
+    Sample("hanoi", "pegs=5 discs=12"),
+    Sample("hanoi", "pegs=7 discs=9"),
     Sample("hanoi", "pegs=8 discs=20"),
     Sample("klotski", "metric=unit", goal="ABCD/ABCD/EE.F/GHHI/JHH."),
     Sample("klotski", "metric=straight", start="ABBC/ABBC/DEEF/DGHF/.I.J"),
@@ -93,10 +101,14 @@ SAMPLES = (
     Sample("pancakes", "n=2", goal="1 2"),
     Sample("pancakes", "n=5", start="3 1 5 2 4"),
     Sample("pancakes", "n=8", goal="1 2 3 4 5 6 7 8"),
+    Sample("pancakes", "n=9", start="9 1 8 2 7 3 6 4 5"),
     Sample("pancakes", "n=12"),
     Sample("pancakes", "n=13"),
     Sample("peg-solitaire", "symmetry=on", goal="##...##/##...##/......./...*.../......./##...##/##...##"),
     Sample("peg-solitaire", "symmetry=off", goal="##...##/##...##/......./...*.../......./##...##/##...##"),
+    Sample("peg-solitaire", "symmetry=on", start=_MOST_JUMPS),
+    Sample("peg-solitaire", "symmetry=off", start=_MOST_JUMPS),
+    Sample("peg-solitaire", "symmetry=off", start=_FEW_PEGS),
     Sample("pyraminx", goal="FFFFFF/LLLLLL/RRRRRR/DDDDDD"),
     Sample("sliding", "metric=unit goal=B@4,2", start=_KLOTSKI, goal="ABCD/ABCD/EE.F/GHHI/JHH."),
     *(Sample("sliding", f"metric={metric}", start=_DAD) for metric in ("unit", "straight", "finger")),
@@ -104,14 +116,8 @@ SAMPLES = (
     Sample("sliding", "metric=finger", start=_U128_WITH_WALLS),
     Sample("sliding", "metric=straight", start=_U128),
     Sample("sliding", "goal=***#/*A**/AA**/****", start=_L_AND_WALL),
-    Sample("sliding", start="AAB/A.B/.BB"),
-    Sample("sliding", "metric=finger", start="AB./.#C/DD."),
-    Sample("sliding", "metric=straight", start="A.A.B/AAABB/.C..#"),
-    Sample("sliding", start="A.#.B/CC#.D"),
-    Sample("sliding", "metric=finger", start="A.BB.C"),
-    Sample("sliding", start="A/A/./B/./."),
-    Sample("sliding", start="AB/CC"),
-    Sample("sliding", "metric=straight", start="AA../A..."),
+    *(Sample("sliding", f"metric={metric}", start=board) for board in _SMALL for metric in ("straight", "finger")),
+    *(Sample("sliding", start=board) for board in _SMALL),
     Sample("superpuzz", "columns=3"),
     Sample("superpuzz", "columns=6 goals=24", goal=_suits("DHSC")),
     Sample("superpuzz", "columns=6 goals=1", goal=_suits("HDSC")),
@@ -122,7 +128,9 @@ SAMPLES = (
     Sample("tiles", "rows=2 columns=2", goal=".1/23"),
     Sample("tiles", "rows=3 columns=2"),
     Sample("tiles", "rows=3 columns=3", start="1.2/345/678", goal=".12/345/678"),
+    Sample("tiles", "rows=4 columns=2"),
     Sample("tiles", "rows=3 columns=4"),
+    Sample("tiles", "rows=7 columns=2"),
     Sample("tiles", "rows=5 columns=3"),
     Sample("tiles", "rows=4 columns=4", goal=".123/4567/89ab/cdef"),
     Sample("tiles", "rows=2 columns=8"),
@@ -130,7 +138,11 @@ SAMPLES = (
     Sample("topspin", "n=4 k=4"),
     Sample("topspin", "n=5 k=2", start="3 1 5 2 4"),
     Sample("topspin", "n=7 k=6"),
+    Sample("topspin", "n=9 k=4"),
+    Sample("topspin", "n=10 k=9"),
+    Sample("topspin", "n=12 k=6"),
     Sample("topspin", "n=13 k=4"),
+    Sample("topspin", "n=13 k=12"),
     Sample("left_ends.py:LeftEnds", "aces=2 holes=1"),
     Sample("left_ends.py:LeftEnds", "aces=1 holes=3"),
     Sample("lights_out.py:LightsOut", "n=5", goal="...../...../...../...../....."),
