@@ -38,7 +38,7 @@ def dial(kind: type[Dial] | type[MergedMirrors], layout: str = "u64") -> Case:
     def build(options: Mapping[str, str], start: str | None) -> Puzzle:
         return kind(options, start) if issubclass(kind, Dial) else kind(Dial(options, start))
 
-    return Case(build=build, options={"layout": layout}, goal="at 30")
+    return Case(build=build, options={"layout": layout}, goal="at 100")
 
 
 def refused(case: Case) -> dict[str, str]:

@@ -203,7 +203,7 @@ class ListsAnotherLayout(Dial):
 
     def configurations(self) -> Iterator[Keys]:
         for block in super().configurations():
-            yield block if len(block) == 25 else block.astype(block.dtype.newbyteorder())
+            yield block.astype(block.dtype.newbyteorder()) if ints(block)[0] else block
 
 
 @breaks("listing")
@@ -212,7 +212,7 @@ class RefusesWhatItLists(Dial):
 
     def check_key(self, key: Key) -> None:
         super().check_key(key)
-        if self.mark_of(key) == 18:
+        if self.mark_of(key) == 153:
             raise ConfigurationError("nobody goes there")
 
 

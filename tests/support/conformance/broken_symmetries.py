@@ -91,11 +91,11 @@ class IsNotAlikeEverywhere(Dial):
 
 
 @breaks("orbits")
-class SaysOrbitsOfHalves(Dial):
+class SaysOrbitsOfTens(Dial):
     """All marks are alike, and yet not all lead to the same orbits."""
 
     def orbits(self, keys: Keys) -> Orbits:
-        return np.array([self.mark_of(key) < self.marks // 2 for key in ints(keys)], dtype=np.int64)
+        return np.array([self.mark_of(key) // 10 % 2 for key in ints(keys)], dtype=np.int64)
 
 
 @breaks("orbits")
@@ -112,14 +112,14 @@ class SaysOrbitsInSmallNumbers(Dial):
 
 @breaks("orbits")
 class HasTwoDials(Dial):
-    """Of 20 and of 40 marks: each has two successors, but not all have so many further on."""
+    """Of 80 and of 120 marks: each has two successors, but not all have so many further on."""
 
     has_mirrors = False
     canonical = Puzzle.canonical
 
     def successors(self, key: Key) -> list[Key]:
         mark = self.mark_of(key)
-        first, size = (0, 20) if mark < 20 else (20, 40)
+        first, size = (0, 80) if mark < 80 else (80, 120)
         return [self.key_of(first + (mark - first + step) % size) for step in (1, -1)]
 
     def describe_move(self, before: Key, after: Key) -> str:

@@ -10,7 +10,7 @@ from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
 from puzzles.options import Choice, Number, Option
 
-_MARKS = 60
+_MARKS = 200
 
 
 class Dial(Puzzle):

@@ -114,6 +114,6 @@ def digest_of(pool: Pool) -> str:
     batch = puzzle.keys(keys)
     images = ints(puzzle.canonical(batch)) if puzzle.has_mirrors else keys
     for key, image, goal in zip(keys, images, puzzle.is_goal(batch).tolist(), strict=True):
-        after = sorted(set(pool.successors.get(key, ())))
+        after = sorted(set(pool.successors.get(key) or puzzle.successors(key)))
         digest.update(repr((puzzle.layout.name, key, puzzle.render(key), after, image, goal)).encode())
     return digest.hexdigest()[:12]
