@@ -68,7 +68,7 @@ def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
     return Piece(top, left, height, width)
 
 
-class Board(NamedTuple):
+class ParsedBoard(NamedTuple):
     """What a text says of a board: its pieces, each in reading order of its first cell, and what else is marked."""
 
     rows: int
@@ -79,7 +79,7 @@ class Board(NamedTuple):
     anything: Cells
 
 
-def parse_board(text: str, with_anything: bool = False) -> Board:
+def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
     """A board of any size up to `MOST_CELLS` with pieces of any shape; ``*`` is allowed only `with_anything`.
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
@@ -103,7 +103,9 @@ def parse_board(text: str, with_anything: bool = False) -> Board:
     for letter, cells in pieces.items():
         _check_connected(letter, cells, columns)
     wall, empty, anything = (frozenset(marks.get(mark, ())) for mark in (WALL, EMPTY, ANYTHING))
-    return Board(rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything)
+    return ParsedBoard(
+        rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything
+    )
 
 
 def _check_connected(letter: str, cells: list[Cell], columns: int) -> None:

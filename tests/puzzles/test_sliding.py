@@ -16,7 +16,7 @@ from puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
 from puzzles.sliding_blocks.sliding import Sliding
-from puzzles.sliding_blocks.sliding_kernels import make_tables
+from puzzles.sliding_blocks.tables import make_tables
 from tests.support.published import HAKOIRI
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -212,7 +212,7 @@ def test_keys_are_no_wider_than_needed_and_lead_to_text_and_back(name: str, layo
     for key in ints(walked(puzzle, 60, seed=3)):
         puzzle.check_key(key)
         assert puzzle.parse(puzzle.render(key)) == puzzle.parse(f" {key:#x}\n") == key
-        assert puzzle.pack(puzzle.unpack(key)[::-1]) == key
+        assert puzzle.pieces.pack(puzzle.pieces.unpack(key)[::-1]) == key
 
 
 def test_no_board_needs_more_than_128_bits() -> None:

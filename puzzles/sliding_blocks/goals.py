@@ -1,0 +1,61 @@
+"""The goal of a sliding board: what stands where, as the user asks for it."""
+
+import re
+from collections import Counter
+
+from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, WALL, ParsedBoard, parse_board, render_cells
+from puzzles.sliding_blocks.pieces import NO_KIND, Pieces, Standing
+
+#: Pieces and blanks that must stand where they do; empty where there is no goal.
+Wishes = frozenset[Standing]
+
+
+def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything."""
+    return _goal_piece(pieces, start, text) if "@" in text else _goal_board(pieces, text)
+
+
+def render_goal(pieces: Pieces, wishes: Wishes) -> str:
+    """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
+    blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
+    wanted = [pieces.cells(wish) for wish in wishes if wish.kind != pieces.blank]
+    return render_cells(wanted, pieces.rows, pieces.columns, {WALL: pieces.walls, EMPTY: blanks}, ANYTHING)
+
+
+def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+    match = re.fullmatch(r"(.)@(\d+),(\d+)", text)
+    if not match:
+        raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
+    letter, row, column = match[1], int(match[2]), int(match[3])
+    if letter not in start.pieces:
+        raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
+    wish = Standing(pieces.kind_of(start.pieces[letter]), (row - 1, column - 1))
+    if wish.corner not in pieces.kinds[wish.kind].places:
+        raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
+    return frozenset({wish})
+
+
+def _goal_board(pieces: Pieces, text: str) -> Wishes:
+    goal = parse_board(text, with_anything=True)
+    check_walls(pieces, goal)
+    wishes = [pieces.place(cells) for cells in goal.pieces.values()]
+    for wish, (letter, cells) in zip(wishes, goal.pieces.items(), strict=True):
+        if wish.kind == NO_KIND:
+            raise PuzzleError(f"the board has no piece of the shape of {letter}, {pieces.shape_name(cells)}")
+    wishes += [Standing(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
+    for number, wished in Counter(wish.kind for wish in wishes).items():
+        if wished > pieces.counts[number]:
+            raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
+    return frozenset(wishes)
+
+
+def check_walls(pieces: Pieces, board: ParsedBoard) -> None:
+    """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
+    if (board.rows, board.columns) != (pieces.rows, pieces.columns):
+        ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
+        raise ConfigurationError(f"the board has {ours} cells (rows x columns), this text {theirs}")
+    for cell in sorted(board.walls ^ pieces.walls - board.anything):
+        row, column = divmod(cell, pieces.columns)
+        which = ("a wall", "none") if cell in pieces.walls else ("no wall", "one")
+        raise ConfigurationError(f"the board has {which[0]} at row {row + 1} column {column + 1}, this text {which[1]}")

@@ -1,0 +1,181 @@
+"""The pieces of a sliding board: their shapes and places, what a key says of them, and one move by the plain rules."""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from puzzles.keys.layout import Key
+from puzzles.sliding_blocks.boards import Cells, ParsedBoard
+from puzzles.sliding_blocks.sequences import number_of, sequence_of
+
+#: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
+Shape = tuple[tuple[int, int], ...]
+Corner = tuple[int, int]
+
+_BLANK: Shape = ((0, 0),)
+#: The number of a kind that there is not.
+NO_KIND = -1
+_DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+
+
+class Kind(NamedTuple):
+    """The pieces of one shape, or the blanks: how many there are, and the cells they cover by where they stand."""
+
+    shape: Shape
+    total: int
+    places: dict[Corner, Cells]
+
+
+class Standing(NamedTuple):
+    """A piece on the board: the number of its kind and the top left corner of its bounding box."""
+
+    kind: int
+    corner: Corner
+
+
+class Pieces:
+    """The kinds of pieces that a board has. The large ones come first, the blank last.
+
+    Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `kinds`, and how many of each there
+    are, `counts`; `blank`, the number of the last kind; `standing`, what begins at a cell, by kind and cell.
+    """
+
+    def __init__(self, board: ParsedBoard) -> None:
+        self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
+        self.free = frozenset(range(self.rows * self.columns)) - self.walls
+        shapes = Counter(shape_of(cells, self.columns) for cells in board.pieces.values())
+        order = [*sorted(shapes, key=lambda shape: (-len(shape), shape)), _BLANK]
+        totals = [*(shapes[shape] for shape in order[:-1]), len(board.blanks)]
+        self.kinds = [Kind(shape, total, self._places(shape)) for shape, total in zip(order, totals, strict=True)]
+        self.blank, self.counts = len(order) - 1, tuple(totals)
+        self.standing = {
+            (number, min(cells)): Standing(number, corner)
+            for number, kind in enumerate(self.kinds)
+            for corner, cells in kind.places.items()
+        }
+
+    def _places(self, shape: Shape) -> dict[Corner, Cells]:
+        height, width = _extent(shape)
+        places = {
+            (top, left): frozenset((top + row) * self.columns + left + column for row, column in shape)
+            for top in range(self.rows - height + 1)
+            for left in range(self.columns - width + 1)
+        }
+        return {corner: cells for corner, cells in places.items() if cells <= self.free}
+
+    # Kinds
+
+    def kind_of(self, cells: Cells) -> int:
+        """The number of the kind of a piece that covers these cells; `NO_KIND` if the board has none of that shape."""
+        shape = shape_of(cells, self.columns)
+        return next((number for number, kind in enumerate(self.kinds[:-1]) if kind.shape == shape), NO_KIND)
+
+    def place(self, cells: Cells) -> Standing:
+        """The piece that covers these cells."""
+        corner = min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)
+        return Standing(self.kind_of(cells), corner)
+
+    def cells(self, piece: Standing) -> Cells:
+        """What a piece covers."""
+        return self.kinds[piece.kind].places[piece.corner]
+
+    def shape_name(self, cells: Cells) -> str:
+        """The shape of a piece that covers these cells, for people."""
+        return shape_name(shape_of(cells, self.columns))
+
+    def amount(self, kind: int) -> str:
+        """How many of a kind there are, for people."""
+        total, plural = self.counts[kind], "s" if self.counts[kind] != 1 else ""
+        if kind == self.blank:
+            return f"{total} empty cell{plural}"
+        return f"{total} piece{plural} of {shape_name(self.kinds[kind].shape)}"
+
+    # Keys
+
+    def unpack(self, key: Key) -> list[Standing]:
+        """The pieces in the order of their first cells."""
+        pieces = []
+        free = set(self.free)
+        for kind in sequence_of(key, self.counts):
+            standing = self.standing[kind, min(free)]
+            free -= self.cells(standing)
+            if kind != self.blank:
+                pieces.append(standing)
+        return pieces
+
+    def pack(self, pieces: Iterable[Standing]) -> Key:
+        """The key of pieces in any order; they must be the right ones and must not overlap."""
+        covered = {cell for piece in pieces for cell in self.cells(piece)}
+        begins = {min(self.cells(piece)): piece.kind for piece in pieces}
+        begins |= dict.fromkeys(self.free - covered, self.blank)
+        return number_of([begins[cell] for cell in sorted(begins)], self.counts)
+
+    def blanks(self, pieces: Iterable[Standing]) -> Cells:
+        """The cells that these pieces leave empty."""
+        return self.free - {cell for piece in pieces for cell in self.cells(piece)}
+
+    # Moves
+
+    def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
+        """Where up to so many steps in one direction bring `piece`, whose own cells are among the `free` ones."""
+        found = []
+        for direction in _DIRECTIONS:
+            target = piece
+            for _ in range(longest):
+                target = _moved(target, direction)
+                if not self._fits(target, free):
+                    break
+                found.append(target)
+        return found
+
+    def reach(self, piece: Standing, free: Cells) -> dict[Standing, Standing | None]:
+        """Every place that `piece` can be pushed to over free cells -> the place before it, nearest first."""
+        before: dict[Standing, Standing | None] = {piece: None}
+        queue = deque([piece])
+        while queue:
+            here = queue.popleft()
+            for direction in _DIRECTIONS:
+                there = _moved(here, direction)
+                if there not in before and self._fits(there, free):
+                    before[there] = here
+                    queue.append(there)
+        return before
+
+    def way(self, piece: Standing, target: Standing, free: Cells) -> list[Corner]:
+        """The corners that `piece` passes on a shortest way to `target`."""
+        before = self.reach(piece, free)
+        way: list[Corner] = []
+        here: Standing | None = target
+        while here is not None:
+            way.append(here.corner)
+            here = before[here]
+        return way[::-1]
+
+    def _fits(self, piece: Standing, free: Cells) -> bool:
+        places = self.kinds[piece.kind].places
+        return piece.corner in places and places[piece.corner] <= free
+
+
+def shape_of(cells: Iterable[int], columns: int) -> Shape:
+    """The shape of what covers these cells."""
+    places = [divmod(cell, columns) for cell in sorted(cells)]
+    top, left = min(row for row, _ in places), min(column for _, column in places)
+    return tuple((row - top, column - left) for row, column in places)
+
+
+def shape_name(shape: Shape) -> str:
+    """Rows x columns of a rectangle; other shapes are drawn."""
+    height, width = _extent(shape)
+    if height * width == len(shape):
+        return f"{height}x{width}"
+    return "/".join("".join("x" if (row, column) in shape else "." for column in range(width)) for row in range(height))
+
+
+def _extent(shape: Shape) -> tuple[int, int]:
+    """Rows and columns of the bounding box."""
+    return 1 + max(row for row, _ in shape), 1 + max(column for _, column in shape)
+
+
+def _moved(piece: Standing, direction: tuple[int, int]) -> Standing:
+    (row, column), (down, right) = piece.corner, direction
+    return piece._replace(corner=(row + down, column + right))

@@ -1,0 +1,137 @@
+"""Sliding blocks: from a key to the pieces on the board and back, by the tables of `puzzles.sliding_blocks.tables`.
+
+When one piece moves, only the symbols from the first to the last cell that it leaves or enters change; the entries
+before and after stay the same, which is what makes `recounted` fast.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+from puzzles.keys.bits import lowest_bit
+from puzzles.keys.layout import Keys
+from puzzles.sliding_blocks.tables import Words
+
+Symbols = NDArray[np.uint8]
+#: A number of 64 or 128 bits inside a kernel, as its low and its high word.
+Pair = tuple[np.uint64, np.uint64]
+
+
+@jit
+def first_state(before: Words, strides: Words) -> np.uint64:
+    """The state in which all symbols are left."""
+    return np.uint64(before.shape[1] - len(strides) - 1)
+
+
+@jit
+def get_pair(keys: Keys, index: int) -> Pair:
+    """A key as two words."""
+    if keys.ndim == 1:
+        return np.uint64(keys[index]), np.uint64(0)
+    return np.uint64(keys[index, 1]), np.uint64(keys[index, 0])
+
+
+@jit
+def put_pair(keys: Keys, index: int, low: np.uint64, high: np.uint64) -> None:
+    """Write a key of two words."""
+    if keys.ndim == 1:
+        keys[index] = low
+    else:
+        keys[index, 0] = high
+        keys[index, 1] = low
+
+
+@jit
+def plus(keys: Keys, low: np.uint64, high: np.uint64, more_low: np.uint64, more_high: np.uint64) -> Pair:
+    """A sum; the type of `keys` says whether the high words matter."""
+    total = low + more_low
+    if keys.ndim == 1:
+        return total, high
+    return total, high + more_high + np.uint64(total < low)
+
+
+@jit
+def minus(keys: Keys, low: np.uint64, high: np.uint64, less_low: np.uint64, less_high: np.uint64) -> Pair:
+    """A difference; the type of `keys` says whether the high words matter."""
+    if keys.ndim == 1:
+        return low - less_low, high
+    return low - less_low, high - less_high - np.uint64(low < less_low)
+
+
+@jit
+def entry(keys: Keys, before: Words, place: np.uint64) -> Pair:
+    """An entry of the table `before`."""
+    if keys.ndim == 1:
+        return before[0, place], np.uint64(0)
+    return before[0, place], before[1, place]
+
+
+@jit
+def first_symbol(
+    keys: Keys, before: Words, state: np.uint64, blank: np.uint64, low: np.uint64, high: np.uint64
+) -> np.uint64:
+    """The first symbol of the sequence with number (low, high) among those of `state`: without branches."""
+    symbol = np.uint64(0)
+    for place in range(state + np.uint64(1), state + blank + np.uint64(1)):
+        if keys.ndim == 1:
+            symbol += np.uint64(before[0, place] <= low)
+        else:
+            symbol += np.uint64(before[1, place] < high) | (
+                np.uint64(before[1, place] == high) & np.uint64(before[0, place] <= low)
+            )
+    return symbol
+
+
+@jit
+def walk_pieces(
+    keys: Keys, index: int, masks: Words, before: Words, strides: Words, cells: np.uint64, symbols: Symbols, walk: Words
+) -> tuple[np.uint64, np.uint64]:
+    """Set `symbols` to the piece that begins at each cell, the blank elsewhere; return where pieces and blanks begin.
+
+    ``walk[cell]``, where a symbol begins, becomes the state, the free cells and the rest of the key before it.
+    """
+    low, high = get_pair(keys, index)
+    state, rest, blank = first_state(before, strides), cells, np.uint64(len(strides) - 1)
+    pieces, blanks = np.uint64(0), np.uint64(0)
+    symbols[:] = blank
+    while rest != 0:
+        cell = lowest_bit(rest)
+        walk[cell, 0], walk[cell, 1], walk[cell, 2], walk[cell, 3] = state, rest, low, high
+        symbol = first_symbol(keys, before, state, blank, low, high)
+        symbols[cell] = symbol
+        pieces |= np.uint64(symbol != blank) << cell
+        blanks |= np.uint64(symbol == blank) << cell
+        less_low, less_high = entry(keys, before, state + symbol)
+        low, high = minus(keys, low, high, less_low, less_high)
+        state -= strides[symbol]
+        rest &= ~masks[symbol, cell]
+    return pieces, blanks
+
+
+@jit
+def recounted(
+    keys: Keys,
+    index: int,
+    changed: np.uint64,
+    masks: Words,
+    before: Words,
+    strides: Words,
+    symbols: Symbols,
+    walk: Words,
+) -> Pair:
+    """The key with the present `symbols` at and between the `changed` cells, by the walk through key `index`."""
+    cell = lowest_bit(changed)
+    low, high = get_pair(keys, index)
+    low, high = minus(keys, low, high, walk[cell, 2], walk[cell, 3])
+    state, rest = walk[cell, 0], walk[cell, 1]
+    # While the first free cell is not beyond the last changed one; nothing free gives the greatest number.
+    while (rest & (~rest + np.uint64(1))) - np.uint64(1) < changed:
+        cell = lowest_bit(rest)
+        symbol = np.uint64(symbols[cell])
+        more_low, more_high = entry(keys, before, state + symbol)
+        low, high = plus(keys, low, high, more_low, more_high)
+        state -= strides[symbol]
+        rest &= ~masks[symbol, cell]
+    # Row 64 is for no cell at all.
+    cell = lowest_bit(rest)
+    return plus(keys, low, high, walk[cell, 2], walk[cell, 3])

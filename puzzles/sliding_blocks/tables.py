@@ -1,0 +1,106 @@
+"""Sliding blocks: the numbering of all sequences of pieces, as tables for the kernels.
+
+A configuration is a sequence of symbols: go through the cells in reading order, skip walls and what a piece before
+covers, and write down what begins at the cell, a blank or a kind of piece. The sequence says where everything stands,
+and pieces of equal shape are one symbol, so it is unique. Its key is its number among all sequences of the same
+symbols in lexicographic order; most of them are no configurations, because a piece would not fit.
+
+`Tables.before` tells the number at once: ``before[0, state + s]`` counts the sequences of the symbols that are left
+whose first symbol is less than s, so a key is a sum of one entry per symbol. A state stands for how many symbols of
+each kind are left, read as a number of mixed radix: taking symbol s lowers it by ``strides[s]``.
+
+A set of cells is a mask of 64 bits. Every table is an argument, so one compiled kernel serves all boards.
+"""
+
+from collections.abc import Sequence
+from math import comb, prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Mask
+from puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
+
+#: No table has more numbers of 64 bits: 128 MiB.
+_MOST_ENTRIES = 1 << 24
+_WORD = (1 << 64) - 1
+
+Words = NDArray[np.uint64]
+
+
+class Tables(NamedTuple):
+    """What the kernels know of a board. The last symbol is the blank."""
+
+    #: (symbols, 64): the cells of a piece by its first cell; 0 where it does not fit on the board.
+    masks: Words
+    #: (words of a key, states): the low word first. A state has an entry per symbol and one for all its sequences.
+    before: Words
+    #: (symbols,)
+    strides: Words
+    #: All cells that are no walls, the cells per row, and the cells at the upper, right, lower and left edge.
+    geometry: Words
+
+
+def make_tables(
+    places: Sequence[Sequence[Cells]], counts: Sequence[int], walls: Cells, rows: int, columns: int
+) -> Tables:
+    """Tables of a board where symbol s has the `places[s]` and stands there `counts[s]` times.
+
+    `PuzzleError` if the pieces have so many shapes that the tables would be out of all proportion.
+    """
+    masks = np.zeros((len(places), MOST_CELLS), dtype=np.uint64)
+    for symbol, standing in enumerate(places):
+        for cells in standing:
+            masks[symbol, min(cells)] = mask_of(cells)
+    board = range(rows * columns)
+    edges = (
+        [cell for cell in board if cell < columns],
+        [cell for cell in board if cell % columns == columns - 1],
+        [cell for cell in board if cell >= (rows - 1) * columns],
+        [cell for cell in board if cell % columns == 0],
+    )
+    # Nobody steps out of a single row of 64, so how far that would be does not matter; a shift by 64 is undefined.
+    geometry = [mask_of(set(board) - walls), columns % MOST_CELLS, *map(mask_of, edges)]
+    strides = [prod(count + 1 for count in counts[symbol + 1 :]) for symbol in range(len(counts))]
+    before = _count_sequences(counts, strides)
+    scaled = np.array(strides, dtype=np.uint64) * np.uint64(len(counts) + 1)
+    return Tables(masks, before, scaled, np.array(geometry, dtype=np.uint64))
+
+
+def mask_of(cells: Sequence[Cell] | Cells | set[Cell]) -> int:
+    """A set of cells as a number."""
+    return sum(1 << cell for cell in cells)
+
+
+def _count_sequences(counts: Sequence[int], strides: Sequence[int]) -> Words:
+    entries = prod(count + 1 for count in counts) * (len(counts) + 1) * 2
+    if entries > _MOST_ENTRIES:
+        megabytes = entries * 8 >> 20
+        raise PuzzleError(
+            f"the pieces have too many different shapes: tables of up to {megabytes:,} MiB, allowed are "
+            f"{_MOST_ENTRIES * 8 >> 20}; use fewer kinds of pieces"
+        )
+    # The sequences of each state: symbol after symbol, choose the places of its pieces among the symbols so far.
+    states = [(0, 1)]
+    for count in counts:
+        states = [(n + more, ways * comb(n + more, more)) for n, ways in states for more in range(count + 1)]
+    words = 1 if states[-1][1] <= _WORD + 1 else 2
+    ways = np.array([[ways >> 64 * word & _WORD for word in range(words)] for _, ways in states], dtype=np.uint64)
+    numbers = np.arange(len(states))
+    found = np.zeros((len(states), len(counts) + 1, words), dtype=np.uint64)
+    for symbol, (count, stride) in enumerate(zip(counts, strides, strict=True)):
+        there = numbers // stride % (count + 1) > 0
+        found[:, symbol + 1] = found[:, symbol]
+        _add(found[:, symbol + 1], there, ways[numbers[there] - stride])
+    return np.ascontiguousarray(found.reshape(-1, words).T)
+
+
+def _add(sums: Words, chosen: Mask, more: Words) -> None:
+    """Add `more` to the `chosen` rows of `sums`, word by word."""
+    before = sums[chosen]
+    after = before + more
+    if after.shape[1] > 1:
+        after[:, 1] += after[:, 0] < before[:, 0]
+    sums[chosen] = after
