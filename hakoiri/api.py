@@ -23,12 +23,13 @@ import numpy as np
 from coordinator.errors import RunError, UnanswerableError
 from coordinator.executors.opening import open_context
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.census import bound_component, measure_component
+from coordinator.graphs.census import Counted, bound_component, measure_component
 from coordinator.graphs.diameter import (
     BOUNDED_FROM,
     Interval,
     Measured,
     by_orbits,
+    interval_progress,
     keep_interval,
     kinds_of,
     read_interval,
@@ -36,9 +37,11 @@ from coordinator.graphs.diameter import (
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.layers.best_play import Play, best_play
 from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_path
+from coordinator.layers.search import Explored, Reached
 from coordinator.runs.catalogue import data_directory, find_run
 from coordinator.runs.create import make_run, pinned_puzzle
 from coordinator.runs.drive import drive
+from coordinator.runs.kinds import kind_of
 from coordinator.runs.summary import summarise
 from coordinator.session.control import Control, Observer, SilentObserver
 from coordinator.session.resources import Resources
@@ -52,7 +55,7 @@ from storage.engine.probe import require_sound
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
-from storage.ledger.manifest import ComponentRecord, Depth, LayerRecord, Mode
+from storage.ledger.manifest import ComponentRecord, Depth, LayerRecord
 from storage.results.census import read_component, read_labels, read_pairs
 from worker.graphs.searches import Graph
 
@@ -144,9 +147,17 @@ class Run:
         """
         return found_solutions(self.store)
 
+    @property
+    def _reached(self) -> Reached:
+        return Reached.of(self.store.state)
+
+    @property
+    def _components(self) -> int:
+        return Counted.of(self.store.state).components or 0
+
     def summary(self) -> dict[str, Any]:
         """What ``hakoiri run --json`` prints."""
-        return summarise(self.store)
+        return summarise(kind_of(self.store.manifest.mode)(self.store, self.puzzle))
 
     @property
     def layer_sizes(self) -> list[int]:
@@ -170,7 +181,8 @@ class Run:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
         self._require_memory_for_all()
         if self.whole:
-            return self.store.layer(0), read_labels(self.store)
+            keys = self.store.layer(0)
+            return keys, read_labels(self.store, len(keys))
         layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
         depths = np.repeat(np.arange(len(layers), dtype=np.uint32), [len(layer) for layer in layers])
         keys = np.concatenate(layers)
@@ -181,7 +193,7 @@ class Run:
         """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""
         keys, _ = self.configurations()
         with self._context() as context:
-            return keys, build_graph(context, keys, closed=self.store.state.exhausted)
+            return keys, build_graph(context, keys, closed=self._reached.exhausted)
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components, largest first, ties by least key; of a search from a start, its own only.
@@ -192,7 +204,7 @@ class Run:
         self._require_undirected()
         if not self.whole:
             return [self.diameter().record]
-        count = self.store.state.components or 0
+        count = self._components
         return [read_component(self.store, number) for number in range(min(count, limit or count))]
 
     def weak_components(self) -> list[WeakComponent]:
@@ -203,7 +215,7 @@ class Run:
         self._require_complete()
         if self.whole:
             return weak_components(*self.configurations())
-        return [WeakComponent(0, self.store.state.configurations, self._least_key())]
+        return [WeakComponent(0, self._reached.configurations, self._least_key())]
 
     def strong_components(self, control: Control | None = None, observer: Observer | None = None) -> StrongComponents:
         """The components whose configurations all lead to each other, each with its exact diameter.
@@ -216,7 +228,7 @@ class Run:
             weak, (keys, _) = len(self.weak_components()), self.configurations()
             with self._context(control) as context:
                 return strong_components(context, keys, weak, control, observer)
-        count = (self.store.state.components or 0) if self.whole else 1
+        count = self._components if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))
         return of_undirected((one.record, one.pairs) for one in found)
 
@@ -230,7 +242,7 @@ class Run:
         """
         self._require_complete()
         self._require_undirected()
-        count = (self.store.state.components or 0) if self.whole else 1
+        count = self._components if self.whole else 1
         number = component or 0
         if not 0 <= number < count:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
@@ -274,7 +286,7 @@ class Run:
         return require_path(path, self.puzzle.render(origin), target)
 
     def _path_to_goal(self) -> list[Key]:
-        depth = self.store.state.goal_depth
+        depth = Explored.of(self.store.state).goal_depth
         if depth is None:
             raise UnanswerableError(f"run {self.name} found no goal {self._where_it_looked()}")
         goal = least_goal(self.puzzle, self.store.blocks(depth))
@@ -287,7 +299,7 @@ class Run:
         return path_from_start(self.store, self.puzzle, key, depth)
 
     def _where_it_looked(self) -> str:
-        if self.store.state.exhausted:
+        if self._reached.exhausted:
             return "among all that its start can reach"
         return f"up to layer {self.store.state.depth}, as far as it went; {self._how_to_go_on()}"
 
@@ -299,13 +311,13 @@ class Run:
     def _real_start(self, source: str | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""
         base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
-        return base.parse(source if source is not None else str(self.spec.start))
+        return base.start if source is None else base.parse(source)
 
     def _spell_out(self, keys: list[Key]) -> ShortestPath:
         return ShortestPath(keys, [self.puzzle.render(key) for key in keys], self.puzzle.describe_moves(keys))
 
     def _measure(self, control: Control, observer: Observer) -> Diameter:
-        size = self.store.state.configurations
+        size = self._reached.configurations
         kinds = kinds_of(self.puzzle, self.store)
         if kinds is None and size >= BOUNDED_FROM:
             return self._bound(control, observer)
@@ -333,7 +345,7 @@ class Run:
             def report(interval: Interval) -> None:
                 nonlocal known
                 known = interval
-                observer.interval(interval.lower, interval.upper)
+                observer.progress(interval_progress(interval.lower, interval.upper))
                 control.check()
 
             try:
@@ -342,7 +354,7 @@ class Run:
             finally:
                 if known is not None:
                     self._remember(known)
-        size = self.store.state.configurations
+        size = self._reached.configurations
         record = ComponentRecord(0, size, known.lower, None, None, None, None, self._least_key())
         return Diameter(record, self.puzzle.keys(list(known.pair)).reshape(1, 2, *self.puzzle.keys([0]).shape[1:]))
 
@@ -352,7 +364,7 @@ class Run:
 
     def _require_memory_for_all(self) -> None:
         """`OverBudgetError` where all configurations do not fit the memory: twice, with their depths and an order."""
-        count = self.store.state.configurations
+        count = self._reached.configurations
         needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
         self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
 
@@ -380,7 +392,7 @@ class Run:
 
     def _require_complete(self) -> None:
         self._require_graph()
-        if not self.store.state.exhausted:
+        if not self._reached.exhausted:
             why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
             raise UnanswerableError(f"run {self.name} {why}, so its components are not known; {self._how_to_go_on()}")
 
@@ -409,7 +421,7 @@ def explore(
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: all that `start` reaches, layer by layer."""
     spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
-    return _run_to_end(spec, "explore", until_goal, data, resources, observer)
+    return _run_to_end(spec, None, {"until_goal": True} if until_goal else {}, data, resources, observer)
 
 
 def census(
@@ -422,15 +434,15 @@ def census(
     `start` is for puzzles whose board it says (``sliding``), and for these alone.
     """
     spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
-    return _run_to_end(spec, "whole", False, data, resources, observer)
+    return _run_to_end(spec, "whole", {}, data, resources, observer)
 
 
 def _run_to_end(
-    spec: PuzzleSpec, mode: Mode, until_goal: bool, data: str | os.PathLike[str] | None, resources: Resources | None,
-    observer: Observer | None,
+    spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
+    resources: Resources | None, observer: Observer | None,
 ) -> Run:  # fmt: skip
     resources = resources or Resources()
-    directory: Path = make_run(data_directory(data), spec, mode, until_goal, resources)
+    directory: Path = make_run(data_directory(data), spec, mode, plan, resources)
     state = drive(directory, resources, Control(), observer or SilentObserver())
     if state.status != "complete":
         raise RunError(f"run {directory.name} is {state.status}: {state.reason}")

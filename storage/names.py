@@ -10,7 +10,7 @@ A run being created or deleted has another name, so that a directory with a run'
 import struct
 from pathlib import Path
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 DATA_FILE = "data.mdb"
 CREATED_FILE = "created"
@@ -22,14 +22,17 @@ _CREATING_PREFIX = ".creating-"
 _DELETING_PREFIX = ".deleting-"
 
 #: LMDB's databases inside `DATA_FILE`.
-META, LAYERS, BLOCKS, CLOSED = b"meta", b"layers", b"blocks", b"seen"
+META, LAYERS, BLOCKS, CLOSED = b"meta", b"layers", b"blocks", b"closed"
 COMPONENTS, PAIRS, LABELS = b"components", b"pairs", b"labels"
 #: Of a tree: what is known of each chunk of subtrees, and the solutions found there.
 CHUNKS, FOUND = b"chunks", b"found"
-DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND)
-MANIFEST_KEY, STATE_KEY, CANCEL_KEY, DIAMETER_KEY = b"manifest", b"state", b"cancel", b"diameter"
-#: How far the layer after the last is, and which runs of older keys a directed search has.
-PARTIAL_KEY, CLOSED_KEY = b"partial", b"seen"
+#: Of kinds of run that find one thing after another: what they found, and the beam under way.
+ROWS, BEAM = b"rows", b"beam"
+DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND, ROWS, BEAM)
+MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"state", b"cancel"
+DIAMETER_KEY = b"diameter"
+#: How far the layer after the last is, and which segments of older keys a directed search has.
+PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
 #: How the subtrees of a tree are cut into chunks.
 CUTTING_KEY = b"cutting"
 

@@ -24,6 +24,7 @@ TRUSTED = {
     # Compiled kernels in the user's own cache directory, as numba writes them: code by nature, and of this user alone.
     "puzzles.jit": {"imports pickle"},
     "puzzles.registry": {"imports importlib", "calls import_module"},
+    "coordinator.runs.kinds": {"imports importlib", "calls import_module"},
     "puzzles.user.files": {"calls exec", "calls compile"},
     "hakoiri": {"imports importlib", "calls import_module"},
 }

@@ -12,6 +12,7 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
 from puzzles.jit import prepare
 from storage.errors import StorageError
+from storage.ledger.manifest import Progress
 from storage.results.findings import Findings
 from worker.deals.hunting import Walked, answered, request
 from worker.tasks import Arrays
@@ -163,4 +164,4 @@ class _Chase:
         if self._limits.seconds is not None:
             left = max(0, round(self._limits.seconds - (time.monotonic() - self._began)))
             best += f", {left // 60}:{left % 60:02d} left"
-        self._observer.phase(f"{best}; deals tried", self._tried, 0)
+        self._observer.progress(Progress(self._tried, None, "deals tried", best))

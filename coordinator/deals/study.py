@@ -18,6 +18,7 @@ from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from puzzles.jit import prepare
 from puzzles.keys.layout import Key
 from storage.errors import StorageError
+from storage.ledger.manifest import Progress
 from storage.results.findings import Findings
 from worker.deals.solving import Goal, Solved, answered, request
 from worker.tasks import SOLVERS, Arrays
@@ -68,7 +69,7 @@ def study(plan: Plan, data: Path, resources: Resources, control: Control, observ
                 for deals in _batches(_search(plan, size, numbers, resources, control, observer)):
                     findings.add_many(plan.named(size), {deal.number: deal.figures() for deal in deals})
                     done += len(deals)
-                    observer.phase(f"{plan.puzzle} {plan.named(size)}", done, total)
+                    observer.progress(Progress(done, total, "deals", f"{plan.puzzle} {plan.named(size)}"))
         return _kept(plan, findings)
 
 

@@ -7,6 +7,7 @@ one search per component. Each step is committed; what is on disk is not compute
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from coordinator.errors import ContradictionError
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Interval, by_bounds
 from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
+from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import is_increasing
 from storage.layers.digest import chain
 from storage.layers.store import RunStore
-from storage.ledger.manifest import ComponentRecord
+from storage.ledger.manifest import ComponentRecord, Progress
 from storage.ledger.records import pack_record
 from storage.results.census import read_labels, read_pairs, recorded_components, stage_component, stage_labels
 from worker.graphs.components import label_components, order_by_component, part_of
@@ -30,6 +32,18 @@ from worker.tasks import Arrays
 SEARCHED_ALONE_FROM = 2_000
 #: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
 _BATCH_WORK = 1_000_000
+
+
+@dataclass(frozen=True)
+class Counted(Reached):
+    """What a census has found: the moves between configurations, the components, and how many of them are measured.
+
+    ``None`` is not known yet.
+    """
+
+    edges: int | None = None
+    components: int | None = None
+    components_done: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,22 +68,28 @@ class Census:
     def __init__(self, session: Session) -> None:
         self._session, self._store = session, session.store
         self._state = self._store.state
+        self._found = Counted.of(self._state)
 
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
         keys = self._configurations()
         graph = build_graph(self._session.context, keys, control=self._session.control)
         self._session.control.check()
-        if self._state.components is None:
+        if self._found.components is None:
             self._label(graph)
-        ordered = _in_order(keys, graph, read_labels(self._store))
+        ordered = _in_order(keys, graph, read_labels(self._store, len(keys)))
         try:
             for record, pairs in self._measure(ordered):
                 self._add(record, pairs)
         finally:
             self._state = self._session.commit_staged(self._state)
-        digest = census_digest(self._store)
-        self._session.commit(replace(self._state, status="complete", exhausted=True, digest=digest))
+        self._state = replace(self._state, status="complete", digest=census_digest(self._store))
+        self._commit(exhausted=True)
+
+    def _commit(self, **found: Any) -> None:
+        """Make durable what is staged, and what is found."""
+        self._found = replace(self._found, **found)
+        self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
 
     def _configurations(self) -> Keys:
         if self._state.depth >= 0:
@@ -78,25 +98,24 @@ class Census:
         for block in puzzle.configurations():
             blocks.append(block)
             count += len(block)
-            self._session.observer.phase("configurations", count, 0)
+            self._session.tell(Progress(count))
             self._session.control.check()
         keys = np.concatenate(blocks)
         if not is_increasing(keys):
             raise ContradictionError(f"{puzzle.name} does not list its configurations in increasing order")
         self._store.put_layer(0, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
-        self._state = self._session.commit(replace(self._state, depth=0, configurations=len(keys)))
+        self._state = replace(self._state, depth=0)
+        self._commit(configurations=len(keys))
         return keys
 
     def _label(self, graph: Graph) -> None:
         labels = label_components(graph).astype(np.uint32)
         stage_labels(self._store, labels)
-        components = int(labels.max()) + 1 if len(labels) else 0
-        state = replace(self._state, edges=len(graph.targets) // 2, components=components)
-        self._state = self._session.commit(state)
+        self._commit(edges=len(graph.targets) // 2, components=int(labels.max()) + 1 if len(labels) else 0)
 
     def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
         """The records of all components that have none yet, with their diametral pairs."""
-        missing = sorted(set(range(self._state.components or 0)) - set(recorded_components(self._store)))
+        missing = sorted(set(range(self._found.components or 0)) - set(recorded_components(self._store)))
         context = self._session.context
         large = [component for component in missing if ordered.size(component) >= SEARCHED_ALONE_FROM]
         for component in large:
@@ -112,15 +131,17 @@ class Census:
 
     def _add(self, record: ComponentRecord, pairs: Keys) -> None:
         stage_component(self._store, record, pairs)
-        self._state = replace(self._state, components_done=self._state.components_done + 1)
-        self._session.observer.phase("components", self._state.components_done, self._state.components or 0)
+        found = self._found = replace(self._found, components_done=self._found.components_done + 1)
+        self._state = replace(self._state, figures=found.as_dict())
+        self._session.tell(Progress(found.components_done, found.components, "components", work=found.configurations))
         if self._session.commit_is_due:
-            self._state = self._session.commit(self._state)
+            self._commit()
 
 
 def census_digest(store: RunStore) -> str:
     """The digest of a finished census: of all keys, their labels, every component's record and pairs."""
-    parts: list[bytes | str] = [store.layer_record(0).digest, read_labels(store).astype(">u4").tobytes()]
+    keys = store.layer_record(0)
+    parts: list[bytes | str] = [keys.digest, read_labels(store, keys.size).astype(">u4").tobytes()]
     for component, record in recorded_components(store).items():
         parts.append(pack_record(record.as_dict()))
         parts.append(store.layout.big_endian(read_pairs(store, component)))

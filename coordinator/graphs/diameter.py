@@ -21,6 +21,7 @@ from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.user.guard import describe_key
 from storage.layers.store import RunStore
+from storage.ledger.manifest import Progress
 from storage.names import DIAMETER_KEY, META
 from worker.graphs.searches import Distances, Graph, distances_from
 from worker.layers.kernels import merge
@@ -62,6 +63,11 @@ class Measured:
     periphery: int | None
     pair_count: int | None
     pairs: Keys
+
+
+def interval_progress(lower: int, upper: int) -> Progress:
+    """That the diameter in question lies between these, both included."""
+    return Progress(unit="", headline=f"the diameter is in [{lower:,}, {upper:,}]")
 
 
 def read_interval(store: RunStore) -> Interval | None:
@@ -143,7 +149,7 @@ def by_orbits(
                     search.step()
                 search.commit()
                 found.append(_reach(search.store, kind.first, kind.size))
-        observer.phase("kinds of configurations searched from", len(found), len(kinds))
+        observer.progress(Progress(len(found), len(kinds), "kinds of configurations searched from"))
     return _measured(puzzle, found)
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.building import MOST_VERTICES, build_graph
+from coordinator.graphs.diameter import interval_progress
 from coordinator.session.control import Control, Observer
 from coordinator.session.session import ComputeContext
 from puzzles.keys.layout import Key, Keys, key_at
-from storage.ledger.manifest import ComponentRecord
+from storage.ledger.manifest import ComponentRecord, Progress
 from worker.graphs.components import Labels, part_of
 from worker.graphs.searches import Graph, Offsets, Vertices
 from worker.graphs.strong import Bounds, Diameters, all_diameters, inner_graph, transposed
@@ -108,7 +109,7 @@ def strong_components(
 
     Raises `OverBudgetError` where memory is too little, `StopRun` where `control` wants so; nothing is kept then.
     """
-    observer.phase("moves", 0, 0)
+    observer.progress(Progress(len(keys), headline="looking at the moves"))
     graph = build_graph(context, keys, control=control)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
     room = _EDGE_BYTES * len(graph.targets) + _VERTEX_BYTES * len(keys)
@@ -207,7 +208,7 @@ def _measured(context: ComputeContext, parts: _Parts, held: int, control: Contro
             found[component:end] = all_diameters(parts.part(component, end), firsts - firsts[0])
         found[component:end, 1:] += np.int32(parts.firsts[component])
         component = end
-        observer.phase("strong components measured", component, len(parts))
+        observer.progress(Progress(component, len(parts), "strong components measured"))
     return found
 
 
@@ -228,7 +229,7 @@ def _bounded(graph: Graph, control: Control, observer: Observer) -> tuple[int, i
         control.check()
         bounds.look_from(source)
         upper = bounds.upper
-        observer.interval(bounds.lower, upper)
+        observer.progress(interval_progress(bounds.lower, upper))
         if bounds.lower == upper:
             return bounds.lower, *bounds.pair
         outer = not outer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
+from coordinator.layers.search import Reached
 from coordinator.session.budget import Budget
 from puzzles.capabilities import Scored, Scores
 from puzzles.contract import Puzzle
@@ -54,11 +55,11 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     """
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"the moves of {puzzle.name} do not score, so it has no best play")
-    if not store.state.exhausted:
+    reached = Reached.of(store.state)
+    if not reached.exhausted:
         raise UnanswerableError(f"run {store.directory.name} is not finished, so its best play is not known")
-    size = store.state.configurations
-    needed = size * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
-    budget.require(f"the best play among {size:,} configurations", needed)
+    needed = reached.configurations * (_BYTES_OF_MOVE * puzzle.most_successors + 4 * store.layout.bytes)
+    budget.require(f"the best play among {reached.configurations:,} configurations", needed)
     keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
     play = _best(puzzle, keys[order_of(keys)])
     if (score := puzzle.replay(play.sequence)) != play.score:

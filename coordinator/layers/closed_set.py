@@ -1,10 +1,10 @@
-"""All older keys of a directed search, in sorted runs that are merged geometrically.
+"""All older keys of a directed search, in sorted segments that are merged geometrically.
 
 A move of a directed puzzle may lead to any older layer, so each new layer is compared with all keys older than U(N).
-Looking through every old layer would cost layers x configurations; here a run is merged with the one before it as soon
-as that is less than twice as large, as a log-structured merge tree does, so that there are about log2(N) runs and each
-key is merged about log2(N) times. Runs live in memory while they fit their share of the budget; then they go to the
-store's ``seen`` database, where they survive an interruption. A layer that is in no run on disk is its own run.
+Looking through every old layer would cost layers x configurations; here a segment is merged with the one before it as
+soon as that is less than twice as large, as a log-structured merge tree does, so that there are about log2(N) segments
+and each key is merged about log2(N) times. Segments live in memory while they fit their share of the budget; then they
+go to the store's ``closed`` database, where they survive an interruption. A layer in no segment on disk is its own.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from storage.layers.blocks import pack_blocks
 from storage.ledger.manifest import Depth
 from storage.names import CLOSED, CLOSED_KEY, META, number_key
 
-#: Keys merged at a time when runs on disk are merged.
+#: Keys merged at a time when segments on disk are merged.
 _BATCH_KEYS = 1 << 17
-_NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "runs": []}
+_NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 
 
 @dataclass(frozen=True)
 class _Segment:
-    """A run on disk: its number in the database, how many keys it has, the CRC-32 of the names of its blocks."""
+    """A segment on disk: its number in the database, how many keys it has, the CRC-32 of the names of its blocks."""
 
     number: int
     size: int
@@ -39,18 +39,18 @@ class ClosedSet:
     def __init__(self, session: Session, depth: Depth, commit: Callable[[], None]) -> None:
         """`commit` makes durable what is staged, with the state that belongs to it."""
         self._session, self._store, self._commit = session, session.store, commit
-        # Merging two runs takes as much again for a moment.
+        # Merging two segments takes as much again for a moment.
         self._share = session.context.shares.layer_bytes // 2
         self._held: list[Keys] = []
         known = self._store.read(META, CLOSED_KEY) is not None
-        fields = self._store.read_record(META, CLOSED_KEY, "record of older runs") if known else _NO_SEGMENTS
-        #: The layers before this depth are in runs on disk.
+        fields = self._store.read_record(META, CLOSED_KEY, "record of older segments") if known else _NO_SEGMENTS
+        #: The layers before this depth are in segments on disk.
         self._covered: Depth = fields["covered"]
         self._next: int = fields["next"]
-        self._segments = [_Segment(*segment) for segment in fields["runs"]]
+        self._segments = [_Segment(*segment) for segment in fields["segments"]]
         self._sweep()
         for segment in self._segments:
-            self._store.require_names(segment.number, segment.index, "a run of older keys", CLOSED)
+            self._store.require_names(segment.number, segment.index, "a segment of older keys", CLOSED)
         for older in range(self._covered, depth):
             self._store.require_whole(older)
             self.add(older, StoredLayer(self._store, older, self._store.layer_record(older).size))
@@ -73,7 +73,7 @@ class ClosedSet:
             self._put_away(depth, [])
 
     def _put_away(self, depth: Depth, more: list[Layer]) -> None:
-        """Write the runs in memory and `more` to disk as one, with those there that are not twice as large."""
+        """Write the segments in memory and `more` to disk as one, with those there that are not twice as large."""
         merged = [*(HeldLayer([keys]) for keys in self._held), *more]
         size = sum(layer.size for layer in merged)
         sources: list[Layer] = list(merged)
@@ -93,7 +93,7 @@ class ClosedSet:
         self._commit()
 
     def _write(self, number: int, sources: list[Layer]) -> int:
-        """Merge `sources` into a run on disk, a key range at a time; the index of its blocks."""
+        """Merge `sources` into a segment on disk, a key range at a time; the index of its blocks."""
         largest = max(sources, key=lambda layer: layer.size)
         total = sum(layer.size for layer in sources)
         low = index = 0
@@ -118,11 +118,11 @@ class ClosedSet:
         return {
             "covered": self._covered,
             "next": self._next,
-            "runs": [list(astuple(segment)) for segment in self._segments],
+            "segments": [list(astuple(segment)) for segment in self._segments],
         }
 
     def _sweep(self) -> None:
-        """Erase what a kill in the middle of a merge left behind: runs that the record does not know."""
+        """Erase what a kill in the middle of a merge left behind: segments that the record does not know."""
         known = {segment.number for segment in self._segments}
         stray = {int.from_bytes(name[:4], "big") for name in self._store.names(CLOSED)} - known
         for number in stray:

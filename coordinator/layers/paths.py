@@ -78,7 +78,7 @@ def _end(search: LayeredSearch, target: Key | None) -> Key | None:
     """`target`, or the least goal where it is ``None``, if it lies in the last layer."""
     if target is not None:
         return None if len(search.current.exclude_from(search.puzzle.keys([target]))) else target
-    if search.state.goal_depth is None:
+    if search.found.goal_depth is None:
         return None
     return least_goal(search.puzzle, search.current.chunks(0, _KEYS_AT_ONCE))
 

@@ -2,13 +2,13 @@
 
 By the triangle inequality a move of an undirected puzzle leads from U(N) to U(N-1), U(N) or U(N+1), so nothing older
 need be looked at (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed one may lead to any
-older layer; these are kept in sorted runs (`coordinator.layers.closed_set`). The result does not depend on how a layer
-is cut up.
+older layer; these are kept in sorted segments (`coordinator.layers.closed_set`). The result does not depend on how a
+layer is cut up.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,8 +25,24 @@ from storage.layers.digest import chain
 from storage.layers.scratch import scratch_store
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, LayerRecord
+from storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
 from worker.layers.kernels import merge
+
+
+@dataclass(frozen=True)
+class Reached(Figures):
+    """How many configurations a run has stored, and whether nothing is left to find."""
+
+    configurations: int = 0
+    exhausted: bool = False
+
+
+@dataclass(frozen=True)
+class Explored(Reached):
+    """What a search from a start has found: the depths of its last layer and of the nearest goal, if there is one."""
+
+    depth: Depth | None = None
+    goal_depth: Depth | None = None
 
 
 class Older(Protocol):
@@ -67,13 +83,14 @@ class LayeredSearch:
     """A search from `start`, on the open store of `session`, from its last committed layer on.
 
     Attributes: `store` and `puzzle`; `current`, the last layer made, which is empty when nothing is left to find;
-    `state`, that of the store with all finished layers, committed or not.
+    `state`, that of the store with all finished layers, committed or not, and `found`, its figures.
     """
 
     def __init__(self, session: Session, start: Key) -> None:
         self._session, self._start = session, start
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
+        self.found = Explored.of(self.state)
         self.current, self._older = self._window()
 
     def step(self) -> None:
@@ -136,15 +153,17 @@ class LayeredSearch:
             self.commit()
 
     def _add(self, record: LayerRecord) -> None:
-        depth, state = record.depth, self.state
-        self.state = replace(
-            state,
+        depth, state, found = record.depth, self.state, self.found
+        self.found = replace(
+            found,
+            configurations=found.configurations + record.size,
             depth=depth,
-            configurations=state.configurations + record.size,
-            goal_depth=depth if record.goals and state.goal_depth is None else state.goal_depth,
-            stored_bytes=state.stored_bytes + record.stored_bytes,
+            goal_depth=depth if record.goals and found.goal_depth is None else found.goal_depth,
         )
-        self._session.observer.layer(depth, record.size, self.state.configurations)
+        stored = state.stored_bytes + record.stored_bytes
+        self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
+        headline = f"layer {depth}: {record.size:,} new"
+        self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
 
 
 @contextmanager
@@ -170,11 +189,12 @@ class Exploration:
         last commit standing.
         """
         search = LayeredSearch(self._session, self._session.puzzle.start)
+        until_goal = self._store.manifest.plan.get("until_goal")
         try:
-            while search.current.size and not (self._store.manifest.until_goal and search.state.goal_depth is not None):
+            while search.current.size and not (until_goal and search.found.goal_depth is not None):
                 search.step()
         finally:
             search.state = self._session.commit_staged(search.state)
         digest = chain(record.digest for record in self._store.layer_records())
-        exhausted = not search.current.size
-        self._session.commit(replace(search.state, status="complete", exhausted=exhausted, digest=digest))
+        figures = replace(search.found, exhausted=not search.current.size).as_dict()
+        self._session.commit(replace(search.state, status="complete", figures=figures, digest=digest))

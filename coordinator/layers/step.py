@@ -23,7 +23,7 @@ from puzzles.keys.order import sort_keys
 from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.digest import NOTHING, add_lanes, digest_text
 from storage.layers.spill import Spill, SpillFiles
-from storage.ledger.manifest import Depth, LayerRecord
+from storage.ledger.manifest import Depth, LayerRecord, Progress
 from storage.names import META, PARTIAL_KEY
 from worker.layers.partition import Partition, partition_by
 from worker.tasks import Array, Arrays
@@ -35,7 +35,7 @@ _KNOWN_WEIGHT = 5
 
 
 @dataclass(frozen=True)
-class Progress:
+class Partial:
     """How far a layer is, as its partial record has it.
 
     `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1).
@@ -54,7 +54,7 @@ class Progress:
     spilled: SpillFiles = field(default_factory=SpillFiles)
 
     @classmethod
-    def from_record(cls, fields: dict[str, Any]) -> "Progress":
+    def from_record(cls, fields: dict[str, Any]) -> "Partial":
         """The inverse of ``asdict``."""
         return cls(**fields | {"spilled": SpillFiles(**fields["spilled"])})
 
@@ -83,7 +83,7 @@ class LayerStep:
         What was finished before an error is kept for the next session.
         """
         self._take_up()
-        self._buckets = Buckets(self._partition, self._layout, self._spill, self._progress.merged)
+        self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
         try:
             self._expand_all()
             self._merge_all()
@@ -94,7 +94,7 @@ class LayerStep:
             # IMPORTANT: blocks without their partial record could be cut otherwise by the next session.
             self._store.discard_staged()
             raise
-        done = self._progress
+        done = self._partial
         digest = digest_text((done.lane_0, done.lane_1))
         record = LayerRecord(
             self._depth, done.size, digest, done.goals, done.stored, done.index, self._store.state.session
@@ -116,15 +116,15 @@ class LayerStep:
         fields = self._store.read_partial()
         successors = self._look()
         if fields is not None and fields["depth"] == self._depth:
-            self._progress = Progress.from_record(fields)
-            self._partition = Partition.from_dict(self._progress.partition)
-            self._spill.restore(self._progress.spilled)
-            if self._progress.merged:
+            self._partial = Partial.from_record(fields)
+            self._partition = Partition.from_dict(self._partial.partition)
+            self._spill.restore(self._partial.spilled)
+            if self._partial.merged:
                 self._pieces = None
             return
         self._spill.clear()
         self._partition = self._cut(successors)
-        self._progress = Progress(self._depth, self._partition.as_dict())
+        self._partial = Partial(self._depth, self._partition.as_dict())
 
     def _look(self) -> Keys:
         """The successors of a sample, which is inspected and timed."""
@@ -147,17 +147,17 @@ class LayerStep:
 
     def _save(self) -> None:
         """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
-        kept = self._progress.spilled.beyond(self._progress.merged)
-        self._progress = replace(self._progress, spilled=kept)
-        self._store.stage_record(META, PARTIAL_KEY, asdict(self._progress))
+        kept = self._partial.spilled.beyond(self._partial.merged)
+        self._partial = replace(self._partial, spilled=kept)
+        self._store.stage_record(META, PARTIAL_KEY, asdict(self._partial))
         self._session.commit(self._store.state)
-        self._spill.forget_below(self._progress.merged)
+        self._spill.forget_below(self._partial.merged)
         self._durable_at = time.monotonic()
 
     # First half: expand
 
     def _expand_all(self) -> None:
-        done = self._progress.expanded
+        done = self._partial.expanded
         while done < self._current.size:
             for size in self._expand_some(done):
                 done += size
@@ -168,7 +168,7 @@ class LayerStep:
             if done < self._current.size:
                 self._spill_all()
                 self._spill.sync()
-                self._progress = replace(self._progress, expanded=done, spilled=self._spill.files)
+                self._partial = replace(self._partial, expanded=done, spilled=self._spill.files)
                 self._save()
 
     def _expand_some(self, begin: int) -> Iterator[int]:
@@ -224,7 +224,7 @@ class LayerStep:
     def _merge_chunks(self, completes: list[int | None]) -> Iterator[Arrays]:
         """The tasks of the ranges that are left; `completes` says for each which range is finished with it."""
         buckets = self._buckets
-        for number in range(self._progress.merged, self._partition.ranges):
+        for number in range(self._partial.merged, self._partition.ranges):
             low, high = buckets.bounds[number]
             pieces = self._pieces_of(number, low, high)
             if not buckets.keys_in(number):
@@ -256,10 +256,10 @@ class LayerStep:
         """Stage the blocks of a merged piece, and add it to the books."""
         summary, firsts, counts, ends, data, keys = result
         size, goals, *lanes = (int(value) for value in summary)
-        old = self._progress
+        old = self._partial
         stored, index = self._store.stage_blocks(self._depth, Packed(firsts, counts, ends, data), old.index)
         lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), (lanes[0], lanes[1]))
-        self._progress = replace(
+        self._partial = replace(
             old, size=old.size + size, goals=old.goals + goals, lane_0=lane_0, lane_1=lane_1,
             stored=old.stored + stored, index=index,
         )  # fmt: skip
@@ -270,12 +270,14 @@ class LayerStep:
             self._pieces.append(keys)
 
     def _finish_range(self, number: int) -> None:
-        self._progress = replace(self._progress, merged=number + 1)
+        self._partial = replace(self._partial, merged=number + 1)
         late = time.monotonic() - self._durable_at > COMMIT_SECONDS
         if late or self._store.staged_bytes > self._shares.staged_bytes:
             self._save()
         self._tell("merged ranges", number + 1, self._partition.ranges)
 
     def _tell(self, what: str, done: int, total: int) -> None:
-        disk = self._store.state.stored_bytes + self._progress.stored + self._spill.stored_bytes
-        self._session.observer.part(self._depth, what, done, total, disk)
+        disk = self._store.state.stored_bytes + self._partial.stored + self._spill.stored_bytes
+        configurations = self._store.state.figures["configurations"] + self._partial.size
+        headline = f"layer {self._depth}: {what} {done:,} of {total:,}"
+        self._session.tell(Progress(configurations, headline=headline, disk=disk))

@@ -35,6 +35,7 @@ from puzzles.nakuron.board import Board, replay, tilt
 from puzzles.nakuron.ground import field_of, ground_of
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError, StorageError
+from storage.ledger.manifest import Progress
 from storage.results.checkpoint import read_checkpoint, remove_checkpoint, write_checkpoint
 from storage.results.findings import Findings
 from worker.errors import TaskError
@@ -213,7 +214,7 @@ class _Search:
             self._unfinished = beam.tilts
             self._keep()
             self._checkpoint(beam, number, dropped, widest)
-            self._report(f"beam {number + 1} of width {width:,}, layer {beam.depth:,}; tilts", beam.tilts)
+            self._report(f"beam {number + 1} of width {width:,}, layer {beam.depth:,}", beam.tilts)
         if not beam.finished:
             self._checkpoint(beam, number, dropped, widest, at_once=True)
             return
@@ -297,7 +298,7 @@ class _Search:
         left = self._left()
         clock = f", {int(left) // 60}:{int(left) % 60:02d} left" if 0 <= left < float("inf") else ""
         best = f"best {self._best.score:,} in {len(self._best.sequence):,} moves{clock}; "
-        self._observer.phase(best + what, done, 0)
+        self._observer.progress(Progress(done, None, "tilts", best + what))
 
 
 def _seconds_of_a_move(board: Board) -> float:

@@ -49,9 +49,10 @@ class RunStatus:
 
     @property
     def rate(self) -> float:
-        """Configurations, of a tree numbers placed, per second of computing, over all sessions."""
-        done = self.state.nodes if self.manifest and self.manifest.mode == "tree" else self.state.configurations
-        return (done or 0) / self.state.seconds if self.state.seconds else 0.0
+        """Configurations, or what the run counts instead, per second of computing, over all sessions."""
+        progress = self.state.progress
+        work = progress.done if progress.work is None else progress.work
+        return work / self.state.seconds if self.state.seconds else 0.0
 
 
 def data_directory(given: str | os.PathLike[str] | None = None) -> Path:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.errors import ContradictionError, RunError, StopRun
+from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_run
@@ -210,7 +211,8 @@ def _compare(report: Report, said: DealFigures, found: DealFigures, finder: str)
 
 
 def _figures(store: RunStore) -> DealFigures:
-    return DealFigures(store.state.configurations, store.state.goal_depth, store.state.depth)
+    found = Explored.of(store.state)
+    return DealFigures(found.configurations, found.goal_depth, store.state.depth)
 
 
 def _told(figures: DealFigures) -> str:
@@ -221,7 +223,7 @@ def _told(figures: DealFigures) -> str:
 def _explored(spec: PuzzleSpec, control: Control, observer: Observer) -> Iterator[RunStore]:
     """A finished run by layers in a temporary directory; `StopRun` when `control` stops it."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
-        directory = make_run(Path(data), spec, "explore", False, Resources())
+        directory = make_run(Path(data), spec, "explore", {}, Resources())
         try:
             state = drive(directory, Resources(), control, observer)
         finally:

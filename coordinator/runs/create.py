@@ -9,8 +9,10 @@ from typing import Any
 
 from coordinator.errors import MismatchError
 from coordinator.runs.catalogue import new_run_name
+from coordinator.runs.kinds import kind_of, usual_kind
+from coordinator.session.job import Job
 from coordinator.session.resources import Resources
-from puzzles.capabilities import Placements, Quotient
+from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
@@ -19,7 +21,7 @@ from puzzles.user.guard import try_out
 from storage.engine.environment import refuse_network_file_system
 from storage.layers.store import RunStore
 from storage.ledger.ledger import create_run
-from storage.ledger.manifest import Manifest, Mode
+from storage.ledger.manifest import Manifest
 from storage.names import FORMAT_VERSION
 
 #: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
@@ -27,60 +29,33 @@ _OWN_FILE = "puzzle_file"
 
 
 def make_run(
-    data: Path, spec: PuzzleSpec, mode: Mode, until_goal: bool, resources: Resources, queued: bool = False
-) -> Path:
-    """The directory of a new run in state queued. Checks the puzzle and its options; durable on return.
+    data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
+    queued: bool = False, limits: Mapping[str, Any] | None = None,
+) -> Path:  # fmt: skip
+    """The directory of a new run in state queued. Checks the puzzle, its options and the plan; durable on return.
 
-    Runs the file of a puzzle of one's own, which the user has named.
+    `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` and `limits` are in
+    the kind's own words. Runs the file of a puzzle of one's own, which the user has named.
     """
     spec = with_own_file(spec)
-    if issubclass(puzzle_class(spec.name, spec.digest), Placements):
-        _check_tree(spec, mode, until_goal)
-        mode = "tree"
-    if mode == "whole":
-        _check_whole(spec, until_goal)
-    puzzle = spec.build()
-    if mode == "whole" and not puzzle.undirected:
-        # What a census stores of a component are distances between all its configurations: here there are none.
-        raise PuzzleError(
-            f"{puzzle.name} is directed, and --whole measures components whose configurations all lead to each other: "
-            "leave out --whole, then ask 'hakoiri components last --strong'"
-        )
-    kept = resources.lasting()
+    mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
+    kind = kind_of(mode)
+    puzzle, kept = kind.admit(spec, plan), resources.lasting()
     if spec.digest:
         try_out(puzzle)
         kept[_OWN_FILE] = str(known(spec.name, spec.digest).path)
-    run = new_run_name(data, puzzle.name)
-    # The start is pinned in full, so that a later change of a puzzle's usual start cannot change the run.
-    # Where mirrors are merged it is the user's own start, not the least of its images.
-    base = puzzle.base if isinstance(puzzle, Quotient) else puzzle
-    pinned = replace(spec, options=puzzle.parameters, start=_text_of_start(base))
+    run, start = new_run_name(data, puzzle.name), spec.start
+    if kind.from_start or start is not None:
+        # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
+        # is the user's own start, not the least of its images.
+        start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
     manifest = Manifest(
-        FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version,
-        puzzle.layout.name, mode, until_goal, kept,
+        FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"),
+        replace(spec, options=puzzle.parameters, start=start).as_dict(), puzzle.version, puzzle.layout.name, mode,
+        plan, kept,
     )  # fmt: skip
     refuse_network_file_system(data)
-    return create_run(data, manifest, queued)
-
-
-def _check_tree(spec: PuzzleSpec, mode: Mode, until_goal: bool) -> None:
-    """`PuzzleError` for ways to ask for a tree that make no sense."""
-    asked = {"--whole": mode == "whole", "--until-goal": until_goal, "--from": spec.start is not None}
-    for option in (name for name, given in asked.items() if given):
-        raise PuzzleError(f"{spec.name} counts every solution, from the empty figure: leave out {option}")
-
-
-def _check_whole(spec: PuzzleSpec, until_goal: bool) -> None:
-    """`PuzzleError` for a census that makes no sense."""
-    puzzle = puzzle_class(spec.name, spec.digest)
-    if until_goal:
-        raise PuzzleError("--whole counts every configuration, to no goal: leave out --until-goal")
-    if spec.start is not None and not puzzle.start_is_board:
-        raise PuzzleError("--whole counts every configuration, from no start: leave out --from")
-    if spec.start is None and puzzle.start_is_board:
-        raise PuzzleError(f"{puzzle.name} --whole counts every configuration of a board: name it with --from BOARD")
-    if puzzle.configurations is Puzzle.configurations:
-        raise PuzzleError(f"{puzzle.name} cannot list its whole space; leave out --whole")
+    return create_run(data, manifest, queued, kind.figures().as_dict(), limits)
 
 
 def _text_of_start(puzzle: Puzzle) -> str:
@@ -90,6 +65,12 @@ def _text_of_start(puzzle: Puzzle) -> str:
         if puzzle.parse(text) == puzzle.start:
             return text
     return f"{puzzle.start:#x}"
+
+
+def open_job(store: RunStore) -> Job:
+    """What is done with a run, as its manifest says; raises as `pinned_puzzle` does."""
+    puzzle, _ = pinned_puzzle(store)
+    return kind_of(store.manifest.mode)(store, puzzle)
 
 
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:

@@ -1,21 +1,16 @@
 """A run's life: driven from its last commit, left in a state that says how it ended."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from coordinator.errors import ContradictionError, StopRun
 from coordinator.executors.opening import open_context
-from coordinator.graphs.census import Census
-from coordinator.layers.search import Exploration
-from coordinator.runs.create import pinned_puzzle
-from coordinator.runs.repair import repair_run
+from coordinator.runs.create import open_job
 from coordinator.session.control import Control, Observer
+from coordinator.session.job import Job
 from coordinator.session.resources import Resources
 from coordinator.session.session import Session
-from coordinator.trees.search import TreeSearch
-from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
@@ -24,16 +19,10 @@ from storage.engine.probe import require_sound
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
-from storage.ledger.manifest import ENDED, Mode, State, Status
+from storage.ledger.manifest import ENDED, State, Status
 from storage.names import QUEUED_FILE
 from worker.errors import TaskError
-from worker.warm import PREPARING, load_graph_kernels, load_search_kernels
-
-_SEARCHES: Mapping[Mode, type[Exploration] | type[Census] | type[TreeSearch]] = {
-    "explore": Exploration,
-    "whole": Census,
-    "tree": TreeSearch,
-}
+from worker.warm import PREPARING
 
 
 def drive(
@@ -58,45 +47,28 @@ def drive(
             try:
                 gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
                 if not gone and (store.state.status != "complete" or repair):
-                    puzzle, spec = pinned_puzzle(store)
-                    _prepare(store, puzzle, observer)
-                    _session(store, puzzle, spec, resources.over(store.manifest.settings), control, observer, repair)
+                    job = open_job(store)
+                    refuse_network_file_system(directory)
+                    # Every kernel before the clock of the run starts.
+                    prepare(job.prepare, lambda: observer.note(PREPARING))
+                    _session(job, resources.over(store.manifest.settings), control, observer, repair)
             finally:
                 if store.state.status in ENDED:
                     (directory / QUEUED_FILE).unlink(missing_ok=True)
             return store.state
 
 
-def _prepare(store: RunStore, puzzle: Puzzle, observer: Observer) -> None:
-    """Bring every kernel into this process before the clock of the run starts."""
-    refuse_network_file_system(store.directory)
-
-    def load() -> None:
-        load_search_kernels(puzzle)
-        if store.manifest.mode == "whole":
-            load_graph_kernels(puzzle)
-
-    prepare(load, lambda: observer.note(PREPARING))
-
-
-def _session(
-    store: RunStore,
-    puzzle: Puzzle,
-    spec: PuzzleSpec,
-    resources: Resources,
-    control: Control,
-    observer: Observer,
-    repair: bool,
-) -> None:
+def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
+    store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
     control.watch(store.cancel_requested)
     store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
-        with open_context(puzzle, spec, resources, control, observer) as context:
+        with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context, control, observer)
             if repair:
-                repair_run(session)
-            _SEARCHES[store.manifest.mode](session).run()
+                job.repair(session)
+            job.work(session)
     except StopRun as stop:
         store.commit(replace(store.state, status=stop.status, reason=stop.reason))
     except (ContradictionError, PuzzleError, TaskError) as error:

@@ -89,7 +89,8 @@ def _drive_one(
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}")
         return "error"
-    report(f"run {directory.name}: {state.status}, {state.configurations:,} configurations, {state.seconds:.1f} s")
+    done = f"{state.progress.done:,} {state.progress.unit}"
+    report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")
     return state.status
 
 

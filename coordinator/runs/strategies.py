@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coordinator.runs.catalogue import list_runs
+from coordinator.trees.search import Grown
 from coordinator.trees.solutions import KEEPING, STRATEGY
 from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Manifest
@@ -27,7 +28,8 @@ def compared_strategies(data: Path, manifest: Manifest) -> list[StrategyCost]:
         state = found.state
         if found.manifest and _figure(found.manifest) == _figure(manifest) and state.status == "complete":
             name = PuzzleSpec.from_dict(found.manifest.puzzle).options[STRATEGY]
-            latest[name] = StrategyCost(name, found.run, state.nodes or 0, state.processor, state.seconds)
+            counts = Grown.of(state)
+            latest[name] = StrategyCost(name, found.run, counts.nodes, counts.processor_seconds, state.seconds)
     return sorted(latest.values(), key=lambda each: -each.nodes)
 
 

@@ -1,41 +1,22 @@
 """What a run has found, as one plain mapping: the JSON of `run`, and the source of its table."""
 
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from puzzles.registry import PuzzleSpec
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Depth, LayerRecord, Manifest, State
+from storage.ledger.manifest import LayerRecord, Manifest, State
+
+if TYPE_CHECKING:
+    from coordinator.session.job import Job
 
 
-def summarise(store: Ledger) -> dict[str, Any]:
-    """Everything that a user asks first. What a mode does not have is ``None``."""
-    manifest, state = store.manifest, store.state
-    records = store.layer_records()
-    layered = manifest.mode == "explore"
-    size, depth = (None, None) if not layered else largest_window([record.size for record in records])
-    tree = tree_figures(state) if manifest.mode == "tree" else {}
-    return (
-        identity(manifest)
-        | tree
-        | {
-            "status": state.status,
-            "reason": state.reason,
-            "exhausted": state.exhausted,
-            "configurations": state.configurations,
-            "depth": depth_of(state, manifest.mode),
-            "goal_depth": state.goal_depth,
-            "goals": sum(record.goals for record in records),
-            "layers": [record.size for record in records],
-            "largest_window": size,
-            "largest_window_at": depth,
-            "edges": state.edges,
-            "components": state.components,
-            "digest": state.digest,
-            "sessions": state.session,
-            "stored_bytes": sum(record.stored_bytes for record in records),
-            "seconds": round(state.seconds, 3),
-        }
-    )
+def summarise(job: "Job") -> dict[str, Any]:
+    """Everything that a user asks first. What a kind of run does not have is ``None``."""
+    manifest, state = job.store.manifest, job.store.state
+    own = {"status": state.status, "reason": state.reason, "digest": state.digest, "sessions": state.session}
+    stored = sum(record.stored_bytes for record in job.store.layer_records())
+    figures = {"edges": None, "components": None} | job.figures.of(state).as_dict()
+    return identity(manifest) | standing(state) | own | {"stored_bytes": stored} | figures | job.summary()
 
 
 def identity(manifest: Manifest) -> dict[str, Any]:
@@ -46,48 +27,26 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "puzzle": spec.name,
         "parameters": dict(spec.options),
         "mode": manifest.mode,
-        "start": spec.start if manifest.mode == "explore" else None,
+        "start": spec.start,
         "merge_mirrors": spec.merge_mirrors,
-        "until_goal": manifest.until_goal,
+        "until_goal": False,
+        **manifest.plan,
         "created": manifest.created,
     }
 
 
-def tree_figures(state: State) -> dict[str, Any]:
-    """What a tree has besides: how many solutions, how far it is, and how long it will take yet."""
+def standing(state: State) -> dict[str, Any]:
+    """How far a run is, for lists, from its books alone: no kind of run is imported for it."""
+    left = state.progress.seconds_left
     return {
-        "solutions": state.configurations,
-        "orbits": state.orbits,
-        "classes": state.classes,
-        "nodes": state.nodes,
-        "chunks": state.chunks,
-        "chunks_done": state.chunks_done,
-        "processor_seconds": round(state.processor, 4),
-        "seconds_left": None if state.left is None else [round(bound, 1) for bound in state.left],
-    }
-
-
-def standing(state: State, mode: str) -> dict[str, Any]:
-    """How far a run is, for lists; `depth` is ``None`` before the first layer, and of a whole space."""
-    return (tree_figures(state) if mode == "tree" else {}) | {
-        "configurations": state.configurations,
-        "depth": depth_of(state, mode),
-        "goal_depth": state.goal_depth,
+        "configurations": 0,
+        "depth": None,
+        "goal_depth": None,
+        **state.figures,
+        "progress": asdict(state.progress),
+        "seconds_left": None if left is None else [round(bound, 1) for bound in left],
         "seconds": round(state.seconds, 3),
     }
-
-
-def depth_of(state: State, mode: str) -> Depth | None:
-    """The depth of the last layer, where there are layers by distance."""
-    return state.depth if mode == "explore" and state.depth >= 0 else None
-
-
-def largest_window(sizes: list[int]) -> tuple[int | None, Depth | None]:
-    """The largest |U(N-1)| + |U(N)| + |U(N+1)| and its (least) N; what a search holds in memory at most."""
-    if not sizes:
-        return None, None
-    windows = [sum(sizes[max(0, depth - 1) : depth + 2]) for depth in range(len(sizes))]
-    return max(windows), windows.index(max(windows))
 
 
 def layer_row(record: LayerRecord) -> dict[str, Any]:

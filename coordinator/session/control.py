@@ -5,29 +5,17 @@ from collections.abc import Callable
 from typing import Protocol
 
 from coordinator.errors import StopRun
-from storage.ledger.manifest import Depth
+from storage.ledger.manifest import Progress
 
 #: How often the store is asked whether another process wants the run cancelled.
 _CANCEL_LOOK_SECONDS = 0.2
 
 
 class Observer(Protocol):
-    """Who watches a run; every method returns at once."""
+    """Who watches a run; both methods return at once."""
 
-    def layer(self, depth: Depth, size: int, configurations: int) -> None:
-        """Layer `depth` is known; so many configurations in all."""
-
-    def part(self, depth: Depth, what: str, done: int, total: int, disk: int) -> None:
-        """Within layer `depth`: `done` of `total`; the run takes `disk` bytes by now."""
-
-    def phase(self, name: str, done: int, total: int) -> None:
-        """`done` of `total` steps of a named phase of the census."""
-
-    def interval(self, lower: int, upper: int) -> None:
-        """The diameter in question lies between these, both included."""
-
-    def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
-        """`done` of `total` chunks of a tree, with so many solutions; between so many seconds are left, if known."""
+    def progress(self, progress: Progress) -> None:
+        """The work is there by now."""
 
     def note(self, text: str) -> None:
         """Something that a user should know but need not act on."""
@@ -36,19 +24,7 @@ class Observer(Protocol):
 class SilentObserver:
     """Watches nothing."""
 
-    def layer(self, depth: Depth, size: int, configurations: int) -> None:
-        """Nothing."""
-
-    def part(self, depth: Depth, what: str, done: int, total: int, disk: int) -> None:
-        """Nothing."""
-
-    def phase(self, name: str, done: int, total: int) -> None:
-        """Nothing."""
-
-    def interval(self, lower: int, upper: int) -> None:
-        """Nothing."""
-
-    def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
+    def progress(self, progress: Progress) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:

@@ -1,6 +1,8 @@
-"""What a verification found."""
+"""What a verification looks at, and what it found."""
 
 from dataclasses import dataclass, field
+
+from coordinator.session.control import Control, Observer
 
 _MOST_FAULTS = 100
 
@@ -25,3 +27,13 @@ class Report:
         """Something is wrong."""
         if len(self.faults) < _MOST_FAULTS:
             self.faults.append(text)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`."""
+
+    full: bool
+    report: Report
+    control: Control
+    observer: Observer

@@ -10,7 +10,7 @@ from coordinator.session.executor import Executor
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys
 from storage.layers.store import RunStore
-from storage.ledger.manifest import State
+from storage.ledger.manifest import Progress, State
 from worker.layers.kernels import split
 from worker.tasks import Array, Arrays, do_task
 
@@ -64,6 +64,7 @@ class Session:
     def __init__(self, store: RunStore, context: ComputeContext, control: Control, observer: Observer) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle
         self.control, self.observer = control, observer
+        self._progress = store.state.progress
         self._counted = self._committed = time.monotonic()
 
     @property
@@ -71,10 +72,15 @@ class Session:
         """Whether the last commit is long enough ago that finished work should not wait."""
         return time.monotonic() - self._committed > _COMMIT_SECONDS
 
+    def tell(self, progress: Progress) -> None:
+        """Say how far the work is; the next commit makes it durable, for whoever asks from elsewhere."""
+        self._progress = progress
+        self.observer.progress(progress)
+
     def commit(self, state: State) -> State:
-        """Make what is staged durable with `state`, the time since the last commit added to it; return that state."""
+        """Make what is staged durable with `state`, the progress and the time since the last commit; return it."""
         now = time.monotonic()
-        self.store.commit(replace(state, seconds=state.seconds + now - self._counted))
+        self.store.commit(replace(state, seconds=state.seconds + now - self._counted, progress=self._progress))
         self._counted, self._committed = now, time.monotonic()
         return self.store.state
 

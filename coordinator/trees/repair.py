@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from coordinator.session.session import Session
-from coordinator.trees.search import prefix_nodes
+from coordinator.trees.search import Grown, prefix_nodes
 from puzzles.capabilities import Placements
 from storage.errors import DamagedError
 from storage.layers.audit import check_layer
@@ -21,8 +21,7 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
         session.observer.note("counting everything again")
         for database, prefix in ((BLOCKS, b""), (LAYERS, b""), (CHUNKS, b""), (FOUND, b""), (META, CUTTING_KEY)):
             store.erase(database, prefix)
-        fresh = State(status=store.state.status, session=store.state.session, seconds=store.state.seconds)
-        store.commit(fresh)
+        store.commit(replace(store.state, depth=-1, stored_bytes=0, digest="", figures=Grown().as_dict()))
         return
     records = _sound_records(store, cutting)
     broken = [chunk for chunk in finished_chunks(store) if chunk not in records]
@@ -77,14 +76,13 @@ def _sums(records: dict[int, ChunkRecord]) -> tuple[int, ...]:
 
 def _counted(store: RunStore, puzzle: Placements, cutting: Cutting) -> tuple[int, ...]:
     """The same sums by the state."""
-    state, nodes = store.state, prefix_nodes(store, puzzle, cutting.depth)
-    return state.configurations, state.orbits or 0, state.classes or 0, (state.nodes or 0) - nodes
+    found, nodes = Grown.of(store.state), prefix_nodes(store, puzzle, cutting.depth)
+    return found.solutions, found.orbits or 0, found.classes or 0, found.nodes - nodes
 
 
 def _state_of(store: RunStore, puzzle: Placements, cutting: Cutting, records: dict[int, ChunkRecord]) -> State:
     solutions, orbits, classes, nodes = _sums(records)
-    return replace(
-        store.state, depth=cutting.depth, configurations=solutions, orbits=orbits, classes=classes,
-        nodes=nodes + prefix_nodes(store, puzzle, cutting.depth), chunks=cutting.chunks, chunks_done=len(records),
-        processor=sum(record.microseconds for record in records.values()) / 1e6, left=None, exhausted=False, digest="",
-    )  # fmt: skip
+    seconds = sum(record.microseconds for record in records.values()) / 1e6
+    nodes += prefix_nodes(store, puzzle, cutting.depth)
+    found = Grown(solutions, orbits, classes, nodes, cutting.chunks, len(records), seconds)
+    return replace(store.state, depth=cutting.depth, digest="", figures=found.as_dict())

@@ -9,7 +9,8 @@ half a second, so a kill costs the chunks in work.
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from puzzles.keys.splitmix_kernels import first_words
 from storage.layers.blocks import Packed
 from storage.layers.digest import NOTHING, Lanes, add_lanes, chain, digest_text
 from storage.layers.store import RunStore
+from storage.ledger.manifest import Figures, Progress
 from storage.names import FOUND
 from storage.results.subtrees import (
     ChunkRecord,
@@ -52,6 +54,27 @@ _LOOK_SECONDS, _LOOKS = 0.1, 16
 _WORTH_SENDING_SECONDS = 0.5
 #: Merging what was found holds it three times: as read, together, and in order.
 _COPIES = 3
+
+
+@dataclass(frozen=True)
+class Grown(Figures):
+    """What is counted of a tree (`puzzles.capabilities.SubtreeCounts`), in how many chunks and seconds of a processor.
+
+    ``None`` is not known before the tree is cut.
+    """
+
+    solutions: int = 0
+    orbits: int | None = None
+    classes: int | None = None
+    nodes: int = 0
+    chunks: int | None = None
+    chunks_done: int = 0
+    processor_seconds: float = 0.0
+    exhausted: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """With the name that the counts of all runs have."""
+        return super().as_dict() | {"configurations": self.solutions}
 
 
 def shuffled(count: int) -> np.ndarray:
@@ -87,6 +110,8 @@ class TreeSearch:
             raise ContradictionError(f"{session.puzzle.name} is no tree; start a new run")
         self._puzzle = session.puzzle
         self._state = self._store.state
+        self._found = Grown.of(self._state)
+        self._expected = self._state.progress.seconds_left
 
     def run(self) -> None:
         """Search until every chunk is worked off. Commits as it goes; raises as `Exploration.run` does."""
@@ -107,8 +132,17 @@ class TreeSearch:
         pace = self._pace(keys[shuffled(len(keys))[:_LOOKS]])
         cutting = Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
         stage_cutting(self._store, cutting)
-        self._state = self._session.commit(replace(self._state, orbits=0, classes=0, chunks=cutting.chunks))
+        self._commit(orbits=0, classes=0, chunks=cutting.chunks)
         return cutting
+
+    def _commit(self, **found: Any) -> None:
+        """Make durable what is staged, and what is found."""
+        self._find(**found)
+        self._state = self._session.commit(self._state)
+
+    def _find(self, **found: Any) -> None:
+        self._found = replace(self._found, **found)
+        self._state = replace(self._state, figures=self._found.as_dict())
 
     def _grow(self) -> Keys:
         # They are committed together with the cutting, or not at all.
@@ -136,9 +170,9 @@ class TreeSearch:
     def _add(self, keys: Keys) -> None:
         record = self._store.put_layer(self._state.depth + 1, keys, 0)
         stored = self._state.stored_bytes + record.stored_bytes
-        nodes = (self._state.nodes or 0) + record.size * self._puzzle.numbers_placed(record.depth)
-        self._state = replace(self._state, depth=record.depth, nodes=nodes, stored_bytes=stored)
-        self._session.observer.layer(record.depth, record.size, self._state.configurations)
+        self._state = replace(self._state, depth=record.depth, stored_bytes=stored)
+        self._find(nodes=self._found.nodes + record.size * self._puzzle.numbers_placed(record.depth))
+        self._session.tell(Progress(record.size, unit="prefixes", headline=f"level {record.depth}"))
 
     def _chunk_size(self, prefixes: int, pace: float) -> int:
         if (chosen := self._session.context.budget.chunk) is not None:
@@ -198,29 +232,40 @@ class TreeSearch:
         stage_chunk(self._store, record)
         self._records[chunk] = record
         self._nodes_here += nodes
-        state = self._state
-        self._state = replace(
-            state, configurations=state.configurations + solutions, orbits=(state.orbits or 0) + orbits,
-            classes=(state.classes or 0) + classes, nodes=(state.nodes or 0) + nodes, chunks_done=len(self._records),
-            processor=state.processor + microseconds / 1e6, stored_bytes=state.stored_bytes + stored,
+        self._state = replace(self._state, stored_bytes=self._state.stored_bytes + stored)
+        found = self._found
+        self._find(
+            solutions=found.solutions + solutions, orbits=(found.orbits or 0) + orbits,
+            classes=(found.classes or 0) + classes, nodes=found.nodes + nodes, chunks_done=len(self._records),
+            processor_seconds=round(found.processor_seconds + microseconds / 1e6, 6),
         )  # fmt: skip
-        self._tell()
+        self._perhaps_commit()
 
-    def _tell(self) -> None:
+    def _perhaps_commit(self) -> None:
         now = time.monotonic()
         staged, most = self._store.staged_bytes, self._session.context.shares.staged_bytes
-        if now - self._committed > _COMMIT_SECONDS or staged > most:
-            self._state = self._session.commit(replace(self._state, left=self._left(now - self._began)))
+        due = now - self._committed > _COMMIT_SECONDS or staged > most
+        if due:
+            self._expected = self._left(now - self._began)
+        self._tell()
+        if due:
+            self._commit()
             self._committed = now
-        state = self._state
-        self._session.observer.subtrees(state.chunks_done, state.chunks or 0, state.configurations, state.left)
+
+    def _tell(self) -> None:
+        found = self._found
+        self._session.tell(
+            Progress(
+                found.chunks_done, found.chunks, "chunks", f"{found.solutions:,} solutions", self._expected, found.nodes
+            )
+        )
 
     def _left(self, seconds: float) -> tuple[float, float] | None:
         sample: list[int] = []
         while len(sample) in self._records:
             sample.append(self._records[len(sample)].nodes)
         beyond = sum(record.nodes for record in self._records.values()) - sum(sample)
-        return seconds_left(sample, self._state.chunks or 0, beyond, self._nodes_here, seconds)
+        return seconds_left(sample, self._found.chunks or 0, beyond, self._nodes_here, seconds)
 
     # The end
 
@@ -229,13 +274,15 @@ class TreeSearch:
         lanes = NOTHING
         for record in records:
             lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
-        state = self._state
+        found = self._found
         # A run that is repaired may have its solutions in their layer already.
-        if self._puzzle.keeps and state.orbits and state.depth == cutting.depth:
+        if self._puzzle.keeps and found.orbits and self._state.depth == cutting.depth:
             self._keep(cutting.depth + 1, records)
-            state = self._state
-        digest = tree_digest(state.configurations, state.orbits or 0, state.classes or 0, lanes)
-        self._session.commit(replace(state, status="complete", exhausted=True, left=None, digest=digest))
+        digest = tree_digest(found.solutions, found.orbits or 0, found.classes or 0, lanes)
+        self._state = replace(self._state, status="complete", digest=digest)
+        self._expected = None
+        self._tell()
+        self._commit(exhausted=True)
 
     def _keep(self, depth: int, records: list[ChunkRecord]) -> None:
         """Stage the solutions of all chunks as one layer, in place of what each has found."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, RunArgument
-from hakoiri.render.progress import time_left, tree_progress
+from hakoiri.render.progress import progress_text
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def status(
     if json:
         print_json(row)
     else:
-        if row.get("seconds_left"):
-            row |= {"seconds_left": time_left(row["seconds_left"])}
+        row |= {"progress": progress_text(found.state.progress), "seconds_left": None}
         stdout().print(
             facts({name.replace("_", " "): value for name, value in row.items() if value != "" and value is not False})
         )
@@ -99,10 +98,9 @@ def _as_row(found: "RunStatus") -> dict[str, Any]:
 
     # A damaged run has no manifest to tell of itself.
     known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
-    about = standing(found.state, known["mode"])
     return known | {
         "status": found.status,
-        **about,
+        **standing(found.state),
         "rate": round(found.rate),
         "reason": found.fault or found.state.reason,
         "holder": _holder_text(found),
@@ -122,10 +120,7 @@ def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
     from coordinator.runs.catalogue import read_status
 
     def line(now: "RunStatus") -> str:
-        state = now.state
-        if state.chunks:
-            return f"{now.run}: {now.status}, {tree_progress(state)}"
-        return f"{now.run}: {now.status}, layer {state.depth}, {state.configurations:,} configurations"
+        return f"{now.run}: {now.status}, {progress_text(now.state.progress)}"
 
     with Live(line(found), console=stderr(), transient=True) as live:
         while found.status in _MOVING:

@@ -163,7 +163,8 @@ def _make(
         from worker.transport.connection import connect
 
         connect(resources.redis).close()
-    return make_run(data_directory(data), spec, "whole" if whole else "explore", until_goal, resources, queued)
+    plan = {"until_goal": True} if until_goal else {}
+    return make_run(data_directory(data), spec, "whole" if whole else None, plan, resources, queued)
 
 
 def _wake_coordinator(url: str) -> None:
@@ -181,6 +182,7 @@ def _drive_and_report(
     directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False
 ) -> None:
     from coordinator.errors import ContradictionError
+    from coordinator.runs.create import open_job
     from coordinator.runs.drive import drive
     from coordinator.runs.strategies import compared_strategies
     from coordinator.runs.summary import summarise
@@ -204,7 +206,7 @@ def _drive_and_report(
                     raise
                 raise type(error)(f"{error}; then '{again}'") from error
         with RunStore(directory) as store:
-            summary = summarise(store) | _best_play(store, resources)
+            summary = summarise(open_job(store)) | _best_play(store, resources)
             tree = store.manifest.mode == "tree"
             if tree and not json:
                 print_tree(store, summary)
@@ -227,7 +229,7 @@ def _best_play(store: Any, resources: "Resources") -> dict[str, Any]:
     from puzzles.capabilities import Scored
 
     puzzle, _ = pinned_puzzle(store)
-    if not isinstance(puzzle, Scored) or not store.state.exhausted:
+    if not isinstance(puzzle, Scored) or not store.state.figures.get("exhausted"):
         return {}
     from coordinator.layers.best_play import best_play
 

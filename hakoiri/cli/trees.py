@@ -34,7 +34,7 @@ def solutions(
     from puzzles.keys.layout import ints
 
     with open_run(name, data) as run:
-        tree, orbits = run.tree, run.store.state.orbits or 0
+        tree, orbits = run.tree, run.store.state.figures.get("orbits") or 0
         keys = list(islice((key for batch in run.solutions() for key in ints(batch)), first))
         texts, drawings = [tree.render(key) for key in keys], [tree.drawing(key) for key in keys]
         if svg is not None and keys:

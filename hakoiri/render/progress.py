@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from storage.ledger.manifest import Depth, State
+from storage.ledger.manifest import Progress
 
 #: Without a terminal, how often a long run says where it is.
 _LINE_SECONDS = 10.0
@@ -17,80 +17,54 @@ _FRAMES_PER_SECOND = 8
 
 
 class ProgressLine:
-    """An observer (`coordinator.session.control.Observer`) that keeps the latest figures and draws them when asked."""
+    """An observer (`coordinator.session.control.Observer`) that keeps the latest progress and draws it when asked."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._started = time.monotonic()
         self._next_line = self._started + _LINE_SECONDS
-        self._text = "starting"
-        self._first: int | None = None
-        self._first_disk: int | None = None
+        self._first: Progress | None = None
+        self._last = Progress(unit="", headline="starting")
 
-    def layer(self, depth: Depth, size: int, configurations: int) -> None:
-        """A layer is known."""
-        if self._first is None:
-            self._first = configurations - size
-        elapsed = max(time.monotonic() - self._started, 1e-3)
-        rate = (configurations - self._first) / elapsed
-        self._text = (
-            f"layer {depth}: {size:,} configurations, {configurations:,} in all, {rate:,.0f}/s, {clock(elapsed)}"
-        )
-        self._perhaps_a_line()
-
-    def part(self, depth: Depth, what: str, done: int, total: int, disk: int) -> None:
-        """A part of a long layer is done."""
-        elapsed = max(time.monotonic() - self._started, 1e-3)
-        if self._first_disk is None:
-            self._first_disk = disk
-        growth = (disk - self._first_disk) / elapsed
-        self._text = (
-            f"layer {depth}: {what} {done:,} of {total:,}; {disk / 1e6:,.0f} MB on disk, "
-            f"{growth / 1e6:+,.1f} MB/s, {clock(elapsed)}"
-        )
-        self._perhaps_a_line()
-
-    def phase(self, name: str, done: int, total: int) -> None:
-        """A step of a phase is done."""
-        elapsed = time.monotonic() - self._started
-        of_total = f" of {total:,}" if total else ""
-        self._text = f"{name}: {done:,}{of_total}, {done / max(elapsed, 1e-3):,.0f}/s, {clock(elapsed)}"
-        self._perhaps_a_line()
-
-    def interval(self, lower: int, upper: int) -> None:
-        """The bounds of a diameter came closer."""
-        elapsed = time.monotonic() - self._started
-        self._text = f"the diameter is in [{lower:,}, {upper:,}], {clock(elapsed)}"
-        self._perhaps_a_line()
-
-    def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
-        """A chunk of a tree is done."""
-        elapsed = time.monotonic() - self._started
-        ahead = f", {time_left(left)}" if left else ""
-        self._text = f"{done:,} of {total:,} chunks, {solutions:,} solutions{ahead}, {clock(elapsed)}"
-        self._perhaps_a_line()
+    def progress(self, progress: Progress) -> None:
+        """The work is there by now."""
+        if self._first is None or self._first.unit != progress.unit:
+            self._first = progress
+        self._last = progress
+        if not self._console.is_terminal and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _LINE_SECONDS
+            self._console.print(Text(self._line()))
 
     def note(self, text: str) -> None:
         """Say it at once."""
         self._console.print(Text(text, style="dim"))
 
     def __rich__(self) -> Text:
-        return Text(self._text, style="cyan")
+        return Text(self._line(), style="cyan")
 
-    def _perhaps_a_line(self) -> None:
-        if not self._console.is_terminal and time.monotonic() >= self._next_line:
-            self._next_line = time.monotonic() + _LINE_SECONDS
-            self._console.print(Text(self._text))
+    def _line(self) -> str:
+        """The progress, how fast it has been since this process began, and the clock."""
+        first, last = self._first or self._last, self._last
+        elapsed = max(time.monotonic() - self._started, 1e-3)
+        parts = [progress_text(last)]
+        if last.done > first.done and not last.seconds_left:
+            parts.append(f"{(last.done - first.done) / elapsed:,.0f}/s")
+        if last.disk is not None and first.disk is not None:
+            parts.append(f"{last.disk / 1e6:,.0f} MB on disk")
+            parts.append(f"{(last.disk - first.disk) / elapsed / 1e6:+,.1f} MB/s")
+        return ", ".join([*parts, clock(elapsed)])
 
 
-def tree_progress(state: State) -> str:
-    """How far a tree is."""
-    ahead = f", {time_left(state.left)}" if state.left else ""
-    return f"{state.chunks_done:,} of {state.chunks or 0:,} chunks, {state.configurations:,} solutions{ahead}"
+def progress_text(progress: Progress) -> str:
+    """How far a run of whatever kind is, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``."""
+    total = "" if progress.total is None else f" of {progress.total:,}"
+    count = f"{progress.done:,}{total} {progress.unit}" if progress.unit else ""
+    text = "; ".join(part for part in (progress.headline, count) if part)
+    return text + (f", {time_left(progress.seconds_left)}" if progress.seconds_left else "")
 
 
 def time_left(left: Sequence[float]) -> str:
-    """How long a tree will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``."""
+    """How long the work will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``."""
     return f"{clock(left[0])} to {clock(math.ceil(left[1]))} left (95 %)"
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,11 @@ _open_here: set[tuple[int, Path]] = set()
 class Environment:
     """An open environment and its databases; `close` it, from the process that opened it.
 
-    Unless `durable`, a transaction does not wait for the disk.
+    Opens the databases that are there, with `new` makes them all. Unless `durable`, a transaction does not wait for
+    the disk.
     """
 
-    def __init__(self, directory: Path, writable: bool, durable: bool = True) -> None:
+    def __init__(self, directory: Path, writable: bool, durable: bool = True, new: bool = False) -> None:
         self.directory = directory.resolve()
         self._identity = (os.getpid(), self.directory)
         if self._identity in _open_here:
@@ -54,11 +55,19 @@ class Environment:
             self._lmdb = _open(self.directory, writable, durable)
         _open_here.add(self._identity)
         try:
-            with translated(directory):
-                self.databases = {name: self._lmdb.open_db(name, create=writable) for name in DATABASES}
+            self.databases: dict[bytes, Any] = {}
+            for name in DATABASES:
+                with translated(directory), suppress(lmdb.NotFoundError):
+                    self.databases[name] = self._lmdb.open_db(name, create=new)
         except StorageError:
             self.close()
             raise
+
+    def require(self, *names: bytes) -> None:
+        """`DamagedError` that names a database which is not there."""
+        for name in names:
+            if name not in self.databases:
+                raise damaged(self.directory, f"it has no {name.decode()}")
 
     @contextmanager
     def transaction(self, write: bool = False) -> "Iterator[lmdb.Transaction[memoryview]]":

@@ -17,6 +17,7 @@ from storage.errors import DiskFullError
 from storage.layers.store import RunStore
 from storage.ledger.ledger import begin_books
 from storage.ledger.lock import RunLock, holder_of
+from storage.ledger.manifest import State
 from storage.names import SCRATCH_PREFIX
 
 #: A folder is locked so soon after it is made.
@@ -42,7 +43,7 @@ def scratch_folder(run: Path) -> Iterator[Path]:
 def scratch_store(run: RunStore) -> Iterator[RunStore]:
     """An empty store for keys of the run's layout, open for writing; nothing of it waits for the disk."""
     with scratch_folder(run.directory) as folder:
-        begin_books(folder, replace(run.manifest, run=folder.name), durable=False)
+        begin_books(folder, replace(run.manifest, run=folder.name), State(), {}, durable=False)
         with RunStore(folder, writable=True, durable=False) as store:
             yield store
 

@@ -7,7 +7,7 @@ Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,8 +19,10 @@ from storage.ledger.records import pack_record, unpack_record
 from storage.names import (
     CANCEL_KEY,
     CREATED_FILE,
+    DATABASES,
     FORMAT_VERSION,
     LAYERS,
+    LIMITS_KEY,
     MANIFEST_KEY,
     META,
     PARTIAL_KEY,
@@ -34,17 +36,21 @@ from storage.names import (
 _WRITE_OVERHEAD = 1.25
 
 
-def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
+def create_run(
+    data: Path, manifest: Manifest, queued: bool, figures: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> Path:  # fmt: skip
     """The directory of a new run, wholly there and durable on return. `StorageError` if it cannot be written.
 
-    `queued` leaves the mark by which a coordinator takes the run up by itself.
+    `queued` leaves the mark by which a coordinator takes the run up by itself; `figures` are those of the first state,
+    `limits` as for `Ledger.limits`.
     """
     final, building = data / manifest.run, creating(data, manifest.run)
     with translated(final):
         building.mkdir(parents=True)
     try:
         require_free(building, 0)
-        begin_books(building, manifest)
+        begin_books(building, manifest, State(figures=figures or {}), limits or {})
         with translated(final):
             (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
             if queued:
@@ -60,13 +66,16 @@ def create_run(data: Path, manifest: Manifest, queued: bool) -> Path:
     return final
 
 
-def begin_books(directory: Path, manifest: Manifest, durable: bool = True) -> None:
+def begin_books(
+    directory: Path, manifest: Manifest, state: State, limits: Mapping[str, Any], durable: bool = True
+) -> None:
     """Make the data file of a run that nobody has driven yet, in an empty directory."""
-    environment = Environment(directory, writable=True, durable=durable)
+    records = {MANIFEST_KEY: manifest.as_dict(), STATE_KEY: state.as_dict(), LIMITS_KEY: dict(limits)}
+    environment = Environment(directory, writable=True, durable=durable, new=True)
     try:
         with environment.transaction(write=True) as transaction:
             meta = environment.databases[META]
-            for name, fields in ((MANIFEST_KEY, manifest.as_dict()), (STATE_KEY, State().as_dict())):
+            for name, fields in records.items():
                 transaction.put(name, pack_record(fields, META + name), db=meta)
     finally:
         environment.close()
@@ -98,7 +107,9 @@ class Ledger:
         self._erasures: list[tuple[bytes, bytes]] = []
         self._poisoned = ""
         try:
+            self._environment.require(META)
             self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
+            self._environment.require(*DATABASES)
             self.state = self.read_state()
         except BaseException:
             self.close()
@@ -118,7 +129,11 @@ class Ledger:
 
     def read_state(self) -> State:
         """The state as of the last commit of whatever process."""
-        return State(**known_fields(State, self.read_record(META, STATE_KEY, "state")))
+        return State.from_dict(self.read_record(META, STATE_KEY, "state"))
+
+    def limits(self) -> dict[str, Any]:
+        """How far the run is to go, in the words of its kind: what a user may extend, and no part of its identity."""
+        return self.read_record(META, LIMITS_KEY, "limits")
 
     def layer_record(self, depth: Depth) -> LayerRecord:
         """What is known of layer `depth` without reading its keys."""
@@ -177,6 +192,10 @@ class Ledger:
     def stage_record(self, database: bytes, name: bytes, fields: dict[str, Any]) -> None:
         """Keep a record for the next `commit`."""
         self.stage(database, name, pack_record(fields, database + name))
+
+    def stage_limits(self, limits: Mapping[str, Any]) -> None:
+        """Keep other limits for the next `commit`."""
+        self.stage_record(META, LIMITS_KEY, dict(limits))
 
     def stage(self, database: bytes, name: bytes, value: bytes) -> None:
         """Keep an entry for the next `commit`."""

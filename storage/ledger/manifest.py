@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 Depth = int
-Mode = Literal["explore", "whole", "tree"]
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
 _MSGPACK_BITS = 64
 #: A run with one of these states is not driven any further by itself.
@@ -17,7 +16,8 @@ class Manifest:
     """The identity of a run. A resume with anything else is refused.
 
     `puzzle` is a `puzzles.registry.PuzzleSpec` as a map, `layout` a name in `puzzles.keys.layout.LAYOUTS`, `created` a
-    local time; `settings` are the ways of working (chunk, memory, workers) that a resume may change.
+    local time. `mode` is a kind of run (`coordinator.runs.kinds`), `plan` what it is to do besides, in the kind's own
+    words. `settings` are the ways of working (chunk, memory) that a resume may change.
     """
 
     format: int
@@ -26,8 +26,8 @@ class Manifest:
     puzzle: Mapping[str, Any]
     puzzle_version: int
     layout: str
-    mode: Mode
-    until_goal: bool
+    mode: str
+    plan: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -36,44 +36,65 @@ class Manifest:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """How far a run is, in words and numbers that need no knowledge of its kind.
+
+    `done` of `total` (``None``: nobody knows how many) things called `unit`; `headline` says what is being done;
+    `seconds_left` lie between two bounds. `work` is what the run's rate counts where that is not `done`; `disk` how
+    many bytes the run takes by now.
+    """
+
+    done: int = 0
+    total: int | None = None
+    unit: str = "configurations"
+    headline: str = ""
+    seconds_left: tuple[float, float] | None = None
+    work: int | None = None
+    disk: int | None = None
+
+
+@dataclass(frozen=True)
 class State:
-    """How far a run has come, always that of its last commit.
+    """How far a run has come, always that of its last commit; the same for every kind of run.
 
     `depth` is that of the last committed layer, -1 before the first; `seconds` the time of all sessions together;
-    `exhausted` says that nothing is left to find.
-    `stored_bytes` is what all committed layers take on disk.
-    `edges`, `components` and `components_done` belong to the whole space; `updated` is a Unix time.
-    Of a tree `configurations` counts the solutions, `orbits` and `classes` them up to symmetry, `nodes` the numbers
-    placed; `depth` is that of the last layer of prefixes, or of the solutions kept; `chunks` are
-    those of the subtrees, `processor` the seconds of a processor that these took, and `left` how many seconds of the
-    clock they will take yet, between two bounds (`coordinator.trees.estimate`).
+    `updated` a Unix time; `stored_bytes` what all committed layers take on disk. `figures` are those of the run's kind,
+    by the names that users see (`Figures`).
     """
 
     status: Status = "queued"
     reason: str = ""
     session: int = 0
     depth: Depth = -1
-    configurations: int = 0
-    goal_depth: Depth | None = None
-    exhausted: bool = False
-    edges: int | None = None
-    components: int | None = None
-    components_done: int = 0
-    orbits: int | None = None
-    classes: int | None = None
-    nodes: int | None = None
-    chunks: int | None = None
-    chunks_done: int = 0
-    processor: float = 0.0
-    left: tuple[float, float] | None = None
-    digest: str = ""
     stored_bytes: int = 0
+    digest: str = ""
     seconds: float = 0.0
     updated: float = 0.0
+    progress: Progress = field(default_factory=Progress)
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For msgpack."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "State":
+        """The inverse of `as_dict`."""
+        progress = Progress(**known_fields(Progress, fields["progress"]))
+        return cls(**known_fields(cls, fields) | {"progress": progress})
+
+
+class Figures:
+    """What one kind of run has found, as a dataclass of its own: the base of those."""
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """Those of a state; what it does not have is as at the beginning."""
+        return cls(**known_fields(cls, state.figures))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For `State.figures`."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

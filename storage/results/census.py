@@ -27,9 +27,8 @@ def stage_labels(store: RunStore, labels: Labels) -> None:
         store.stage(LABELS, name, seal(labels[begin : begin + _SLAB].astype(">u4").tobytes(), name))
 
 
-def read_labels(store: RunStore) -> Labels:
-    """The component of every configuration, in the order of the keys; `DamagedError` if a slab is wrong."""
-    count = store.state.configurations
+def read_labels(store: RunStore, count: int) -> Labels:
+    """The component of each of `count` configurations, in the order of the keys; `DamagedError` if a slab is wrong."""
     slabs = []
     for number in range(-(-count // _SLAB)):
         name = number_key(number)

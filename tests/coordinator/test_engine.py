@@ -128,9 +128,9 @@ def test_a_search_until_its_goal_stops_there(
     goals = {layers[4][10], layers[5][3], layers[7][0]}
     monkeypatch.setattr("tests.support.toy.is_goal", lambda key: key in goals)
     with explore("toy", options, until_goal=True, data=tmp_path, resources=MANNERS[manner].resources) as run:
-        assert run.store.state.goal_depth == 4
+        assert run.store.state.figures["goal_depth"] == 4
         assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers[:5]
-        assert not run.store.state.exhausted
+        assert not run.store.state.figures["exhausted"]
         assert_real(run.puzzle, run.path().keys, toy.start, layers[4][10])
         assert len(run.path()) == 4
 
@@ -187,7 +187,7 @@ def test_paths_along_the_moves_are_shortest(
                 assert_real(run.puzzle, found.keys, run.puzzle.start, target)
                 assert len(found) == depth
         found = run.path("goal")
-        assert len(found) == run.store.state.goal_depth
+        assert len(found) == run.store.state.figures["goal_depth"]
         source = layers[3][0]
         distances = reference_distances(run.puzzle.successors, source)
         for target in list(distances)[::100]:

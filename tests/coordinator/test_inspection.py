@@ -37,7 +37,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def started(data: Path, **options: str) -> Path:
-    return make_run(data, PuzzleSpec("liar", options), "explore", False, MANNERS["default"].resources)
+    return make_run(data, PuzzleSpec("liar", options), "explore", {}, MANNERS["default"].resources)
 
 
 @pytest.mark.parametrize("layout", ["u32", "u128"])

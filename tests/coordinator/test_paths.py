@@ -96,7 +96,7 @@ def test_merged_paths_are_lifted_to_real_boards(
             found = run.path()
             assert_real(found.keys, real, start)
             assert found.keys[-1] >> 28 == 10
-            assert len(found) == run.store.state.goal_depth
+            assert len(found) == run.store.state.figures["goal_depth"]
 
 
 def test_merged_paths_set_out_from_the_start_that_was_named(tmp_path: Path, slow_rules: SlowRules) -> None:

@@ -1,9 +1,11 @@
 """Runs interrupted and resumed, refused, or failed: nothing is lost, computed twice, or taken for something else."""
 
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from puzzles.options import Choice
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, State
+from storage.ledger.manifest import Progress, State
 from tests.support.published import HAKOIRI
 from tests.support.searching import ImpatientControl, essence, started
 from worker.errors import TaskError
@@ -43,12 +45,12 @@ class Recorder(SilentObserver):
         self.steps: list[tuple[str, int]] = []
         self._control, self._interrupt_after = control, interrupt_after
 
-    def layer(self, depth: Depth, size: int, configurations: int) -> None:
-        """Kept as a step of the phase "layer"."""
-        self.phase("layer", depth, 0)
-
-    def phase(self, name: str, done: int, total: int) -> None:
-        """Kept."""
+    def progress(self, progress: Progress) -> None:
+        """Kept: a layer by its depth, all else by unit and number."""
+        layer = re.fullmatch(r"layer (\d+)(: .* new)?.*", progress.headline)
+        if layer and not layer[2]:
+            return
+        name, done = ("layer", int(layer[1])) if layer else (progress.unit, progress.done)
         self.steps.append((name, done))
         if self._interrupt_after(name, done):
             self._control.interrupt("enough")
@@ -69,7 +71,8 @@ def test_an_interrupted_search_goes_on_where_it_stopped(
 ) -> None:
     directory = started(tmp_path)
     state, steps = driven(directory, resources, lambda _, done: done == depth)
-    assert (state.status, state.reason, state.depth, state.exhausted) == ("interrupted", "enough", depth, False)
+    assert (state.status, state.reason, state.depth) == ("interrupted", "enough", depth)
+    assert state.figures["exhausted"] is False
     assert steps == [("layer", done) for done in range(depth + 1)]
     with RunStore(directory) as store:
         assert [record.session for record in store.layer_records()] == [1] * (depth + 1)
@@ -117,9 +120,9 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
     monkeypatch.setattr("coordinator.graphs.census._BATCH_WORK", 50_000)
     directory = started(tmp_path, "whole")
     state, steps = driven(directory, resources, lambda name, done: name == step[0] and done >= step[1])
-    assert (state.status, state.exhausted) == ("interrupted", False)
+    assert (state.status, state.figures["exhausted"]) == ("interrupted", False)
     measured = {done for name, done in steps if name == "components"}
-    assert state.components_done == len(measured) < HAKOIRI["components"]
+    assert state.figures["components_done"] == len(measured) < HAKOIRI["components"]
     state, steps = driven(directory, resources, lambda name, done: False)
     assert state.status == "complete"
     assert len(steps) == len(set(steps))
@@ -234,10 +237,10 @@ def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> No
             require_same(pinned, options, puzzle, start)
 
 
-@pytest.mark.parametrize(("until_goal", "start"), [(True, None), (False, START)])
-def test_a_census_has_no_start_and_no_goal(until_goal: bool, start: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("plan", "start"), [({"until_goal": True}, None), ({}, START)])
+def test_a_census_has_no_start_and_no_goal(plan: dict[str, Any], start: str | None, tmp_path: Path) -> None:
     with pytest.raises(PuzzleError, match="--whole"):
-        make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", until_goal, Resources())
+        make_run(tmp_path, PuzzleSpec("klotski", start=start), "whole", plan, Resources())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -82,7 +82,7 @@ def test_published_solutions(metric: str, merge_mirrors: bool, tmp_path: Path) -
     with explore(
         options={"metric": metric}, merge_mirrors=merge_mirrors, until_goal=True, start=START, data=tmp_path
     ) as run:
-        assert (run.store.state.goal_depth, run.store.state.depth, len(run.path())) == (expected,) * 3
+        assert (run.store.state.figures["goal_depth"], run.store.state.depth, len(run.path())) == (expected,) * 3
 
 
 def test_published_numbers_with_mirrors_merged(merged_run: Run) -> None:
@@ -141,7 +141,7 @@ def test_a_small_search_does_not_depend_on_its_ways(
     chunk: int | None, workers: int, small_run: Run, tmp_path: Path
 ) -> None:
     resources = Resources(workers=workers, chunk=chunk, farm_from=1)
-    with explore(start=small_run.spec.start, data=tmp_path, resources=resources) as run:
+    with explore(start=small_run.puzzle.start_text(), data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(small_run)
 
 
@@ -268,11 +268,11 @@ def test_until_goal_stops_at_the_first_goal(usual_run: Run, tmp_path: Path) -> N
 def test_a_start_that_is_a_goal(usual_run: Run, tmp_path: Path) -> None:
     goal = usual_run.path().configurations[-1]
     with explore(start=goal, until_goal=True, data=tmp_path) as run:
-        assert (run.layer_sizes, run.store.state.goal_depth, len(run.path())) == ([1], 0, 0)
+        assert (run.layer_sizes, run.store.state.figures["goal_depth"], len(run.path())) == ([1], 0, 0)
 
 
 def test_a_component_without_goal(small_run: Run) -> None:
-    assert small_run.store.state.goal_depth is None
+    assert small_run.store.state.figures["goal_depth"] is None
     assert small_run.summary()["exhausted"]
     with pytest.raises(UnanswerableError, match="found no goal among all that its start can reach"):
         small_run.path()

@@ -16,6 +16,7 @@ from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
 from storage.errors import StorageError
+from storage.ledger.manifest import Progress
 from storage.results.findings import Findings
 from tests.support import card_rules as rules
 from worker.tasks import SOLVERS
@@ -166,10 +167,10 @@ class Stopping(SilentObserver):
         self.control, self.after, self.plan, self.data = control, after, plan, data
         self.counted = 0
 
-    def phase(self, name: str, done: int, total: int) -> None:
-        self.counted = done
-        assert sum(map(len, kept(self.plan, self.data).values())) >= done
-        if done >= self.after:
+    def progress(self, progress: Progress) -> None:
+        self.counted = progress.done
+        assert sum(map(len, kept(self.plan, self.data).values())) >= self.counted
+        if self.counted >= self.after:
             self.control.interrupt("enough")
 
 

@@ -16,7 +16,7 @@ from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.report import Report
 from coordinator.session.resources import Resources
-from coordinator.trees.search import TreeSearch
+from coordinator.trees.search import Grown, TreeSearch
 from hakoiri.api import Run, explore
 from hakoiri.export import export_run
 from puzzles.errors import PuzzleError
@@ -26,7 +26,7 @@ from puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
 from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
-from storage.ledger.manifest import Mode, State
+from storage.ledger.manifest import Progress, State
 from storage.names import CHUNKS, FOUND, number_key
 from storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.engine import MANNERS, before_call
@@ -35,9 +35,9 @@ SMALL = {"points": "6", "solutions": "keep"}
 CHUNKED = Resources(workers=2, chunk=7, farm_from=1)
 
 
-def new_run(data: Path, options: dict[str, str] | None = None, mode: Mode = "explore", **more: Any) -> Path:
-    until_goal = more.pop("until_goal", False)
-    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), mode, until_goal, Resources())
+def new_run(data: Path, options: dict[str, str] | None = None, mode: str | None = None, **more: Any) -> Path:
+    plan = more.pop("plan", {})
+    return make_run(data, PuzzleSpec("magic-star", options or SMALL, **more), mode, plan, Resources())
 
 
 def driven(
@@ -53,9 +53,9 @@ def verified(directory: Path, full: bool = False) -> Report:
 def answer(directory: Path) -> tuple[Any, ...]:
     """All that must not depend on how a run went."""
     with RunStore(directory) as store:
-        state = store.state
-        keys = ints(store.layer(state.depth)) if state.orbits else []
-        return state.configurations, state.orbits, state.classes, state.nodes, state.digest, keys
+        state, found = store.state, Grown.of(store.state)
+        keys = ints(store.layer(state.depth)) if found.orbits else []
+        return found.solutions, found.orbits, found.classes, found.nodes, state.digest, keys
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_counts_and_solutions_do_not_depend_on_the_way(
 def test_any_size_of_chunks(chunk: int, right: tuple[Any, ...], tmp_path: Path) -> None:
     directory = new_run(tmp_path)
     state = driven(directory, Resources(workers=2, chunk=chunk))
-    assert (state.chunks, state.chunks_done) == (-(-320 // chunk), -(-320 // chunk))
+    assert (state.figures["chunks"], state.figures["chunks_done"]) == (-(-320 // chunk), -(-320 // chunk))
     assert answer(directory) == right
 
 
@@ -106,7 +106,7 @@ def test_large_subtrees_are_cut_further(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("coordinator.trees.search.ENOUGH_PREFIXES", 100)
     monkeypatch.setattr("coordinator.trees.search._MOST_BELOW", 3)
     directory = new_run(tmp_path)
-    assert driven(directory).configurations == 960
+    assert driven(directory).figures["solutions"] == 960
     with RunStore(directory) as store:
         cutting = read_cutting(store)
     assert cutting is not None
@@ -117,7 +117,12 @@ def test_large_subtrees_are_cut_further(tmp_path: Path, monkeypatch: pytest.Monk
 def test_no_solution_at_all(tmp_path: Path) -> None:
     directory = new_run(tmp_path, {"points": "5", "solutions": "keep"})
     state = driven(directory)
-    assert (state.status, state.configurations, state.orbits, state.classes) == ("complete", 0, 0, 0)
+    assert (state.status, state.figures["configurations"], state.figures["orbits"], state.figures["classes"]) == (
+        "complete",
+        0,
+        0,
+        0,
+    )
     assert verified(directory, full=True).faults == []
     with Run(RunStore(directory)) as run:
         assert list(run.solutions()) == []
@@ -151,7 +156,7 @@ def test_no_chunk_is_worked_off_twice(
         kept = read_chunks(store)
         found = [ints(keys) for keys in Run(store).solutions()] if stopped.status != "complete" else []
     assert sorted(kept) == sorted(first)
-    assert stopped.chunks_done == len(kept) == number
+    assert stopped.figures["chunks_done"] == len(kept) == number
     assert verified(directory, full=True).faults == []
     with monkeypatch.context() as patch:
         second = stop_before_chunk(patch, Control(), 0)
@@ -180,17 +185,20 @@ def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     told: list[tuple[float, float] | None] = []
 
     class Watcher(SilentObserver):
-        def subtrees(self, done: int, total: int, solutions: int, left: tuple[float, float] | None) -> None:
-            told.append(left)
+        def progress(self, progress: Progress) -> None:
+            if progress.unit == "chunks":
+                told.append(progress.seconds_left)
 
     stop_before_chunk(monkeypatch, control, 200)
     monkeypatch.setattr("coordinator.trees.search._COMMIT_SECONDS", -1.0)
     state = drive(directory, Resources(workers=1, chunk=1), control, Watcher())
-    assert (state.chunks_done, state.chunks) == (200, 320)
+    found = Grown.of(state)
+    assert (found.chunks_done, found.chunks) == (200, 320)
     assert told[0] is None
     assert told[-1] is not None
-    assert state.left is not None
-    assert 0 <= state.left[0] <= state.left[1]
+    left = state.progress.seconds_left
+    assert left is not None
+    assert 0 <= left[0] <= left[1]
 
 
 # Damage
@@ -283,7 +291,7 @@ def test_a_repair_of_a_sound_run_changes_nothing(right: tuple[Any, ...], tmp_pat
     assert answer(directory) == right
     with RunStore(directory) as store:
         assert read_chunks(store) == records
-        assert store.state.nodes == before.nodes
+        assert store.state.figures["nodes"] == before.figures["nodes"]
         cutting = read_cutting(store)
         assert cutting is not None
         assert (cutting.depth, cutting.prefixes, cutting.chunk) == (4, 320, 7)
@@ -318,7 +326,7 @@ def test_what_a_tree_cannot_answer_it_refuses(tmp_path: Path) -> None:
 def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
     for words, more in (
         ("leave out --whole", {"mode": "whole"}),
-        ("leave out --until-goal", {"until_goal": True}),
+        ("leave out --until-goal", {"plan": {"until_goal": True}}),
         ("leave out --from", {"start": "0x0"}),
         ("leave out --merge-mirrors", {"merge_mirrors": True}),
     ):

@@ -42,7 +42,7 @@ def make(request: pytest.FixtureRequest, layout: Layout, tmp_path: Path) -> Iter
     """Makes a layer of some keys; on disk it has neighbours before and after."""
     kind: str = request.param
     puzzle = {"name": "toy", "options": {}, "start": None, "merge_mirrors": False}
-    manifest = Manifest(FORMAT_VERSION, "a-run", "", puzzle, 1, layout.name, "explore", False)
+    manifest = Manifest(FORMAT_VERSION, "a-run", "", puzzle, 1, layout.name, "explore")
     with RunStore(create_run(tmp_path, manifest, queued=False), writable=True) as store:
 
         def make_layer(keys: list[Key]) -> Layer:

@@ -278,7 +278,7 @@ def test_a_sealed_thing_that_is_no_record_is_damage(payload: bytes) -> None:
 
 
 def test_fields_of_a_later_version_are_passed_over() -> None:
-    manifest = Manifest(1, "run", "now", {"name": "klotski"}, 1, "u32", "explore", False)
+    manifest = Manifest(1, "run", "now", {"name": "klotski"}, 1, "u32", "explore")
     later = manifest.as_dict() | {"colour": "red"}
     assert Manifest(**known_fields(Manifest, later)) == manifest
 

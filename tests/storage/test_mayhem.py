@@ -234,7 +234,7 @@ class Notes(SilentObserver):
 def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:
     with RunStore(usual_copy, writable=True) as store:
         (_, entry), *_ = entries_of(167, store.layer(167))
-        store.commit(replace(store.state, status="interrupted", exhausted=False))
+        store.commit(replace(store.state, status="interrupted"))
     spoil_entry(usual_copy, entry)
     with pytest.raises(DamagedError, match=r"layer 167.*--repair"):
         drive(usual_copy, Resources(), Control(), SilentObserver())

@@ -15,6 +15,7 @@ import pytest
 
 from coordinator.executors.opening import open_context as threads_alone
 from coordinator.executors.threads import ThreadExecutor
+from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, Observer, SilentObserver
@@ -163,7 +164,7 @@ def expected(layout: str, keys: str, directed: str, size: str = "600") -> Expect
 
 def new_run(data: Path, options: dict[str, str], resources: Resources | None = None) -> Path:
     """The directory of a new run of the toy."""
-    return make_run(data, PuzzleSpec("toy", options), "explore", False, resources or Resources())
+    return make_run(data, PuzzleSpec("toy", options), "explore", {}, resources or Resources())
 
 
 def driven(directory: Path, resources: Resources, control: Control | None = None) -> State:
@@ -174,12 +175,12 @@ def assert_as_expected(directory: Path, options: dict[str, str]) -> None:
     """The finished run holds the layers of the plain search and nothing else at all."""
     right = expected(**options)
     with RunStore(directory) as store:
-        state, records = store.state, store.layer_records()
+        state, found, records = store.state, Explored.of(store.state), store.layer_records()
         assert [(record.size, record.digest, record.goals) for record in records] == right.records
         assert [ints(store.layer(depth)) for depth in range(state.depth + 1)] == right.layers
-        assert (state.status, state.exhausted, state.digest) == ("complete", True, right.digest)
-        assert state.configurations == sum(map(len, right.layers))
-        assert state.goal_depth == next((depth for depth, (_, _, goals) in enumerate(right.records) if goals), None)
+        assert (state.status, found.exhausted, state.digest) == ("complete", True, right.digest)
+        assert found.configurations == sum(map(len, right.layers))
+        assert found.goal_depth == next((depth for depth, (_, _, goals) in enumerate(right.records) if goals), None)
         assert state.stored_bytes == sum(record.stored_bytes for record in records)
         assert_tidy(store)
     assert not (directory / SPILL_FOLDER).exists()
@@ -207,10 +208,10 @@ def assert_seen_is_true(store: RunStore) -> None:
         assert store.names(CLOSED) == []
         return
     fields = store.read_record(META, CLOSED_KEY, "runs")
-    runs = [np.concatenate(list(store.blocks(number, 0, CLOSED))) for number, *_ in fields["runs"]]
-    assert [len(keys) for keys in runs] == [size for _, size, *_ in fields["runs"]]
+    runs = [np.concatenate(list(store.blocks(number, 0, CLOSED))) for number, *_ in fields["segments"]]
+    assert [len(keys) for keys in runs] == [size for _, size, *_ in fields["segments"]]
     assert {int.from_bytes(name[:4], "big") for name in store.names(CLOSED)} == {
-        number for number, *_ in fields["runs"]
+        number for number, *_ in fields["segments"]
     }
     covered = [
         key for depth in range(min(fields["covered"], store.state.depth + 1)) for key in ints(store.layer(depth))

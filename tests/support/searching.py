@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.executors.opening import open_context
+from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
@@ -14,7 +15,6 @@ from hakoiri.api import Run
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key
 from puzzles.registry import PuzzleSpec
-from storage.ledger.manifest import Mode
 
 Successors = Callable[[Key], list[Key]]
 SlowRules = Callable[[str, bool], Successors]
@@ -70,11 +70,11 @@ def local_context(puzzle: Puzzle, resources: Resources | None = None) -> Abstrac
 
 def essence(run: Run) -> tuple[Any, ...]:
     """What must not depend on how a run was driven."""
-    state = run.store.state
+    state, found = run.store.state, Explored.of(run.store.state)
     records = [(record.size, record.digest, record.goals) for record in run.layer_records()]
-    return state.digest, state.configurations, state.goal_depth, state.exhausted, records
+    return state.digest, found.configurations, found.goal_depth, found.exhausted, records
 
 
-def started(tmp_path: Path, mode: Mode = "explore", resources: Resources | None = None, **spec: Any) -> Path:
+def started(tmp_path: Path, mode: str = "explore", resources: Resources | None = None, **spec: Any) -> Path:
     """The directory of a new run that nobody has driven yet."""
-    return make_run(tmp_path, PuzzleSpec("klotski", **spec), mode, False, resources or Resources())
+    return make_run(tmp_path, PuzzleSpec("klotski", **spec), mode, {}, resources or Resources())

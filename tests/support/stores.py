@@ -13,7 +13,7 @@ from storage.names import FORMAT_VERSION
 
 def manifest(run: str = "a-run", layout: str = "u32", version: int = FORMAT_VERSION) -> Manifest:
     puzzle = {"name": "klotski", "options": {"metric": "unit"}, "start": None, "merge_mirrors": False}
-    return Manifest(version, run, "2026-11-21 10:00:00", puzzle, 1, layout, "explore", False)
+    return Manifest(version, run, "2026-11-21 10:00:00", puzzle, 1, layout, "explore")
 
 
 def commit_layers(directory: Path, layers: list[Keys]) -> None:

@@ -129,8 +129,8 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
     random_moment = random.Random(seed)
     stages: list[Callable[[State], bool]] = [
         lambda state: state.depth == 0,
-        lambda state: state.components is not None,
-        lambda state: state.components_done >= random_moment.randrange(1, 3),
+        lambda state: state.figures.get("components") is not None,
+        lambda state: state.figures.get("components_done", 0) >= random_moment.randrange(1, 3),
     ]
     command = [*WHOLE, "--chunk", "20"]
     done = 0
@@ -139,8 +139,8 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
         wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
         running.kill()
         state, _ = state_of(hakoiri)
-        assert state.components_done >= done
-        done = state.components_done
+        assert state.figures.get("components_done", 0) >= done
+        done = state.figures.get("components_done", 0)
         command = ["resume", "last", "--chunk", "20"]
     summary = hakoiri.json(*command)
     assert (summary["status"], summary["digest"]) == ("complete", undisturbed["whole"])

@@ -9,15 +9,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from coordinator.session.control import Control, Observer
-from coordinator.session.report import Report
-from coordinator.trees.search import chunk_roots, prefix_nodes, tree_digest
+from coordinator.session.verifier import Verifier, sample_places
+from coordinator.trees.search import Grown, chunk_roots, prefix_nodes, tree_digest
 from puzzles.capabilities import Placements, SubtreeCounts
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.order import sort_keys
 from storage.errors import DamagedError
 from storage.layers.digest import NOTHING, add_lanes, lanes_of
-from storage.layers.store import RunStore
+from storage.ledger.manifest import Progress
 from storage.names import FOUND
 from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
 
@@ -25,17 +24,12 @@ from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
 #: Numbers placed by the plain rules, some ten thousand a second: in one subtree, of a sample, and in full.
 _PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
-_SEED = 20_261_121
 
 
-class TreeVerifier:
-    """One run, its puzzle, and where the findings go."""
+class TreeVerifier(Verifier):
+    """The chunks of a tree against its rules."""
 
-    def __init__(
-        self, store: RunStore, puzzle: Placements, full: bool, report: Report, control: Control, observer: Observer
-    ) -> None:
-        self._store, self._puzzle, self._full, self._report = store, puzzle, full, report
-        self._control, self._observer = control, observer
+    _puzzle: Placements
 
     def check(self) -> None:
         """Look at everything; the layers' checksums have been looked at before."""
@@ -67,7 +61,7 @@ class TreeVerifier:
                 self._report.count("prefixes")
                 if strays := set(self._puzzle.successors(key)) - there:
                     self._report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is not there")
-            self._observer.phase("layers derived again", depth, cutting.depth)
+            self._observer.progress(Progress(depth, cutting.depth, "layers derived again"))
         if (size := len(self._store.layer(cutting.depth))) != cutting.prefixes:
             self._report.fault(f"{cutting.prefixes} prefixes are cut into chunks, layer {cutting.depth} has {size}")
 
@@ -79,17 +73,17 @@ class TreeVerifier:
                 self._report.fault(str(error))
 
     def _check_sums(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> bool:
-        state, before = self._store.state, len(self._report.faults)
+        state, found, before = self._store.state, Grown.of(self._store.state), len(self._report.faults)
         nodes = prefix_nodes(self._store, self._puzzle, cutting.depth)
-        found = [record.result for record in records.values()]
-        sums = [sum(values) for values in zip(*found, strict=True)][:4] if found else [0] * 4
+        results = [record.result for record in records.values()]
+        sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
         for what, said, derived in (
-            ("solutions", state.configurations, sums[0]),
-            ("orbits", state.orbits, sums[1]),
-            ("classes", state.classes, sums[2]),
-            ("nodes", state.nodes, sums[3] + nodes),
-            ("chunks done", state.chunks_done, len(records)),
-            ("chunks", state.chunks, cutting.chunks),
+            ("solutions", found.solutions, sums[0]),
+            ("orbits", found.orbits, sums[1]),
+            ("classes", found.classes, sums[2]),
+            ("nodes", found.nodes, sums[3] + nodes),
+            ("chunks done", found.chunks_done, len(records)),
+            ("chunks", found.chunks, cutting.chunks),
         ):
             if said != derived:
                 self._report.fault(f"the state counts {said} {what}, the chunks have {derived}")
@@ -105,9 +99,8 @@ class TreeVerifier:
 
     def _check_chunks(self, roots: list[Keys], records: dict[int, ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
-        if not everything and len(chosen) > _SAMPLE_OF_CHUNKS:
-            places = np.random.default_rng(_SEED).choice(len(chosen), _SAMPLE_OF_CHUNKS, replace=False)
-            chosen = [chosen[place] for place in sorted(places.tolist())]
+        if not everything:
+            chosen = [chosen[place] for place in sample_places(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
         for done, chunk in enumerate(chosen, 1):
             self._control.check()
             self._report.count("chunks")
@@ -116,7 +109,7 @@ class TreeVerifier:
                 self._report.fault(
                     f"chunk {chunk}: counted again {_words(found)}, its record says {_words(records[chunk].result)}"
                 )
-            self._observer.phase("chunks counted again", done, len(chosen))
+            self._observer.progress(Progress(done, len(chosen), "chunks counted again"))
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
         """Small subtrees below the first prefix of each chunk, kernel against plain rules, as many as there is time."""
@@ -141,12 +134,12 @@ class TreeVerifier:
 
     def _check_solutions(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> None:
         if self._store.state.status == "complete":
-            if self._store.state.orbits:
+            if orbits := Grown.of(self._store.state).orbits:
                 keys = self._store.layer(cutting.depth + 1)
                 lanes = NOTHING
                 for record in records.values():
                     lanes = add_lanes(lanes, (record.lane_0, record.lane_1))
-                if lanes_of(keys) != lanes or len(keys) != self._store.state.orbits:
+                if lanes_of(keys) != lanes or len(keys) != orbits:
                     self._report.fault(f"layer {cutting.depth + 1} does not hold the solutions that the chunks found")
                 self._check_each(keys)
             return
@@ -170,9 +163,7 @@ class TreeVerifier:
                 self._report.fault(f"{key:#x} is kept and not the least of its images")
 
     def _sampled(self, keys: Keys, salt: int) -> Keys:
-        if self._full or len(keys) <= _SAMPLE:
-            return keys
-        return keys[np.sort(np.random.default_rng([_SEED, salt]).choice(len(keys), _SAMPLE, replace=False))]
+        return keys if self._full else keys[sample_places(len(keys), _SAMPLE, salt)]
 
 
 def _result(counted: SubtreeCounts) -> tuple[int, ...]:

@@ -7,8 +7,6 @@ import numpy as np
 from coordinator.layers.search import small_step
 from coordinator.layers.window import HeldLayer, StoredLayer
 from coordinator.session.session import Session
-from coordinator.trees.repair import forget_damaged_subtrees
-from puzzles.capabilities import Placements
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys
 from storage.errors import DamagedError
@@ -16,23 +14,17 @@ from storage.layers.audit import check_layer
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
-from storage.names import BLOCKS, CLOSED, CLOSED_KEY, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, number_key
+from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, number_key
 
 
-def repair_run(session: Session) -> None:
-    """Mend every damaged layer of an exploration; of a whole space or a tree, throw away what follows from it.
+def repair_layers(session: Session) -> None:
+    """Mend every damaged layer of an exploration.
 
     `DamagedError` if a layer comes out unlike the digest in its record: then something else is wrong.
     """
     store, observer = session.store, session.observer
-    if store.manifest.mode == "whole":
-        _forget_census(session)
-        return
-    if isinstance(session.puzzle, Placements):
-        forget_damaged_subtrees(session, session.puzzle)
-        return
     _forget_partial(session)
-    _forget_runs(store)
+    _forget_segments(store)
     for depth in range(store.state.depth + 1):
         if faults := list(check_layer(store, depth)):
             observer.note(f"{faults[0]}; computing layer {depth} again")
@@ -53,8 +45,8 @@ def _forget_partial(session: Session) -> None:
     Spill(store.directory, store.layout, store.state.depth + 1).clear()
 
 
-def _forget_runs(store: RunStore) -> None:
-    """The runs of older keys that a directed search keeps follow from its layers."""
+def _forget_segments(store: RunStore) -> None:
+    """The segments of older keys that a directed search keeps follow from its layers."""
     if store.names(META, CLOSED_KEY):
         store.erase(META, CLOSED_KEY)
         store.erase(CLOSED)
@@ -86,14 +78,3 @@ def _replace_layer(store: RunStore, depth: Depth, keys: Keys, puzzle: Puzzle) ->
         )
     store.erase(BLOCKS, number_key(depth))
     store.commit(store.state)
-
-
-def _forget_census(session: Session) -> None:
-    """A census is quickly counted again from its configurations, or from nothing."""
-    store = session.store
-    sound = store.state.depth >= 0 and not list(check_layer(store, 0))
-    session.observer.note("counting the components again" if sound else "counting everything again")
-    for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
-        store.erase(database)
-    state = replace(store.state, edges=None, components=None, components_done=0, exhausted=False, digest="")
-    store.commit(state if sound else replace(state, depth=-1, configurations=0))

@@ -1,0 +1,73 @@
+"""Censuses: the whole space, its components and their exact distances."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from coordinator.graphs.census import Census, Counted
+from coordinator.graphs.verify import CensusVerifier
+from coordinator.layers.job import layer_summary
+from coordinator.session.job import Job
+from coordinator.session.report import Check
+from coordinator.session.session import Session
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec, puzzle_class
+from storage.layers.audit import check_layer
+from storage.names import BLOCKS, COMPONENTS, LABELS, PAIRS
+from worker.warm import load_graph_kernels
+
+
+class Whole(Job):
+    """A census of every configuration that there is."""
+
+    figures = Counted
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        _check_spec(spec, plan)
+        puzzle = spec.build()
+        if not puzzle.undirected:
+            # What a census stores of a component are distances between all its configurations: here there are none.
+            raise PuzzleError(
+                f"{puzzle.name} is directed, and --whole measures components whose configurations all lead to each "
+                "other: leave out --whole, then ask 'hakoiri components last --strong'"
+            )
+        return puzzle
+
+    def prepare(self) -> None:
+        super().prepare()
+        load_graph_kernels(self.puzzle)
+
+    def work(self, session: Session) -> None:
+        Census(session).run()
+
+    def repair(self, session: Session) -> None:
+        """A census is quickly counted again from its configurations, or from nothing."""
+        store = session.store
+        sound = store.state.depth >= 0 and not list(check_layer(store, 0))
+        session.observer.note("counting the components again" if sound else "counting everything again")
+        for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
+            store.erase(database)
+        found = Counted(Counted.of(store.state).configurations if sound else 0)
+        state = replace(store.state, digest="", figures=found.as_dict())
+        store.commit(state if sound else replace(state, depth=-1))
+
+    def verify(self, check: Check) -> None:
+        CensusVerifier(self.store, self.puzzle, check).check()
+
+    def summary(self) -> dict[str, Any]:
+        return layer_summary(self.store.layer_records())
+
+
+def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
+    """`PuzzleError` for a census that makes no sense."""
+    puzzle = puzzle_class(spec.name, spec.digest)
+    if plan:
+        raise PuzzleError("--whole counts every configuration, to no goal: leave out --until-goal")
+    if spec.start is not None and not puzzle.start_is_board:
+        raise PuzzleError("--whole counts every configuration, from no start: leave out --from")
+    if spec.start is None and puzzle.start_is_board:
+        raise PuzzleError(f"{puzzle.name} --whole counts every configuration of a board: name it with --from BOARD")
+    if puzzle.configurations is Puzzle.configurations:
+        raise PuzzleError(f"{puzzle.name} cannot list its whole space; leave out --whole")

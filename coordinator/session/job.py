@@ -1,0 +1,61 @@
+"""The contract of one kind of run: what it is to do, how it works, checks itself, mends itself and reports.
+
+A new kind is one class and one row in `coordinator.runs.kinds`. Making, driving, queueing, listing, watching,
+cancelling, resuming, verifying, repairing and deleting are then the same as for all others.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from coordinator.session.report import Check
+from coordinator.session.session import Session
+from puzzles.contract import Puzzle
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Figures
+from worker.warm import load_search_kernels
+
+
+class Job(ABC):
+    """What is done with a run of one kind. `store` is the open run, `puzzle` the one that it pins."""
+
+    #: The work sets out from the puzzle's start, so that the start is part of the run's identity.
+    from_start: ClassVar[bool] = False
+    #: What `State.figures` of such a run are.
+    figures: ClassVar[type[Figures]]
+
+    def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
+        self.store, self.puzzle = store, puzzle
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        """The puzzle of a run that is to be made; `PuzzleError` where it or the plan makes no sense for this kind."""
+        return spec.build()
+
+    def prepare(self) -> None:
+        """Call the kernels that the work needs, so that none is compiled once its clock runs."""
+        load_search_kernels(self.puzzle)
+
+    @abstractmethod
+    def work(self, session: Session) -> None:
+        """Go on from the last commit until nothing is left, and commit that the run is complete.
+
+        Commits as it goes, and tells the session its progress. Raises `StopRun` when the session's control says so,
+        having committed what was finished; other errors leave the last commit standing.
+        """
+
+    @abstractmethod
+    def repair(self, session: Session) -> None:
+        """Mend what is damaged, or forget it, so that `work` does it again. Durable on return.
+
+        `DamagedError` where what is computed again is not what was there.
+        """
+
+    @abstractmethod
+    def verify(self, check: Check) -> None:
+        """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """What the JSON of `run` says of this kind, besides its figures and what all runs have."""
