@@ -88,7 +88,8 @@ def test_slow_strategies(points: int, strategy: str, hakoiri: Hakoiri) -> None:
 def comes_to(hakoiri: Hakoiri, chunks: int, running: Running) -> None:
     """Wait until so many chunks are committed, or the run has ended."""
     wait_until(
-        lambda: state_of(hakoiri).chunks_done >= chunks or running.process.poll() is not None, what=f"chunk {chunks}"
+        lambda: state_of(hakoiri).figures.get("chunks_done", 0) >= chunks or running.process.poll() is not None,
+        what=f"chunk {chunks}",
     )
 
 
