@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from coordinator.executors.threads import ThreadExecutor
@@ -31,10 +32,9 @@ def open_context(
         from worker.transport.connection import connect
         from worker.transport.supervisor import supervised
 
+        tuning = replace(resources.tuning, deadline=resources.deadline or resources.tuning.deadline)
         connection = connect(resources.redis)
-        remote = RemoteExecutor(
-            resources.redis, connection, puzzle, spec, control, observer, shares.free // 4, resources.deadline
-        )
+        remote = RemoteExecutor(resources.redis, connection, puzzle, spec, control, observer, shares.free // 4, tuning)
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, _own_files(spec)):
             yield ComputeContext(puzzle, remote, local, budget, shares)
 

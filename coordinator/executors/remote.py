@@ -16,6 +16,7 @@ import redis
 from redis.exceptions import AuthenticationError
 
 from coordinator.session.control import Control, Observer
+from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError
@@ -25,18 +26,12 @@ from worker.transport.heartbeat import ALIVE_SECONDS, living_workers
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.rq_worker import KEEP_SECONDS, TaskQueue
+from worker.transport.rq_worker import TaskQueue
 
-#: Tasks are made to take well under a minute; one without an answer for so long is given to another worker as well.
-DEADLINE_SECONDS = 60.0
-#: How long Redis may be away before the run is left as interrupted.
-PATIENCE_SECONDS = 120.0
 _WAIT_SECONDS = 0.25
 _RETRY_SECONDS = 0.2
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0
-#: A chunk that killed so many workers would kill this process too.
-_MOST_LOSSES = 25
 _MESSAGES_AT_ONCE = 64
 _OVERDUE, _BACK = "it is overdue", "workers are back"
 _AWAY = (redis.ConnectionError, redis.TimeoutError)
@@ -65,12 +60,12 @@ class RemoteExecutor:
 
     def __init__(
         self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
-        memory: int, deadline: float | None = None,
+        memory: int, tuning: Tuning = DEFAULT,
     ) -> None:  # fmt: skip
         self._url, self._redis, self._queue = url, connection, TaskQueue(connection=connection)
         self._puzzle, self._spec = puzzle, spec
         self._control, self._observer = control, observer
-        self._memory, self._deadline = memory, deadline or DEADLINE_SECONDS
+        self._memory, self._tuning = memory, tuning
         self._session = secrets.token_hex(6)
         self._stage = 0
         self._task = ""
@@ -144,17 +139,19 @@ class RemoteExecutor:
         chunk.attempt += 1
         chunk.given_out = time.monotonic()
         token = self._token(number)
-        self._redis.set(input_key(self._session, token), chunk.payload, ex=KEEP_SECONDS)
+        self._redis.set(input_key(self._session, token), chunk.payload, ex=self._tuning.keep)
         stage = self._stage if len(self._shared) else -1
-        order = TaskRequest(self._session, token, chunk.attempt, stage, self._spec.as_dict(), self._puzzle.version)
+        order = TaskRequest(
+            self._session, token, chunk.attempt, stage, self._tuning.keep, self._spec.as_dict(), self._puzzle.version
+        )
         self._queue.enqueue(
-            self._task, kwargs=order.as_dict(), result_ttl=0, failure_ttl=int(self._deadline) + 1, ttl=KEEP_SECONDS,
-            job_timeout=KEEP_SECONDS,
+            self._task, kwargs=order.as_dict(), result_ttl=0, failure_ttl=self._tuning.keep, ttl=self._tuning.keep,
+            job_timeout=self._tuning.keep,
         )  # fmt: skip
 
     def _send_shared(self) -> None:
         if len(self._shared) and not self._shared_sent:
-            self._redis.set(shared_key(self._session, self._stage), pack_arrays(self._shared), ex=KEEP_SECONDS)
+            self._redis.set(shared_key(self._session, self._stage), pack_arrays(self._shared), ex=self._tuning.keep)
             self._shared_sent = True
 
     def _resend(self, number: int) -> None:
@@ -251,7 +248,7 @@ class RemoteExecutor:
             return "Redis lost its data"
         if worker is None and not jobs_waiting and age > ALIVE_SECONDS and self._living:
             return "its job is in no queue and no worker has begun it"
-        if worker is not None and now - chunk.begun_at > self._deadline:
+        if worker is not None and now - chunk.begun_at > self._tuning.deadline:
             return _OVERDUE
         return ""
 
@@ -259,7 +256,7 @@ class RemoteExecutor:
         chunk = self._chunks[number]
         # A chunk that is merely slow harms nobody.
         chunk.losses += why not in (_OVERDUE, _BACK)
-        if chunk.losses >= _MOST_LOSSES:
+        if chunk.losses >= self._tuning.most_losses:
             raise TaskError(
                 f"chunk {number} of task {self._task} was lost {chunk.losses} times, the last time because {why}; "
                 "look at the workers' messages"
@@ -296,8 +293,10 @@ class RemoteExecutor:
         """Wait until Redis is back, then give out everything anew, for it may have come back empty."""
         if isinstance(error, AuthenticationError):
             raise error
-        self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {PATIENCE_SECONDS:.0f} s for it")
-        until = time.monotonic() + PATIENCE_SECONDS
+        self._observer.note(
+            f"Redis is away ({type(error).__name__}); waiting up to {self._tuning.patience:.0f} s for it"
+        )
+        until = time.monotonic() + self._tuning.patience
         while True:
             self._control.check()
             try:

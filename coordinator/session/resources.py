@@ -1,12 +1,15 @@
 """What a run may use to get its work done: nothing of it changes the result."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psutil
 
 from coordinator.session.budget import Budget
+from coordinator.session.tuning import DEFAULT, Tuning
+
+_LASTING = ("memory", "chunk", "farm_from", "deadline")
 
 
 @dataclass(frozen=True)
@@ -25,27 +28,22 @@ class Resources:
     chunk: int | None = None
     farm_from: int | None = None
     deadline: float | None = None
+    tuning: Tuning = DEFAULT
 
     def lasting(self) -> dict[str, Any]:
         """What a manifest keeps for whoever drives the run.
 
         Not the Redis URL, which may hold a password, nor the workers, which mean threads here and processes there.
         """
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if value is not None and name not in ("redis", "workers")
-        }
+        return {name: getattr(self, name) for name in _LASTING if getattr(self, name) is not None}
 
     def here(self) -> "Resources":
         """The same in this process alone: threads, and as many as there are cores where `workers` meant processes."""
         return self if self.redis is None else replace(self, redis=None, workers=None)
 
     def over(self, kept: Mapping[str, Any]) -> "Resources":
-        """These ways, and where they say nothing, those that a manifest kept."""
-        names = {entry.name for entry in fields(self)}
-        chosen = {name: value for name, value in asdict(self).items() if value is not None}
-        return Resources(**{name: value for name, value in kept.items() if name in names} | chosen)
+        """These resources, and where they say nothing, those that a manifest kept."""
+        return replace(self, **{name: kept[name] for name in _LASTING if name in kept and getattr(self, name) is None})
 
     def budget(self) -> Budget:
         """Memory and chunks."""

@@ -12,12 +12,14 @@ EventKind = Literal["started", "done", "missing", "failed", "refused"]
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """One attempt at one chunk. `puzzle` is a `PuzzleSpec` as a map, `stage` names the shared arrays (-1: none)."""
+    """One attempt at one chunk. `puzzle` is a `PuzzleSpec` as a map, `stage` names the shared arrays (-1: none);
+    the answer is kept for `keep` seconds."""
 
     session: str
     token: str
     attempt: int
     stage: int
+    keep: int
     puzzle: dict[str, Any]
     puzzle_version: int
 

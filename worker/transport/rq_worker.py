@@ -23,8 +23,6 @@ from worker.transport.names import QUEUE, event_key, input_key, result_key, shar
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.warm import load_all_kernels
 
-#: What nobody fetched is gone after this: a coordinator that died leaves nothing behind in Redis for long.
-KEEP_SECONDS = 900
 _MAX_DETAIL = 500
 
 
@@ -95,7 +93,7 @@ def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> 
     except Exception as error:
         _tell(connection, worker, order, "failed", f"{type(error).__name__}: {error}")
         return
-    connection.set(result_key(order.session, order.token, order.attempt), pack_arrays(result), ex=KEEP_SECONDS)
+    connection.set(result_key(order.session, order.token, order.attempt), pack_arrays(result), ex=order.keep)
     _tell(connection, worker, order, "done")
 
 
@@ -104,7 +102,7 @@ def _tell(connection: redis.Redis, worker: str, order: TaskRequest, kind: EventK
     # IMPORTANT: both or neither, or news that come late, for nobody, would stay for ever.
     pipeline = connection.pipeline(transaction=True)
     pipeline.lpush(key, Event(kind, order.token, order.attempt, worker, detail[:_MAX_DETAIL]).pack())
-    pipeline.expire(key, KEEP_SECONDS)
+    pipeline.expire(key, order.keep)
     pipeline.execute()
 
 
