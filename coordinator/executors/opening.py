@@ -34,7 +34,9 @@ def open_context(
 
         tuning = replace(resources.tuning, deadline=resources.deadline or resources.tuning.deadline)
         connection = connect(resources.redis)
-        remote = RemoteExecutor(resources.redis, connection, puzzle, spec, control, observer, shares.free // 4, tuning)
+        remote = RemoteExecutor(
+            resources.redis, connection, puzzle, spec, control, observer, shares.in_flight_bytes, tuning
+        )
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, _own_files(spec)):
             yield ComputeContext(puzzle, remote, local, budget, shares)
 

@@ -81,6 +81,11 @@ class Shares:
         return self.free // 4
 
     @property
+    def in_flight_bytes(self) -> int:
+        """The inputs that wait for workers elsewhere."""
+        return self.free // 4
+
+    @property
     def staged_bytes(self) -> int:
         """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
         return min(_MOST_STAGED, self.free // 16)

@@ -68,10 +68,10 @@ class RedisServer:
             self._process.wait()
             self._process = None
 
-    def pretend_worker(self) -> None:
-        """A worker that lives and never takes a job, so that whoever farms a layer waits and waits."""
-        self.client.sadd(WORKERS, "nobody")
-        self.client.set(worker_key("nobody"), b"1")
+    def pretend_worker(self, name: str = "nobody") -> None:
+        """A worker that lives and never takes a job, so that whoever sends it chunks waits and waits."""
+        self.client.sadd(WORKERS, name)
+        self.client.set(worker_key(name), b"1")
 
     def waiting_jobs(self) -> int:
         """How many chunks wait for a worker."""

@@ -167,13 +167,3 @@ def test_a_stage_that_was_left_disturbs_no_other(made: Made, keys: Keys) -> None
 
 def test_it_knows_its_workers(made: Made) -> None:
     assert made.executor.workers == WORKERS
-
-
-def test_workers_refuse_another_version_of_the_puzzle(farm: Workers, keys: Keys) -> None:
-    puzzle = Klotski()
-    puzzle.version = 99
-    with (
-        closing(rq_workers(farm, puzzle, Control())) as executor,
-        pytest.raises(TaskError, match="has version 1 of klotski, the run needs 99; install the same Hakoiri"),
-    ):
-        collected(executor, "expand", cut(keys[:100], 10))

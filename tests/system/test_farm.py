@@ -259,11 +259,11 @@ def test_a_chunk_that_takes_too_long_goes_to_another_worker(
                 "0.5",
                 "--json",
             )
-            assert "is given out again" in goes_on(hakoiri.start("run", "klotski", *resources), finished)
+            assert "is sent again" in goes_on(hakoiri.start("run", "klotski", *resources), finished)
         finally:
             sleeper.resume()
         wait_until(
-            lambda: not client.llen("rq:queue:hakoiri") and list(client.scan_iter("hakoiri:*:news")), what="late"
+            lambda: not client.llen("rq:queue:hakoiri") and list(client.scan_iter("hakoiri:*:events")), what="late"
         )
         # The job itself is there until it is done.
         wait_until(

@@ -102,7 +102,7 @@ def send_news(hakoiri: Hakoiri, server: RedisServer, messages: list[bytes]) -> R
     """A held run whose coordinator hears `messages`."""
     running = held_run(hakoiri, server)
     (key, *_) = server.client.keys("hakoiri:*:in:*")
-    server.client.lpush(f"hakoiri:{key.decode().split(':')[1]}:news", *messages)
+    server.client.lpush(f"hakoiri:{key.decode().split(':')[1]}:events", *messages)
     return running
 
 

@@ -132,7 +132,7 @@ def called(function: str, *arguments: Any, instance: Any = None, **named: Any) -
 
 
 def order(**changes: Any) -> dict[str, Any]:
-    return TaskRequest("feed", "1.0", 1, -1, KLOTSKI, 1).as_dict() | changes
+    return TaskRequest("feed", "1.0", 1, -1, 60, KLOTSKI, 1).as_dict() | changes
 
 
 def own_puzzle(name: str, digest: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What coordinator and workers tell each other besides arrays: an order for a chunk, and news of it. Under 1 kB."""
+"""What coordinator and workers say to each other besides arrays: requests for chunks, and events. Under 1 kB each."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -12,8 +12,11 @@ EventKind = Literal["started", "done", "missing", "failed", "refused"]
 
 @dataclass(frozen=True)
 class TaskRequest:
-    """One attempt at one chunk. `puzzle` is a `PuzzleSpec` as a map, `stage` names the shared arrays (-1: none);
-    the answer is kept for `keep` seconds."""
+    """One attempt at one chunk, which `token` names.
+
+    `stage` names the arrays shared with other chunks (-1: none), `keep` is for how many seconds the answer stays in
+    Redis, `puzzle` a `PuzzleSpec` as a map.
+    """
 
     session: str
     token: str
@@ -30,7 +33,7 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """What became of an attempt: `detail` says why for ``failed`` and ``refused``."""
+    """What became of an attempt: `detail` says why it brought no result."""
 
     kind: EventKind
     token: str

@@ -15,7 +15,7 @@ def worker_key(worker: str) -> str:
 
 def event_key(session: str) -> str:
     """The list of messages from workers to the coordinator of a session."""
-    return f"hakoiri:{session}:news"
+    return f"hakoiri:{session}:events"
 
 
 def input_key(session: str, token: str) -> str:

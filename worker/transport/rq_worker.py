@@ -4,6 +4,7 @@ What lies in Redis is data: a job is a name from `worker.tasks.TASKS` and a msgp
 and call webhooks that a job names; `TaskJob` drops them on reading.
 """
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from rq.job import Job
 from puzzles.contract import Puzzle
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
-from worker.errors import PayloadError
+from worker.errors import PayloadError, WorkerError
 from worker.tasks import TASKS, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
@@ -24,6 +25,9 @@ from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.warm import load_all_kernels
 
 _MAX_DETAIL = 500
+#: A worker that has refused a chunk holds back for so long.
+_REFUSAL_SECONDS = 1.0
+_SAME = "install the same Hakoiri on all machines"
 
 
 class TaskJob(Job):
@@ -31,10 +35,8 @@ class TaskJob(Job):
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The task that the job names; ``LookupError`` for any other name. Never imports."""
-        if self.func_name not in TASKS:
-            raise LookupError(f"there is no task {self.func_name!r}")
-        return partial(_perform, self.connection, self.worker_name or "?", self.func_name)
+        """An attempt at the task that the job names. Never imports."""
+        return partial(_perform, self.connection, self.worker_name or "?", self.func_name or "")
 
     def restore(self, raw_data: Any) -> Any:
         """Read a job from Redis, without the callbacks (RQ would import them) and webhooks (it would call them)."""
@@ -65,80 +67,96 @@ class TaskWorker(SimpleWorker):
         self.log_job_description = False
 
 
-def _perform(connection: redis.Redis, worker: str, task: str, **fields: Any) -> None:
-    """Do one attempt at one chunk and tell the coordinator. Raises nothing that concerns the chunk."""
-    order = TaskRequest(**fields)
-    _tell(connection, worker, order, "started")
+def _perform(
+    connection: redis.Redis, worker: str, task: str, session: str, token: str, attempt: int, keep: int, **rest: Any
+) -> None:
+    """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
+
+    def report(kind: EventKind, detail: str = "") -> None:
+        # IMPORTANT: both or neither, or events that come late, for nobody, would stay for ever.
+        pipeline = connection.pipeline(transaction=True)
+        pipeline.lpush(event_key(session), Event(kind, token, attempt, worker, detail[:_MAX_DETAIL]).pack())
+        pipeline.expire(event_key(session), keep)
+        pipeline.execute()
+
+    report("started")
     try:
-        puzzle = _build_puzzle(order)
+        request = _understood(task, session=session, token=token, attempt=attempt, keep=keep, **rest)
+        puzzle = _build_puzzle(request)
     except Exception as error:
-        _tell(connection, worker, order, "refused", str(error))
-        return
+        report("refused", str(error))
+        # The other workers take the next ones: refusing them all would be faster than any of them can be done.
+        time.sleep(_REFUSAL_SECONDS)
+    else:
+        report(*_outcome(connection, task, request, puzzle))
+
+
+def _understood(task: str, **fields: Any) -> TaskRequest:
+    if task not in TASKS:
+        raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
     try:
-        shared = _shared_arrays(connection, order)
-        raw = get_bytes(connection, input_key(order.session, order.token))
-        if raw is None or shared is None:
-            _tell(connection, worker, order, "missing")
-            return
-        chunk = unpack_arrays(raw)
-    except PayloadError:
-        _tell(connection, worker, order, "missing")
-        return
+        return TaskRequest(**fields)
+    except TypeError as error:
+        raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
+
+
+def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle) -> tuple[EventKind, str]:
+    """What became of an attempt; its result is in Redis."""
     try:
-        result = TASKS[task](puzzle, chunk, shared)
+        result = pack_arrays(TASKS[task](puzzle, *_fetch(connection, request)))
+    except redis.RedisError:
+        raise
+    except PayloadError as error:
+        return "missing", str(error)
     except MemoryError:
         # Another machine may have more.
-        _tell(connection, worker, order, "missing", "too little memory")
-        return
+        return "missing", "too little memory"
     except Exception as error:
-        _tell(connection, worker, order, "failed", f"{type(error).__name__}: {error}")
-        return
-    connection.set(result_key(order.session, order.token, order.attempt), pack_arrays(result), ex=order.keep)
-    _tell(connection, worker, order, "done")
+        return "failed", f"{type(error).__name__}: {error}"
+    connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
+    return "done", ""
 
 
-def _tell(connection: redis.Redis, worker: str, order: TaskRequest, kind: EventKind, detail: str = "") -> None:
-    key = event_key(order.session)
-    # IMPORTANT: both or neither, or news that come late, for nobody, would stay for ever.
-    pipeline = connection.pipeline(transaction=True)
-    pipeline.lpush(key, Event(kind, order.token, order.attempt, worker, detail[:_MAX_DETAIL]).pack())
-    pipeline.expire(key, order.keep)
-    pipeline.execute()
+def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Arrays]:
+    """The arrays of a chunk and those shared by its stage; `PayloadError` if Redis has lost any."""
+    shared = _shared_arrays(connection, request)
+    raw = get_bytes(connection, input_key(request.session, request.token))
+    if raw is None:
+        raise PayloadError("its arrays are gone from Redis")
+    return unpack_arrays(raw), shared
 
 
 _puzzles: dict[str, Puzzle] = {}
 _shared: dict[str, Arrays] = {}
 
 
-def _build_puzzle(order: TaskRequest) -> Puzzle:
-    """The puzzle of an order, built once per process, its kernels compiled by one process for all.
+def _build_puzzle(request: TaskRequest) -> Puzzle:
+    """The puzzle of a request, built once per process, its kernels compiled by one process for all.
 
-    IMPORTANT: an order names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
+    IMPORTANT: a request names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
     """
-    name = repr(sorted(order.puzzle.items()))
+    name = repr(sorted(request.puzzle.items()))
     if name not in _puzzles:
         _puzzles.clear()
-        puzzle = PuzzleSpec.from_dict(order.puzzle).build()
+        puzzle = PuzzleSpec.from_dict(request.puzzle).build()
         prepare(lambda: load_all_kernels(puzzle))
         _puzzles[name] = puzzle
     puzzle = _puzzles[name]
-    if puzzle.version != order.puzzle_version:
-        raise ValueError(
-            f"this worker has version {puzzle.version} of {puzzle.name}, the run needs {order.puzzle_version}; "
-            "install the same Hakoiri on all machines"
-        )
+    if puzzle.version != request.puzzle_version:
+        needed = request.puzzle_version
+        raise WorkerError(f"this worker has version {puzzle.version} of {puzzle.name}, the run needs {needed}; {_SAME}")
     return puzzle
 
 
-def _shared_arrays(connection: redis.Redis, order: TaskRequest) -> Arrays | None:
-    """The arrays shared by a stage, fetched once per process; ``None`` if Redis has lost them."""
-    if order.stage < 0:
+def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:
+    """The arrays shared by a stage, fetched once per process."""
+    if request.stage < 0:
         return ()
-    key = shared_key(order.session, order.stage)
+    key = shared_key(request.session, request.stage)
     if key not in _shared:
         raw = get_bytes(connection, key)
         if raw is None:
-            return None
+            raise PayloadError("the arrays of its stage are gone from Redis")
         _shared.clear()
         _shared[key] = unpack_arrays(raw)
     return _shared[key]

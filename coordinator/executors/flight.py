@@ -1,0 +1,124 @@
+"""What is on its way between one `map` and the workers: chunks by token, and their jobs and arrays in Redis.
+
+Everything that a chunk needs is kept here until its result is, so that it can be sent again; in Redis it expires unless
+it is renewed. Every method may raise Redis's errors and may then be called again.
+"""
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import redis
+
+from worker.tasks import Array, Arrays
+from worker.transport.connection import get_bytes
+from worker.transport.messages import TaskRequest
+from worker.transport.names import input_key, result_key, shared_key
+from worker.transport.payload import pack_arrays, unpack_arrays
+from worker.transport.rq_worker import TaskJob, TaskQueue
+
+
+@dataclass
+class Chunk:
+    """One chunk in flight. Times are those of `time.monotonic`."""
+
+    number: int
+    token: str
+    payload: bytes
+    #: How long a worker may take, in seconds, before another one is asked as well.
+    deadline: float
+    #: Counts how often the chunk was sent.
+    attempt: int = 0
+    sent_at: float = 0.0
+    begun_at: float = 0.0
+    #: How often it was lost for other reasons than slowness.
+    losses: int = 0
+    #: The workers that have begun it, by attempt.
+    begun: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def worker(self) -> str | None:
+        """The worker that has begun the last attempt, if any has."""
+        return self.begun.get(self.attempt)
+
+
+class Flight:
+    """The chunks of one stage; `request` says all of their jobs but the chunk."""
+
+    def __init__(self, connection: redis.Redis, task: str, request: TaskRequest, shared: Arrays) -> None:
+        self._redis, self._queue = connection, TaskQueue(connection=connection)
+        self._request = request if len(shared) else replace(request, stage=-1)
+        self._shared_key = shared_key(request.session, request.stage)
+        self.task, self.shared = task, shared
+        self.chunks: dict[str, Chunk] = {}
+        self._prefix, self._shared_sent = request.stage, False
+
+    @property
+    def bytes(self) -> int:
+        """What the inputs in flight take of this process."""
+        return sum(len(chunk.payload) for chunk in self.chunks.values())
+
+    @property
+    def has_waiting_jobs(self) -> bool:
+        """Whether any job, of whomever, waits for a worker."""
+        return self._queue.count > 0
+
+    def add(self, number: int, arrays: Arrays, deadline: float) -> Chunk:
+        """Take a chunk up, without sending it yet."""
+        chunk = Chunk(number, f"{self._prefix}.{number}", pack_arrays(arrays), deadline)
+        self.chunks[chunk.token] = chunk
+        return chunk
+
+    def send(self, chunk: Chunk) -> None:
+        """Make another attempt at a chunk."""
+        self._send_shared()
+        keep = self._request.keep
+        chunk.attempt += 1
+        chunk.sent_at = time.monotonic()
+        self._redis.set(self._input_key(chunk), chunk.payload, ex=keep)
+        request = replace(self._request, token=chunk.token, attempt=chunk.attempt)
+        # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
+        self._queue.enqueue(
+            self.task, kwargs=request.as_dict(), job_id=self._job_id(chunk), job_timeout=-1, ttl=keep, result_ttl=0,
+            failure_ttl=keep,
+        )  # fmt: skip
+
+    def resend(self, chunk: Chunk) -> None:
+        """Make another attempt with all that belongs to it, for Redis may have lost it."""
+        self._shared_sent = False
+        self.send(chunk)
+
+    def renew(self) -> dict[str, bool]:
+        """By token, whether Redis still has a chunk's input; what it has lives on for as long as at first."""
+        pipeline, keep = self._redis.pipeline(transaction=False), self._request.keep
+        pipeline.expire(self._shared_key, keep)
+        for chunk in self.chunks.values():
+            pipeline.expire(TaskJob.key_for(self._job_id(chunk)), keep)
+            pipeline.expire(self._input_key(chunk), keep)
+        return dict(zip(self.chunks, map(bool, pipeline.execute()[2::2]), strict=True))
+
+    def fetch(self, chunk: Chunk, attempt: int) -> list[Array] | None:
+        """The result of an attempt, or ``None`` if it is gone; `PayloadError` if it is broken."""
+        raw = get_bytes(self._redis, result_key(self._request.session, chunk.token, attempt), delete=True)
+        return None if raw is None else unpack_arrays(raw)
+
+    def land(self, chunk: Chunk) -> None:
+        """Forget a chunk whose result is here."""
+        del self.chunks[chunk.token]
+        with suppress(redis.RedisError):  # It would expire, too.
+            self._redis.delete(self._input_key(chunk))
+
+    def take_back(self) -> None:
+        """Leave nothing in Redis that nobody waits for."""
+        self._redis.delete(self._shared_key, *map(self._input_key, self.chunks.values()))
+
+    def _send_shared(self) -> None:
+        if len(self.shared) and not self._shared_sent:
+            self._redis.set(self._shared_key, pack_arrays(self.shared), ex=self._request.keep)
+            self._shared_sent = True
+
+    def _input_key(self, chunk: Chunk) -> str:
+        return input_key(self._request.session, chunk.token)
+
+    def _job_id(self, chunk: Chunk) -> str:
+        return f"{self._request.session}-{chunk.token.replace('.', '-')}-{chunk.attempt}"

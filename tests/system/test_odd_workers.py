@@ -1,0 +1,262 @@
+"""Workers that are slow, or of another version, and a coordinator that is away: none of it fails a run."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from coordinator.errors import StopRun
+from coordinator.executors.opening import open_context
+from coordinator.executors.remote import RemoteExecutor
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
+from coordinator.session.tuning import Tuning
+from puzzles.keys.layout import Keys
+from puzzles.registry import PuzzleSpec, with_own_file
+from puzzles.sliding_blocks.klotski import Klotski
+from puzzles.user.files import FILES
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
+from tests.system.servers import RedisServer, Workers, started_workers
+from worker.tasks import Arrays
+from worker.transport.connection import connect
+from worker.transport.heartbeat import living_workers
+from worker.transport.messages import Event
+from worker.transport.names import event_key
+from worker.transport.rq_worker import TaskQueue
+
+#: A row of numbers whose moves take seconds to find, and that writes down each number that it was asked for.
+SLOW = """\
+import time
+
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import U32
+
+
+class Slow(Puzzle):
+    name = "slow"
+    layout = U32
+    undirected = True
+    most_successors = 2
+
+    def usual_start(self):
+        return 100
+
+    def successors(self, key):
+        with open({asked!r}, "a") as asked:
+            asked.write(f"{{key}}\\n")
+        time.sleep(0.8)
+        return [key - 1, key + 1]
+"""
+
+
+#: What makes a worker process one of another version: it numbers the puzzle otherwise, or lacks a task, or a field.
+OTHER_VERSIONS = {
+    "this worker has version 0 of klotski, the run needs 1": (
+        "from puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
+    ),
+    "this worker knows no task 'expand'": "from worker.tasks import TASKS; del TASKS['expand']",
+    "does not understand the request": (
+        "from worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token, attempt, keep: None"
+    ),
+}
+
+
+class Notes(SilentObserver):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.texts.append(text)
+
+
+@contextmanager
+def working(server: RedisServer, chunks: list[Arrays], task: str, shared: Arrays, tuning: Tuning) -> Iterator[None]:
+    """An executor at work on `chunks` in a thread of its own, with a worker that lives and never takes a job."""
+    server.pretend_worker()
+    control = Control()
+    puzzle, spec = Klotski(), PuzzleSpec("klotski")
+
+    def work() -> None:
+        connection = connect(server.url)
+        with (
+            closing(
+                RemoteExecutor(server.url, connection, puzzle, spec, control, SilentObserver(), 1 << 28, tuning)
+            ) as executor,
+            suppress(StopRun),
+        ):
+            list(executor.map(task, chunks, shared))
+
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        wait_until(server.waiting_jobs)
+        yield
+    finally:
+        control.interrupt("enough")
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def keys() -> Keys:
+    """Some thousand configurations."""
+    return next(Klotski().configurations())
+
+
+def test_chunks_and_queues_slower_than_anything_is_kept(
+    tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """A chunk takes 1.6 s and the last one begins after 3 s, when what nobody renews is kept for one second."""
+    file = tmp_path / "slow.py"
+    file.write_text(SLOW.format(asked=str(tmp_path / "asked")), encoding="utf-8")
+    spec = with_own_file(PuzzleSpec(f"{file}:Slow"))
+    puzzle, notes = spec.build(), Notes()
+    chunks: list[Arrays] = [[puzzle.keys(keys)] for keys in ([10, 20], [30, 40], [50])]
+    with started_workers(hakoiri, redis_server.url, 1, {FILES: str(file)}):
+        connection = connect(redis_server.url)
+        executor = RemoteExecutor(
+            redis_server.url, connection, puzzle, spec, Control(), notes, 1 << 28, Tuning(keep=1)
+        )  # fmt: skip
+        with closing(executor):
+            results = dict(executor.map("neighbours", chunks))
+    assert {number: result[0].tolist() for number, result in results.items()} == {
+        0: [9, 11, 19, 21], 1: [29, 31, 39, 41], 2: [49, 51],
+    }  # fmt: skip
+    assert notes.texts == []
+    assert (tmp_path / "asked").read_text(encoding="utf-8").split()[-5:] == ["10", "20", "30", "40", "50"]
+
+
+@pytest.mark.parametrize("kind", ["hakoiri:*:in:*", "hakoiri:*:shared:*", "rq:job:*"])
+def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, keys: Keys) -> None:
+    """All that a worker who comes late will need: the arrays of the chunk, the shared ones, the job."""
+    lives: list[int] = []
+
+    def renewed() -> bool:
+        lives.append(redis_server.client.pttl(key))
+        assert lives[-1] > 0, "gone"
+        return len(lives) > 1 and lives[-1] > lives[-2]
+
+    with working(redis_server, [[keys[:1]]], "bounds", [keys[:3]], Tuning(keep=5)):
+        (key,) = redis_server.client.scan_iter(kind)
+        wait_until(renewed)
+
+
+def test_a_coordinator_that_was_away_goes_on(farm: Workers, keys: Keys) -> None:
+    """Longer than results and inputs are kept; which is nobody's fault, although a single loss would be too much."""
+    connection, notes = connect(farm.url), Notes()
+    tuning = Tuning(keep=1, most_losses=1)
+    puzzle, spec = Klotski(), PuzzleSpec("klotski")
+    with closing(RemoteExecutor(farm.url, connection, puzzle, spec, Control(), notes, 1 << 28, tuning)) as executor:
+        chunks: list[Arrays] = [[keys[begin : begin + 10]] for begin in range(0, 100, 10)]
+        results = executor.map("expand", chunks)
+        numbers = [next(results)[0]]
+        wait_until(lambda: not [key for key in connection.scan_iter("hakoiri:*") if re.search(b":(in|out):", key)])
+        numbers += [number for number, _ in results]
+    assert sorted(numbers) == list(range(10))
+
+
+def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer, keys: Keys) -> None:
+    """Each further worker is asked after twice the time."""
+    deadline, times = 0.2, []
+    queue = TaskQueue(connection=redis_server.client)
+    with working(redis_server, [[keys[:1]]], "expand", (), Tuning(deadline=deadline)):
+        for attempt in range(1, 5):
+            (job,) = wait_until(lambda: queue.jobs)
+            times.append(monotonic())
+            assert job.kwargs["attempt"] == attempt
+            queue.empty()
+            began = Event("started", job.kwargs["token"], attempt, "nobody")
+            redis_server.client.lpush(event_key(job.kwargs["session"]), began.pack())
+    for attempt, gap in enumerate(np.diff(times)):
+        assert gap > deadline * 2**attempt
+
+
+# Of another version
+
+
+@contextmanager
+def other_worker(server: RedisServer, change: str) -> Iterator[str]:
+    """The name of a living worker process whose program differs by `change`."""
+    before = living_workers(server.client)
+    program = f"{change}\nfrom worker.main import main\nmain()"
+    environment = clean_environment(HAKOIRI_REDIS=server.url)
+    process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT)
+    try:
+        (name,) = wait_until(lambda: living_workers(server.client) - before)
+        yield name
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize(("said", "change"), OTHER_VERSIONS.items(), ids=["number", "task", "field"])
+def test_a_worker_of_another_version_is_left_out(
+    said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """It is given chunks first, and lives on beside the one that does the work."""
+    redis_server.pretend_worker()
+    with other_worker(redis_server, change) as name:
+        running = hakoiri.start("run", "klotski", "--redis", redis_server.url, "--farm-from", "400", "--json")
+        running.wait_for(f"worker {name} is left out of this run: ")
+        with workers(redis_server.url, 1):
+            ended = running.finish()
+    assert (ended.code, ended.json["digest"]) == (0, finished.explored["digest"])
+    assert said in ended.stderr
+    assert ended.stderr.count("is left out") == 1
+    assert "alone" not in ended.stderr
+
+
+def test_where_all_workers_are_of_another_version_the_coordinator_works_itself(
+    hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
+) -> None:
+    with other_worker(redis_server, next(iter(OTHER_VERSIONS.values()))):
+        ended = hakoiri("run", "klotski", "--redis", redis_server.url, "--farm-from", "400", "--json")
+    assert ended.json["digest"] == finished.explored["digest"]
+    assert "no other worker listens on Redis, so this process works alone" in ended.stderr
+
+
+def test_a_worker_that_refuses_leaves_time_for_others(redis_server: RedisServer, keys: Keys) -> None:
+    """Or it would take all chunks, as nobody is as quick as who does nothing."""
+
+    def sent(times: int) -> bool:
+        return bool(list(redis_server.client.scan_iter(f"rq:job:*-1-0-{times}")))
+
+    with (
+        working(redis_server, [[keys[:1]]], "expand", (), Tuning()),
+        other_worker(redis_server, next(iter(OTHER_VERSIONS.values()))),
+    ):
+        wait_until(lambda: sent(2))
+        began = monotonic()
+        wait_until(lambda: sent(4))
+        assert monotonic() - began > 1
+
+
+def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer) -> None:
+    """For as many workers as there are; a quarter of the quarter before."""
+    for number in range(20):
+        redis_server.pretend_worker(f"nobody-{number}")
+    drawn, control = 0, Control()
+    resources = Resources(redis=redis_server.url, memory=1 << 26)
+    with open_context(Klotski(), PuzzleSpec("klotski"), resources, control, SilentObserver()) as context:
+        size = context.shares.free // 4 // 16
+
+        def chunks() -> Iterator[Arrays]:
+            nonlocal drawn
+            control.interrupt("enough")
+            while drawn < 60:
+                drawn += 1
+                yield [np.zeros(size, dtype=np.uint8)]
+
+        assert context.executor.workers == 20
+        with pytest.raises(StopRun):
+            list(context.executor.map("expand", chunks()))
+    assert drawn == 16
