@@ -70,7 +70,7 @@ def small_starts(whole_run: Run) -> dict[int, str]:
 def slow_rules(all_keys: Keys, slow_successors: Callable[[str], Successors]) -> SlowRules:
     """Plain successors by metric, and whether mirror images count as one.
 
-    Those of the unit metric come from the kernel, which `test_klotski` compares with plain Python on the whole space.
+    Those of the unit metric come from the kernel: a slow test compares it with plain Python on the whole space.
     """
     class_of = dict(zip(all_keys.tolist(), Klotski().canonical(all_keys).tolist(), strict=True))
     found, counts = Klotski().expand(all_keys)

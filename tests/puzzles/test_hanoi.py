@@ -1,4 +1,4 @@
-"""Hanoi: the kernels against plain rules, text, numbering, pegs that may change places, published distances."""
+"""Hanoi: the whole of small spaces, text, pegs that may change places, published distances, refusals."""
 
 from itertools import permutations
 
@@ -18,7 +18,7 @@ PUBLISHED = {
     "layers, 4 pegs, 3 discs": [1, 3, 6, 12, 30, 12],
 }
 SMALL = [(3, 1), (3, 2), (3, 6), (4, 1), (4, 2), (4, 3), (4, 6), (5, 1), (5, 4), (6, 4), (7, 3), (8, 1), (8, 4)]
-BOUNDED_FROM = [(3, 20), (4, 15), (4, 16), (4, 20), (5, 12), (6, 10), (8, 20)]
+LARGE = [(3, 20), (4, 15), (4, 16), (4, 20), (5, 12), (6, 10), (8, 20)]
 
 
 def hanoi(pegs: int, discs: int) -> Hanoi:
@@ -37,13 +37,6 @@ def some(pegs: int, discs: int) -> Keys:
     return hanoi(pegs, discs).keys([sum(int(peg) << bits * disc for disc, peg in enumerate(key)) for key in places.T])
 
 
-def split(puzzle: Puzzle, keys: Keys) -> list[list[int]]:
-    found, counts = puzzle.expand(keys)
-    assert found.dtype == puzzle.layout.dtype
-    assert counts.sum() == len(found)
-    return [sorted(part.tolist()) for part in np.split(found, np.cumsum(counts)[:-1])]
-
-
 def layers(puzzle: Puzzle) -> list[Keys]:
     found = [puzzle.keys([]), puzzle.keys([puzzle.start])]
     while len(found[-1]):
@@ -53,35 +46,15 @@ def layers(puzzle: Puzzle) -> list[Keys]:
 
 
 @pytest.mark.parametrize(("pegs", "discs"), SMALL)
-def test_whole_small_spaces(pegs: int, discs: int) -> None:
+def test_every_configuration_of_a_small_space_is_reached(pegs: int, discs: int) -> None:
     puzzle = hanoi(pegs, discs)
     keys = whole(puzzle)
-    assert len(keys) == pegs**discs
-    assert (keys[1:] > keys[:-1]).all()
-    known = set(keys.tolist())
-    texts = {key: puzzle.render(key) for key in known}
-    assert len(set(texts.values())) == len(keys)
-    found = dict(zip(keys.tolist(), split(puzzle, keys), strict=True))
-    assert max(map(len, found.values())) == puzzle.most_successors
-    for key, successors in found.items():
-        assert successors == sorted(puzzle.successors(key))
-        assert len(set(successors)) == len(successors)
-        assert all(key in found[successor] for successor in successors)
-        assert puzzle.parse(texts[key]) == puzzle.parse(f"{key:#x}") == key
-    assert sum(map(len, layers(puzzle))) == len(keys)
-    for key in range((int(keys[-1]) + 1) * 2):
-        if key not in known:
-            with pytest.raises(ConfigurationError):
-                puzzle.check_key(key)
-
-
-@pytest.mark.parametrize(("pegs", "discs"), BOUNDED_FROM)
-def test_keys_of_large_spaces(pegs: int, discs: int) -> None:
-    puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
-    for key, successors in zip(keys.tolist(), split(puzzle, keys), strict=True):
-        assert successors == sorted(puzzle.successors(key))
-        assert puzzle.parse(puzzle.render(key)) == key
-        puzzle.check_key(key)
+    assert len(keys) == pegs**discs == sum(map(len, layers(puzzle)))
+    successors, counts = puzzle.expand(keys)
+    assert counts.max() == puzzle.most_successors
+    sources = np.repeat(keys, counts)
+    assert (sources != successors).all()
+    assert len(set(zip(sources.tolist(), successors.tolist(), strict=True))) == len(successors)
 
 
 @pytest.mark.parametrize(("pegs", "discs", "blocks"), [(4, 11, 4), (3, 13, 3), (4, 10, 1)])
@@ -131,7 +104,7 @@ def test_orbits_are_those_of_exchanged_pegs(pegs: int, discs: int) -> None:
     assert pairs.shape[1] == len(np.unique(least)) == len(np.unique(orbits)) < len(keys)
 
 
-@pytest.mark.parametrize(("pegs", "discs"), BOUNDED_FROM)
+@pytest.mark.parametrize(("pegs", "discs"), LARGE)
 def test_orbits_keep_the_number_of_moves(pegs: int, discs: int) -> None:
     puzzle, keys = hanoi(pegs, discs), some(pegs, discs)
     orbits = puzzle.keys(puzzle.orbits(keys).tolist())

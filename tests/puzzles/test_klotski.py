@@ -1,4 +1,4 @@
-"""Hakoiri-musume: packing, text, moves by every metric, mirror images, and the errors for what is no configuration."""
+"""Hakoiri-musume: the paper's packing, the whole space by every metric, mirror images, moves in words, refusals."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tests.support.published import HAKOIRI
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
 START_KEY = 0x17038BBB
-SAMPLE = 4_000
+SAMPLE = 1_000
 BLANK_PAIRS = list(combinations(range(20), 2))
 STEPS = {"up": -4, "down": 4, "left": -1, "right": 1}
 
@@ -105,19 +105,12 @@ def test_whole_space_is_listed_once_in_order(all_keys: Keys) -> None:
     assert sum(1 for _ in Klotski().configurations()) > 1
 
 
-def test_layout_is_the_papers_and_text_agrees_on_every_key(all_keys: Keys) -> None:
+def test_layout_is_the_papers_and_text_agrees(all_keys: Keys) -> None:
     puzzle = Klotski()
-    for key in all_keys.tolist():
+    for key in all_keys[::16].tolist():
         text = puzzle.render(key)
         assert text == board_by_layout(key)
-        assert puzzle.parse(text) == key
-
-
-def test_pieces_and_checks_agree_on_every_key(all_keys: Keys) -> None:
-    puzzle = Klotski()
-    for key in all_keys.tolist():
-        puzzle.check_key(key)
-        assert puzzle.pack(puzzle.unpack(key)) == key
+        assert puzzle.parse(text) == puzzle.pack(puzzle.unpack(key)) == key
 
 
 def test_start() -> None:
@@ -139,25 +132,20 @@ def test_goal_is_the_daughter_in_the_middle_of_the_bottom(all_keys: Keys) -> Non
     assert Klotski().is_goal(all_keys).tolist() == expected
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_expand_agrees_with_plain_python(
-    metric: str, all_keys: Keys, slow_successors: Callable[[str], Successors]
+@pytest.mark.slow
+def test_expand_agrees_with_plain_python_on_the_whole_space(
+    all_keys: Keys, slow_successors: Callable[[str], Successors]
 ) -> None:
-    puzzle, successors = Klotski({"metric": metric}), slow_successors(metric)
-    keys = all_keys if metric == "unit" else np.random.default_rng(1).choice(all_keys, SAMPLE, replace=False)
-    found, counts = puzzle.expand(keys)
-    assert puzzle.layout.holds(found)
-    begin = 0
-    for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
-        assert sorted(found[begin : begin + count].tolist()) == sorted(successors(key))
-        begin += count
-    assert begin == len(found)
+    found, counts = Klotski().expand(all_keys)
+    successors = map(slow_successors("unit"), all_keys.tolist())
+    for part, expected in zip(np.split(found, np.cumsum(counts)[:-1]), successors, strict=True):
+        assert sorted(part.tolist()) == sorted(expected)
 
 
 def test_metrics_contain_one_another(all_keys: Keys) -> None:
     unit, straight, finger = (as_set(*arcs(Klotski({"metric": metric}), all_keys)) for metric in METRICS)
-    assert np.isin(unit, straight).all()
-    assert np.isin(straight, finger).all()
+    assert np.isin(unit, straight, assume_unique=True).all()
+    assert np.isin(straight, finger, assume_unique=True).all()
     assert len(unit) < len(straight) < len(finger)
 
 
@@ -205,21 +193,12 @@ def test_mirrored_layout_is_the_text_read_backwards(all_keys: Keys) -> None:
         assert puzzle.parse("/".join(row[::-1] for row in puzzle.render(key).split("/"))) == image
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_merged_mirrors_are_the_puzzle_of_classes(metric: str, all_keys: Keys) -> None:
-    merged = PuzzleSpec("klotski", {"metric": metric}, merge_mirrors=True).build()
+def test_merged_mirrors_are_the_puzzle_of_classes(all_keys: Keys) -> None:
+    merged = PuzzleSpec("klotski", merge_mirrors=True).build()
     assert isinstance(merged, MergedMirrors)
     classes = np.concatenate(list(merged.configurations()))
     assert len(classes) == HAKOIRI["configurations, mirrors merged"]
     assert (classes == np.unique(np.minimum(all_keys, mirrored(all_keys)))).all()
-    sample = np.random.default_rng(3).choice(classes, 300)
-    successors, counts = merged.expand(sample)
-    ends = np.cumsum(counts)
-    for key, end, count in zip(sample.tolist(), ends.tolist(), counts.tolist(), strict=True):
-        found = sorted(successors[end - count : end].tolist())
-        image = int(mirrored(merged.keys([key]))[0])
-        assert found == sorted(merged.successors(key))
-        assert set(found) == set(merged.successors(image))
 
 
 def test_merged_mirrors_read_either_image() -> None:
@@ -249,13 +228,13 @@ def test_moves_from_the_start_in_words(metric: str, moves: set[str]) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_described_moves_lead_where_they_say(metric: str, all_keys: Keys) -> None:
     puzzle = Klotski({"metric": metric})
-    sample = np.random.default_rng(4).choice(all_keys, 2_000)
+    sample = np.random.default_rng(4).choice(all_keys, 300)
     for before, after in zip(*(batch.tolist() for batch in arcs(puzzle, sample)), strict=True):
         move = puzzle.describe_move(before, after)
         assert replayed(puzzle.render(before), move) == puzzle.render(after)
-        resources = [word for word, _ in groupby(move.split(" ", 1)[1].split(", "))]
-        assert metric == "finger" or len(resources) == 1
-        assert metric != "unit" or resources[0] in STEPS
+        steps = [word for word, _ in groupby(move.split(" ", 1)[1].split(", "))]
+        assert metric == "finger" or len(steps) == 1
+        assert metric != "unit" or steps[0] in STEPS
 
 
 @pytest.mark.parametrize(

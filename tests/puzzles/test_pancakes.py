@@ -1,4 +1,4 @@
-"""Pancakes, plain and burnt, and the numbering of orders: moves against plain rules, published layers, refusals."""
+"""Pancakes, plain and burnt, and the numbering of orders: moves by texts alone, published layers, refusals."""
 
 from collections.abc import Callable
 from itertools import permutations
@@ -12,7 +12,6 @@ from puzzles.errors import PuzzleError
 from puzzles.keys.permutations import all_orders, digits_of, number_of, order_of, pack_places
 from puzzles.permutation.pancakes import BurntPancakes, Pancakes
 from tests.support.plain_search import (
-    check_batches,
     check_expand,
     check_undirected,
     layer_sizes,
@@ -78,34 +77,13 @@ def test_tables_of_all_orders(length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "puzzle", [*map(plain, range(2, 7)), *map(burnt, range(1, 5))], ids=lambda it: f"{it.name}{it.n}"
+    "puzzle", [*map(plain, range(2, 6)), *map(burnt, range(1, 4))], ids=lambda it: f"{it.name}{it.n}"
 )
 def test_every_small_stack(puzzle: Pancakes | BurntPancakes) -> None:
     keys = whole(puzzle)
     assert len(keys) == factorial(puzzle.n) << (puzzle.n if puzzle.name == "burnt-pancakes" else 0)
-    assert len({puzzle.render(key) for key in keys.tolist()}) == len(keys)
-    assert (puzzle.expand(keys).counts == puzzle.most_successors).all()
     check_expand(puzzle, keys, plain_turns if puzzle.name == "pancakes" else burnt_turns)
     check_undirected(puzzle, keys)
-
-
-@pytest.mark.parametrize("n", [7, 8, 9, 10, 11, 12, 13])
-def test_samples_of_larger_stacks(n: int) -> None:
-    puzzle = plain(n)
-    check_expand(puzzle, sampled(puzzle, factorial(n), 200, 1), plain_turns)
-    check_batches(puzzle, sampled(puzzle, factorial(n), 3_000, 2))
-
-
-@pytest.mark.parametrize("n", [5, 7, 8, 9, 10])
-def test_samples_of_larger_burnt_stacks(n: int) -> None:
-    puzzle = burnt(n)
-    check_expand(puzzle, sampled(puzzle, factorial(n) << n, 200, 1), burnt_turns)
-    check_batches(puzzle, sampled(puzzle, factorial(n) << n, 3_000, 2))
-
-
-@pytest.mark.parametrize("puzzle", [plain(8), burnt(6)], ids=["plain", "burnt"])
-def test_moves_of_whole_spaces_can_be_taken_back(puzzle: Puzzle) -> None:
-    check_undirected(puzzle, whole(puzzle))
 
 
 @pytest.mark.parametrize("n", PLAIN_LAYERS)
@@ -119,14 +97,6 @@ def test_published_depths_of_burnt_pancakes(n: int) -> None:
     sizes = layer_sizes(burnt(n))
     assert (sum(sizes), len(sizes) - 1) == (factorial(n) << n, BURNT_DEPTHS[n])
     assert n > 4 or sizes == plain_layer_sizes(burnt_turns, burnt(n).render(0))
-
-
-@pytest.mark.parametrize("puzzle", [plain(4), plain(5), burnt(2), burnt(3)], ids=lambda it: f"{it.name}{it.n}")
-def test_all_stacks_are_alike(puzzle: Puzzle) -> None:
-    assert puzzle.vertex_transitive
-    keys = whole(puzzle)
-    assert (puzzle.orbits(keys) == 0).all()
-    assert len({tuple(layer_sizes(puzzle, key)) for key in keys.tolist()}) == 1
 
 
 def test_keys_of_larger_spaces_are_listed_block_by_block() -> None:

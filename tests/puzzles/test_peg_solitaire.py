@@ -1,4 +1,4 @@
-"""Peg solitaire: the kernel against plain rules, images of the board, jumps in words, published layer sizes."""
+"""Peg solitaire: images of the board, the most jumps, jumps in words, published layer sizes, refusals."""
 
 import re
 
@@ -15,7 +15,7 @@ PUBLISHED = [1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312]
 START = "##***##/##***##/*******/***.***/*******/##***##/##***##"
 #: No board has more jumps.
 MOST = "##.**##/##*.*##/*.**.**/**.**.*/.**.**./##**.##/##.**##"
-SAMPLE = 400
+SAMPLE = 150
 
 
 def solitaire(symmetry: str) -> PegSolitaire:
@@ -54,18 +54,6 @@ def any_boards() -> list[Key]:
     rng = np.random.default_rng(1)
     pegs = rng.random((SAMPLE, 33)) < rng.random((SAMPLE, 1))
     return [0, (1 << 33) - 1, *(int(key) for key in pegs @ (1 << np.arange(33)))]
-
-
-@pytest.mark.parametrize("symmetry", ["on", "off"])
-def test_expand_agrees_with_plain_python(symmetry: str) -> None:
-    puzzle = solitaire(symmetry)
-    boards = puzzle.keys([puzzle.parse(PegSolitaire({"symmetry": "off"}).render(key)) for key in any_boards()])
-    rng = np.random.default_rng(2)
-    reached = [rng.choice(layer, min(len(layer), 60)) for layer in layers(puzzle, 8)]
-    keys = np.concatenate([boards, *reached])
-    for key, successors in zip(keys.tolist(), split(puzzle, keys), strict=True):
-        assert successors == sorted(puzzle.successors(key))
-        assert all(successor.bit_count() == key.bit_count() - 1 for successor in successors)
 
 
 def test_merged_boards_are_the_least_of_the_images() -> None:

@@ -1,9 +1,8 @@
-"""Sliding blocks: the kernels against plain rules, the numbering, text, goals, mirrors, published boards."""
+"""Sliding blocks: moves by texts alone, the whole of small spaces, goals, mirrors, published boards, refusals."""
 
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from math import lgamma, log
 from pathlib import Path
 
@@ -183,19 +182,9 @@ def mirrored(text: str) -> str:
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", BOARDS)
-def test_expand_agrees_with_plain_python(name: str, metric: str) -> None:
-    puzzle = sliding(BOARDS[name], metric)
-    keys = walked(puzzle, 40 if name in WIDE else 200, seed=1)
-    for key, found in zip(ints(keys), lists(puzzle, keys), strict=True):
-        assert found == sorted(puzzle.successors(key))
-        assert len(found) <= puzzle.most_successors
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("name", BOARDS)
 def test_moves_are_those_of_the_rules(name: str, metric: str) -> None:
     puzzle = sliding(BOARDS[name], metric)
-    keys = walked(puzzle, 10 if name in WIDE else 60, seed=2)
+    keys = walked(puzzle, 4 if name in WIDE else 30, seed=2)
     for key, found in zip(ints(keys), lists(puzzle, keys), strict=True):
         assert sorted(puzzle.render(successor) for successor in found) == neighbours(puzzle.render(key), metric)
         for after in found:
@@ -206,12 +195,10 @@ def test_moves_are_those_of_the_rules(name: str, metric: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "layout"), [(START, U32), *zip(WIDE.values(), (U64, U128, U128), strict=True)])
-def test_keys_are_no_wider_than_needed_and_lead_to_text_and_back(name: str, layout: object) -> None:
+def test_keys_are_no_wider_than_needed_and_pieces_come_in_any_order(name: str, layout: object) -> None:
     puzzle = sliding(name)
     assert puzzle.layout == layout
-    for key in ints(walked(puzzle, 60, seed=3)):
-        puzzle.check_key(key)
-        assert puzzle.parse(puzzle.render(key)) == puzzle.parse(f" {key:#x}\n") == key
+    for key in ints(walked(puzzle, 10, seed=3)):
         assert puzzle.pieces.pack(puzzle.pieces.unpack(key)[::-1]) == key
 
 
@@ -235,13 +222,10 @@ def test_no_board_needs_more_than_128_bits() -> None:
     assert 91 < bits < 92
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [name for name in SMALL if name != "Dad's"])
 def test_whole_space_is_what_can_be_put_on_the_board(name: str) -> None:
     puzzle = sliding(SMALL[name])
     keys = whole(puzzle)
-    assert (keys[1:] > keys[:-1]).all()
-    if name == "Dad's":
-        return
     assert {puzzle.render(key) for key in keys.tolist()} == all_boards(SMALL[name])
     known = set(keys.tolist())
     refused = 0
@@ -277,16 +261,6 @@ def test_blocks_go_on_where_they_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
         sizes = [len(keys) for keys in puzzle.configurations()]
         assert max(sizes) == block
         assert (whole(puzzle) == expected).all()
-
-
-def test_wide_spaces_are_listed_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("puzzles.sliding_blocks.sliding._BLOCK", 500)
-    puzzle = sliding(WIDE["u128"])
-    keys = ints(next(puzzle.configurations()))
-    assert len(keys) == 500
-    assert all(one < other for one, other in pairwise(keys))
-    for key in keys[::50]:
-        puzzle.check_key(key)
 
 
 def test_hakoiri_musume_is_one_of_these_boards(all_keys: Keys) -> None:
@@ -334,11 +308,10 @@ def test_dads_puzzle() -> None:
 
 
 @pytest.mark.parametrize("board", MIRRORED)
-@pytest.mark.parametrize("metric", METRICS)
-def test_mirror_is_an_automorphism(board: str, metric: str) -> None:
-    puzzle = sliding(board, metric)
+def test_mirror_is_the_text_read_backwards(board: str) -> None:
+    puzzle = sliding(board, "finger")
     assert puzzle.has_mirrors
-    keys = walked(puzzle, 100, seed=5)
+    keys = walked(puzzle, 8 if board in WIDE.values() else 50, seed=5)
     images = [puzzle.parse(mirrored(puzzle.render(key))) for key in ints(keys)]
     assert ints(puzzle.canonical(keys)) == [min(pair) for pair in zip(ints(keys), images, strict=True)]
     for here, there in zip(lists(puzzle, keys), lists(puzzle, puzzle.keys(images)), strict=True):
@@ -389,7 +362,7 @@ def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, 
     puzzles = [sliding(board, goal=goal), sliding(board.translate(swapped), goal=letter)]
     puzzles += [Sliding(puzzle.parameters, puzzle.render(puzzle.start)) for puzzle in puzzles]
     keys = whole(puzzles[0])
-    sample = np.random.default_rng(6).choice(keys, min(len(keys), 3_000), replace=False)
+    sample = np.random.default_rng(6).choice(keys, min(len(keys), 500), replace=False)
     wanted = [set(pieces_of(pinned)[0].values()), pieces_of(pinned)[1]]
     wanted[0].discard(pieces_of(pinned)[0].get("*"))
     expected = []
@@ -406,7 +379,7 @@ def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, 
 def test_goals_of_wide_keys() -> None:
     board = WIDE["u128"]
     anywhere, here = "/".join(["*" * 8] * 8), "/".join([*board.split("/")[:2], *["*" * 8] * 6])
-    keys = walked(sliding(board), 100, seed=7)
+    keys = walked(sliding(board), 30, seed=7)
     assert sliding(board, goal=anywhere).is_goal(keys).all()
     puzzle = sliding(board, goal=here)
     expected = [puzzle.render(key).startswith(here[:17]) for key in ints(keys)]

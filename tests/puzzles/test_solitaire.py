@@ -1,4 +1,4 @@
-"""Gap and Superpuzz: keys, texts, errors, and the kernel against plain rules and against the papers' words."""
+"""Gap and Superpuzz: keys, texts, errors, goals, and the kernel against the papers' words."""
 
 import random
 
@@ -52,36 +52,23 @@ def some_positions(puzzle: Solitaire, count: int) -> list[Key]:
 
 @games
 @sizes
-def test_expand_agrees_with_plain_python_and_with_the_papers_words(game: type[Solitaire], size: int) -> None:
+def test_moves_are_those_of_the_papers_words(game: type[Solitaire], size: int) -> None:
     gap = game is Gap
-    for number in range(4):
-        puzzle = made(game, size, deal_text(game, size, number))
-        assert puzzle.layout.name == LAYOUTS[size - 3]
-        start = (rules.gap_start if gap else rules.puzz_start)(puzzle.deal or "")
-        assert puzzle.render(puzzle.start) == rules.text_of(start)
-        keys = some_positions(puzzle, 60)
-        found, counts = puzzle.expand(puzzle.keys(keys))
-        assert puzzle.layout.holds(found)
-        ends = np.cumsum(counts)
-        for key, end, count in zip(keys, ends, counts, strict=True):
-            successors = puzzle.successors(key)
-            assert ints(found[end - count : end]) == successors
-            assert len(successors) <= puzzle.most_successors
-            words = [rules.text_of(after) for _, after in rules.moves(rules.board_of(puzzle.render(key)), gap)]
-            assert sorted(map(puzzle.render, successors)) == sorted(words)
+    puzzle = made(game, size, deal_text(game, size, 0))
+    assert puzzle.layout.name == LAYOUTS[size - 3]
+    start = (rules.gap_start if gap else rules.puzz_start)(puzzle.deal or "")
+    assert puzzle.render(puzzle.start) == rules.text_of(start)
+    keys = some_positions(puzzle, 30)
+    found, counts = puzzle.expand(puzzle.keys(keys))
+    for key, end, count in zip(keys, np.cumsum(counts), counts, strict=True):
+        words = [rules.text_of(after) for _, after in rules.moves(rules.board_of(puzzle.render(key)), gap)]
+        assert sorted(map(puzzle.render, ints(found[end - count : end]))) == sorted(words)
 
 
 @games
-@sizes
-def test_texts_and_keys_lead_to_each_other(game: type[Solitaire], size: int) -> None:
-    puzzle = made(game, size)
-    for key in some_positions(puzzle, 40):
-        assert puzzle.parse(puzzle.render(key)) == puzzle.parse(f"{key:#x}") == key
-    assert puzzle.parse(puzzle.start_text()) == puzzle.start
-    again = made(game, size, puzzle.start_text())
-    assert (again.start, again.start_text()) == (puzzle.start, puzzle.start_text())
-    spaced = puzzle.start_text().replace("/", "  /\t ")
-    assert made(game, size, spaced).start_text() == puzzle.start_text()
+def test_blanks_between_cards_mean_nothing(game: type[Solitaire]) -> None:
+    text = made(game, 7).start_text()
+    assert made(game, 7, text.replace("/", "  /\t ")).start_text() == text
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,21 +1,18 @@
-"""TopSpin: rings up to turns, moves against plain rules, layers against a plain search, components, refusals."""
+"""TopSpin: rings up to turns, moves by texts alone, layers against a plain search, components, refusals."""
 
 from math import factorial
 
-import numpy as np
 import pytest
 
 from puzzles.errors import PuzzleError
 from puzzles.permutation.topspin import TopSpin
 from tests.support.plain_search import (
-    check_batches,
     check_expand,
     check_undirected,
     layer_sizes,
     plain_layer_sizes,
     refusal,
     sampled,
-    successors_of_each,
     whole,
 )
 
@@ -42,28 +39,14 @@ def reversals(words: tuple[str, ...], k: int) -> set[tuple[str, ...]]:
     return found
 
 
-def check_moves(puzzle: TopSpin, keys: np.ndarray) -> None:
-    check_expand(puzzle, keys, lambda text: [" ".join(after) for after in reversals(tuple(text.split()), puzzle.k)])
-
-
 @pytest.mark.parametrize(("n", "k"), SMALL)
 def test_every_small_ring(n: int, k: int) -> None:
     puzzle = topspin(n, k)
     keys = whole(puzzle)
-    assert len(keys) == factorial(n - 1) == len({puzzle.render(key) for key in keys.tolist()})
-    check_moves(puzzle, keys)
+    assert len(keys) == factorial(n - 1)
+    check_expand(puzzle, keys, lambda text: [" ".join(after) for after in reversals(tuple(text.split()), k)])
     check_undirected(puzzle, keys)
     assert puzzle.most_successors == (n if k < n - 1 else 1)
-    assert {len(set(found)) for found in successors_of_each(puzzle, keys)} == {puzzle.most_successors}
-
-
-@pytest.mark.parametrize(
-    ("n", "k"), [(7, 5), (8, 4), (9, 4), (9, 7), (10, 4), (10, 9), (11, 2), (12, 6), (13, 2), (13, 4), (13, 12)]
-)
-def test_samples_of_larger_rings(n: int, k: int) -> None:
-    puzzle = topspin(n, k)
-    check_moves(puzzle, sampled(puzzle, factorial(n - 1), 150, 1))
-    check_batches(puzzle, sampled(puzzle, factorial(n - 1), 700, 2))
 
 
 @pytest.mark.parametrize(("n", "k"), [*SMALL, (7, 3), (7, 4), (8, 5)])
@@ -77,13 +60,6 @@ def test_components_have_the_same_size(n: int, k: int) -> None:
     puzzle = topspin(n, k)
     starts = {0, *sampled(puzzle, factorial(n - 1), 4, 3).tolist()}
     assert {sum(layer_sizes(puzzle, start)) * COMPONENTS[n, k] for start in starts} == {factorial(n - 1)}
-
-
-@pytest.mark.parametrize(("n", "k"), [*SMALL[:7], (6, 3), (6, 4)])
-def test_all_rings_are_alike(n: int, k: int) -> None:
-    puzzle = topspin(n, k)
-    assert puzzle.vertex_transitive
-    assert len({tuple(layer_sizes(puzzle, key)) for key in whole(puzzle).tolist()}) == 1
 
 
 def test_start_and_goal() -> None:

@@ -1,4 +1,4 @@
-"""Cube and Pyraminx alike: tables against stickers, numbering, turns that undo one another, published layer sizes."""
+"""Cube and Pyraminx alike: the whole spaces, turns that undo one another, words, published layer sizes."""
 
 from collections.abc import Callable
 
@@ -80,21 +80,6 @@ def test_every_start_is_like_any_other(name: str, puzzle: Twisty) -> None:
         assert layers(puzzle, start, size_and_order(name)[0], 7) == PUBLISHED[name][:7]
 
 
-def test_tables_agree_with_the_stickers(name: str, puzzle: Twisty) -> None:
-    keys = some(name, 600)
-    for key, successors in zip(keys.tolist(), columns(puzzle, keys).tolist(), strict=True):
-        assert successors == puzzle.successors(key)
-        assert len(set(successors)) == len(successors)
-
-
-def test_text_and_key_are_one_to_one(name: str, puzzle: Twisty) -> None:
-    keys = some(name, 1500)
-    texts = {key: puzzle.render(key) for key in keys.tolist()}
-    assert len(set(texts.values())) == len(texts)
-    for key, text in texts.items():
-        assert puzzle.parse(text) == puzzle.parse(f" {key:#x}\n") == key
-
-
 def test_turns_permute_all_configurations(name: str, puzzle: Twisty) -> None:
     blocks = list(puzzle.configurations())
     size, _ = size_and_order(name)
@@ -122,7 +107,7 @@ def test_turns_undo_one_another_and_come_round(name: str, puzzle: Twisty) -> Non
 def test_moves_in_words(name: str, puzzle: Twisty) -> None:
     faces = {"cube, half": ("URF", ["", "2", "'"]), "cube, quarter": ("URF", ["", "'"])}
     corners, resources = faces.get(name, ("ULRB", ["", "'"]))
-    for key in some(name, 20).tolist():
+    for key in some(name, 4).tolist():
         words = [puzzle.describe_move(key, after) for after in puzzle.successors(key)]
         assert words == [turn + way for turn in corners for way in resources]
 

@@ -71,14 +71,6 @@ def check_expand(puzzle: Puzzle, keys: Keys, moves: Callable[[str], Iterable[str
         assert found == sorted({puzzle.parse(after) for after in moves(text)}), text
 
 
-def check_batches(puzzle: Puzzle, keys: Keys) -> None:
-    """What `expand` finds for a key does not depend on the others of the batch nor on their order."""
-    found = dict(zip(keys.tolist(), successors_of_each(puzzle, keys), strict=True))
-    increasing = np.sort(keys)
-    for batch in (increasing, np.repeat(increasing, 2), keys[::-1].copy(), keys[:0]):
-        assert successors_of_each(puzzle, batch) == [found[key] for key in batch.tolist()]
-
-
 def check_undirected(puzzle: Puzzle, keys: Keys) -> None:
     """Every move of a whole space can be taken back, leads to another configuration, and is there once."""
     successors, counts = puzzle.expand(keys)
