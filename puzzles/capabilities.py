@@ -35,8 +35,8 @@ class ScoredMoves(NamedTuple):
 class Scored(Puzzle):
     """Moves score: the best play has the highest sum of scores, then the fewest moves.
 
-    The reserve of a configuration bounds what is still to be had. A move takes at least what it scores off the
-    reserve, and never adds to it: so no play scores for ever, and the best one is a shortest way.
+    The reserve of a configuration bounds what is still to be had. A move lowers the reserve
+    by at least its score and never raises it: so no play scores for ever, and the best one is a shortest path.
     """
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Scored(Puzzle):
 
     @abstractmethod
     def reserve(self, key: Key) -> int:
-        """The most that can still be scored, or more."""
+        """An upper bound on what can still be scored."""
 
     def scored(self, keys: Keys) -> ScoredMoves:
         """The moves of a batch with their scores. Override it, as `expand`, with a kernel."""
@@ -68,7 +68,7 @@ class Scored(Puzzle):
         return max(leading, key=lambda number: (int(moves.scores[number]), -number))
 
     def replay(self, play: str, start: str | None = None) -> int:
-        """The score of what `write_play` gave, by the plain rules; `PuzzleError` for a move that there is not."""
+        """The score of what `write_play` gave, by the reference rules; `PuzzleError` for a move that does not exist."""
         key, score = self.start if start is None else self.parse(start), 0
         for place, word in enumerate(play.split(), 1):
             moves, number = self.scored(self.keys([key])).successors, int(word) if word.isdigit() else -1
@@ -81,16 +81,16 @@ class Scored(Puzzle):
 
 #: Breadth first or depth first.
 SearchOrder = Literal["bfs", "dfs"]
-#: With which goals a search of a deal may end: none before all is seen, the first, the one fixed one, or both of these.
+#: With which goals a search of a deal may end: none before everything is seen, the first, the fixed one, or both.
 Until = Literal["exhausted", "goal", "fixed", "both"]
-#: Which goal: the first of all goals met, or the one fixed one of a puzzle that tells it from others.
+#: Which goal: the first of all goals met, or the fixed one of a puzzle that distinguishes one.
 Convention = Literal["first", "fixed"]
 #: Some small numbers, whose meaning is the puzzle's (`Dealt.follow`).
 Move = tuple[int, ...]
 
 
 class Dealt(Puzzle):
-    """Its starts come as deals. A deal is a text that `parse` takes; numbered ones of any seed are drawn by chance."""
+    """Its starts come as deals. A deal is a text that `parse` accepts; random deals are numbered per seed."""
 
     #: The option, a `Number`, that says how large a deal is.
     size_option: ClassVar[str]
@@ -101,9 +101,9 @@ class Dealt(Puzzle):
     #: When the search of a study ends, and by which goals it tells deals apart, each with what it is called.
     until: ClassVar[Until] = "goal"
     goal_names: ClassVar[Mapping[Convention, str]] = MappingProxyType({"first": "the goal"})
-    #: A text of deals has so many lines for each where none of them holds a ``/``.
+    #: How many lines each deal has in a text of deals, where none of them holds a ``/``.
     rows_of_deal: ClassVar[int] = 1
-    #: Solutions found depth first have moves to spare that can be told (`worker.solitaires.shortening`).
+    #: Redundant moves of solutions found depth first can be recognised (`worker.solitaires.shortening`).
     shortens: ClassVar[bool] = False
     #: `varied` is defined, so that deals can be hunted for; and `grown`, so that a hunt begins with smaller ones.
     hunted: ClassVar[bool] = False
@@ -198,7 +198,7 @@ class Placements(Puzzle):
 
     @abstractmethod
     def exceeds(self, keys: Keys, nodes: int) -> bool:
-        """Whether more than so many numbers are placed below some of `keys`; takes no longer than to see that."""
+        """Whether more than `most` numbers are placed below some of `keys`; takes no longer than needed to see that."""
 
     @abstractmethod
     def reference_counts(self, key: Key) -> SubtreeCounts:

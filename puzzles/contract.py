@@ -1,6 +1,6 @@
 """What a puzzle must say of itself. A search needs nothing else, and a puzzle knows nothing of search.
 
-The least that a puzzle of one's own needs: `name`, `layout`, `undirected`, `most_successors`, `usual_start` and
+The minimum that a user puzzle needs: `name`, `layout`, `undirected`, `most_successors`, `usual_start` and
 `successors`. All else has a default, or makes more questions answerable (`render`, `parse_text`, `is_goal`) or the
 search faster (`expand`).
 """
@@ -39,7 +39,7 @@ class Puzzle(ABC):
     Keys come and go as batches of `layout` (`puzzles.keys.layout`). An instance is immutable and safe to share between
     threads. Increase `version` whenever keys, moves or goals change: a run made with another version is refused.
 
-    Where a good numbering of the configurations is at hand (0, 1, 2, ... without many gaps), use it for the keys:
+    If there is a good numbering of the configurations (0, 1, 2, ... without many gaps), use it for the keys:
     dense keys take a byte each on disk, and the search finds their duplicates in bitmaps instead of by sorting.
     """
 
@@ -89,11 +89,11 @@ class Puzzle(ABC):
 
     @property
     def start(self) -> Key:
-        """The configuration that a search sets out from."""
+        """The configuration that a search starts from."""
         return self._start
 
     def start_text(self) -> str:
-        """The start as a run pins and shows it: a text that `parse` takes for the start."""
+        """The start as a run pins and shows it: a text that `parse` reads as the start."""
         return self.render(self._start)
 
     def keys(self, values: list[Key]) -> Keys:

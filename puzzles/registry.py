@@ -32,7 +32,7 @@ PUZZLES: dict[str, tuple[str, str]] = {
 
 
 def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
-    """The class of a puzzle of `PUZZLES`, or of one's own whose file this process has loaded. Loads no file.
+    """The class of a puzzle of `PUZZLES`, or a user puzzle whose file this process has loaded. Loads no file.
 
     Raises `PuzzleError` for any other name.
     """
@@ -40,7 +40,7 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
         return known(name, digest).guarded
     if name not in PUZZLES:
         raise PuzzleError(
-            f"there is no puzzle {name!r}; known puzzles: {', '.join(PUZZLES)}; one of your own is written FILE.py:NAME"
+            f"there is no puzzle {name!r}; known puzzles: {', '.join(PUZZLES)}; a user puzzle is written FILE.py:NAME"
         )
     module, attribute = PUZZLES[name]
     found: type[Puzzle] = getattr(import_module(module), attribute)
@@ -54,9 +54,9 @@ def names_of(wanted: "Callable[[type[Puzzle]], bool]") -> str:
 
 @dataclass(frozen=True)
 class PuzzleSpec:
-    """Which puzzle, with which options: what a manifest pins and a worker is told. Data only, never code.
+    """Which puzzle, with which options: what a manifest pins and a worker receives. Data only, never code.
 
-    `digest` is that of the file of a puzzle of one's own (`puzzles.user.files`), else empty.
+    `digest` is that of the file of a user puzzle (`puzzles.user.files`), else empty.
     """
 
     name: str
@@ -90,7 +90,7 @@ class PuzzleSpec:
 
 
 def with_own_file(spec: PuzzleSpec) -> PuzzleSpec:
-    """`spec` as the user wrote it, ready to be built: where it names a puzzle of his own, its file is run now.
+    """`spec` as the user wrote it, ready to be built: where it names a user puzzle, its file is executed now.
 
     IMPORTANT: never for a spec that came by Redis, or out of a run.
     """

@@ -1,7 +1,7 @@
 """One worker process: ``python -m worker.main``, started by `worker.transport.supervisor`.
 
 Its own environment says all that it may do: the Redis URL is in HAKOIRI_REDIS, and the only files that it ever runs,
-with puzzles of one's own, are those of HAKOIRI_PUZZLE_FILES, now.
+with user puzzles, are those of HAKOIRI_PUZZLE_FILES, now.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Packed configurations: unsigned integers of 32, 64, 128 or 256 bits, always in numpy batches.
 
-A batch of n keys is an array of shape (n,) where a key is one number of numpy's, and of shape (n, 2) or (n, 4) of
+A batch of n keys is an array of shape (n,) where a key is one numpy number, and of shape (n, 2) or (n, 4) of
 uint64 where it is wider: the words of a key, the most significant first. So ``len(keys)``, slices, masks and
 ``np.concatenate`` work alike for all layouts; order and equality of wide keys are those of `puzzles.keys.order`.
 """
@@ -44,11 +44,11 @@ class Layout(NamedTuple):
 
     @property
     def digits(self) -> int:
-        """How long a key is as ``0x...`` with all its zeros."""
+        """The length of a key as ``0x...`` with all its zeros."""
         return 2 + 2 * self.bytes
 
     def empty(self, count: int) -> Keys:
-        """Room for `count` keys, not set to anything."""
+        """An uninitialised batch of `count` keys."""
         return np.empty(count if self.words == 1 else (count, self.words), dtype=self.dtype)
 
     def pack(self, values: Iterable[Key]) -> Keys:
@@ -108,7 +108,7 @@ def key_at(keys: Keys, index: int) -> Key:
 
 
 def narrowest(bits: int) -> Layout:
-    """The narrowest layout with at least so many bits; ``ValueError`` above 256."""
+    """The narrowest layout with at least this many bits; ``ValueError`` above 256."""
     for layout in LAYOUTS.values():
         if bits <= layout.bits:
             return layout

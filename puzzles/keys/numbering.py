@@ -1,4 +1,4 @@
-"""Which number stands on which point, as one key: five bits a point, 0 for none, point 0 foremost.
+"""Which number stands on which point, as one key: five bits per point, 0 for none, point 0 first.
 
 Twelve fields lie in a word of 64 bits and none lies across two, so that keys sort as their numbers do, point by point.
 Up to 12 points take a u64, up to 24 a u128, up to 30 a u256 (whose first words are 0).
@@ -23,7 +23,7 @@ MOST_POINTS = 30
 
 @dataclass(frozen=True)
 class Numbering:
-    """The packing for so many points."""
+    """The packing for a figure of `points` points."""
 
     points: int
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from puzzles.jit import jit
 from puzzles.keys.layout import Key, Keys, layout_of
 
-#: Runs of equal first words up to this length are sorted by insertion; up to `_LONG` in a heap, for it all lies in the
+#: Groups of equal first words up to this length are sorted by insertion; up to `_LONG` in a heap, which fits the
 #: first-level cache; longer ones by numpy, word by word.
 _SHORT, _LONG = 24, 256
 
@@ -114,9 +114,9 @@ def _heap_sort(rows: Keys, begin: int, end: int) -> None:
 
 @jit
 def _sort_ties(rows: Keys, word: int, long: NDArray[np.int64]) -> int:
-    """Sort each run of rows whose words up to `word` are equal, except long runs; the runs themselves are in order.
+    """Sort each group of rows whose words up to `word` are equal, except long ones; the groups themselves are in order.
 
-    Long runs are written into `long`, as (begin, end); how many there are is returned.
+    Long groups are written into `long`, as (begin, end); their number is returned.
     """
     begin = 0
     count = 0
@@ -163,9 +163,9 @@ def _merge_two(keys: Keys, others: Keys, merged: Keys) -> None:
 def sort_keys(keys: Keys) -> Keys:
     """The keys in increasing order. A batch of single numbers is sorted in place and returned, one of wide ones copied.
 
-    Wide keys are ordered by numpy's vectorised argsort of their first words, short ties among them by kernels, long
+    Wide keys are ordered by numpy's vectorised argsort of their first words, short groups of ties by kernels, long
     ones word by word: cards packed from the most significant bit down tie by the thousand, and a heap of millions is
-    ten times as slow.
+    ten times slower.
     """
     if keys.ndim == 1:
         keys.sort()

@@ -1,7 +1,7 @@
 """Orders of things as numbers 0..n!-1, in plain Python: what the kernels of several puzzles compute in their own ways.
 
-The digit of place i tells how many larger things stand before it, 0..i, and is worth i!. So the things in increasing
-order have number 0, the digits add up to the pairs that stand the wrong way round, and the number of the first k
+The digit of place i says how many larger things stand before it, 0..i, and is worth i!. So the things in increasing
+order have number 0, the digits add up to the number of inversions, and the number of the first k
 places alone, as if nothing followed, is the whole number modulo k!.
 """
 

@@ -1,4 +1,4 @@
-"""SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): one source of chance.
+"""SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): the one random generator.
 
 Deals, boards, walks and the order of chunks come from it, so that they are the same on every machine. Here in plain
 Python; `puzzles.keys.splitmix_kernels` has it for kernels and whole arrays.

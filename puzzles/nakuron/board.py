@@ -1,4 +1,4 @@
-"""Boards of Nakuron as text, drawn at random, and the rules in plain Python: the reference for every kernel.
+"""Boards of Nakuron as text, made at random, and the rules in plain Python: the reference for every kernel.
 
 A text has SIZE, then the four sides of the frame: up, right, down, left (1 to 4 a hole, 5 a wall; up and down from left
 to right, right and left from top to bottom), then SIZE rows of SIZE cells (0 empty, 1 to 4 a ball: red, yellow, green,
@@ -29,7 +29,7 @@ SETTINGS = {
     2: (Fraction(17, 80), Fraction(3, 20)),
     3: (Fraction(1, 5), Fraction(1, 5)),
 }
-#: Larger boards no program of the contest had; a kernel holds a row in four words.
+#: The largest boards of the contest; a kernel holds a row in four words.
 MOST_SIZE = 256
 
 
@@ -131,7 +131,7 @@ def _random_cell(word: int, ball: Fraction, wall: Fraction) -> str:
 
 
 def tilt(rows: Sequence[str], frame: Sequence[str], side: int) -> Tilted:
-    """The rows after a tilt: balls roll until a wall, a ball or a frame wall; those that reach a hole drop."""
+    """The rows after a tilt: balls roll until a wall, a ball or a wall of the frame; those that reach a hole drop."""
     upright, forward = side in (0, 2), side in (0, 3)
     lines = _flipped(rows) if upright else list(rows)
     dropped: list[tuple[str, str]] = []

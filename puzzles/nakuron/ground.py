@@ -1,4 +1,4 @@
-"""What of a board of Nakuron never moves, as bit planes for the kernels, and fields in and out of text."""
+"""The parts of a Nakuron board that never move, as bit planes for the kernels, and fields in and out of text."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -82,7 +82,7 @@ def _exit_colours(wall: NDArray[np.bool_], frame: str, side: int) -> Cells:
 
 
 def _farthest(wall: NDArray[np.bool_]) -> int:
-    """The farthest that a ball can roll in any row or column: one less than the longest run without a wall."""
+    """The farthest that a ball can roll in any row or column: one less than the longest stretch without a wall."""
     lines = [*wall.tolist(), *wall.T.tolist()]
-    runs = ["".join("01"[cell] for cell in line).split("1") for line in lines]
-    return max(0, max(len(run) for line in runs for run in line) - 1)
+    stretches = ["".join("01"[cell] for cell in line).split("1") for line in lines]
+    return max(0, max(len(stretch) for line in stretches for stretch in line) - 1)

@@ -4,7 +4,7 @@ A *field* is an array (3, n, 4) of uint64: bit ``column % 64`` of word ``column 
 bit p of what lies there, a colour from 1 to 4 or 0 for nothing. Walls are no part of a field: they are in a `Ground`,
 once for all fields of a board. 250 x 250 cells take 24 kB, and a tilt moves 256 cells with an instruction or two.
 
-All four sides are one case: a field is turned so that the balls roll up (`turn_in`), and turned back. There every
+All four sides are one case: a field is turned so that the balls roll up (`turn_in`), and turned back. There each
 ball rolls by the number of empty cells between it and the wall above, which is counted for all columns at once, bit
 plane by bit plane; then those whose number has bit i move up by 2^i, for each i in turn. No two balls meet on the
 way, for of two in a column between two walls the lower one has at least as far to go, and as many empty cells in
@@ -89,7 +89,7 @@ def _blocks(size: int) -> int:
 
 @jit
 def _copy(source: Words, target: Words, words: int, end: int) -> None:
-    """Copy so many words, then zeros up to `end`. A loop, for numba copies slices many times as slowly."""
+    """Copy so many words, then zeros up to `end`. A loop: numba copies slices many times slower."""
     for place in range(words):
         target[place] = source[place]
     for place in range(words, end):
@@ -126,7 +126,7 @@ def _count_steps(turned: Words, walls: Words, size: int, bits: int, steps: Words
 
 @jit
 def _move_up(plane: Words, moving: Words, words: int, far: int, out: Words) -> None:
-    """Write into `out` a flat plane in which what `moving` has is moved by `far` words. In place it takes longer."""
+    """Write into `out` a flat plane in which what `moving` has is moved by `far` words. In place it is slower."""
     # IMPORTANT: slices, not plane[place + far]: that index might be negative to numba, and the loop not vectorised.
     below, coming = plane[far:words], moving[far:words]
     for place in range(words - far):

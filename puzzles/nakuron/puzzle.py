@@ -22,7 +22,7 @@ from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequenc
 _DIGITS, _FEWEST_DIGITS = 27, 13
 _BASE = 5
 _WORD_BITS = 64
-#: The board that a search without ``--from`` sets out from (`puzzles.nakuron.board.random_board`).
+#: The board that a search without ``--from`` starts from (`puzzles.nakuron.board.random_board`).
 _USUAL = (8, 3, 1)
 
 Table = NDArray[np.int64]
@@ -33,7 +33,7 @@ class Nakuron(Scored):
     """A move tilts the box to a side: every ball rolls until a wall, a ball or a wall of the frame stops it.
 
     Through a hole of the frame it drops, and so do those behind it. A ball that drops through a hole of its own colour
-    scores 1; the best play has the highest score, then the fewest moves. Moves that change nothing are none.
+    scores 1; the best play has the highest score, then the fewest moves. What changes nothing is no move.
 
     A board is written as its size, the frame's sides up, right, down and left (1 to 4 a hole, 5 a wall) and its rows
     (0 empty, 1 to 4 a ball, 5 a wall), a configuration as its rows alone.

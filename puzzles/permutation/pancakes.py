@@ -27,10 +27,10 @@ Stack = list[int]
 
 
 class _Stacks(Puzzle):
-    """What both puzzles share. A move turns over the upper `least` pancakes, or more."""
+    """What both puzzles share. A move reverses the upper `least` pancakes, or more."""
 
     undirected = True
-    # Whatever the sizes are called, the moves are the same, so any stack can be called the ordered one.
+    # The moves do not depend on the names of the sizes, so any stack can be called the ordered one.
     vertex_transitive = True
     least: int
 

@@ -20,9 +20,9 @@ from puzzles.keys.permutations import all_orders, pack_places
 _Words = NDArray[np.int64]
 _Numbers = NDArray[np.uint16]
 
-#: So many upper pancakes have tables: 8! numbers fit in 16 bits.
+#: How many upper pancakes have tables: 8! numbers fit in 16 bits.
 _TABLE_PANCAKES = 8
-#: Keys of burnt pancakes that a kernel takes together.
+#: Keys of burnt pancakes that a kernel processes together.
 _BLOCK = 1024
 
 
@@ -90,7 +90,7 @@ def expand_plain(
 ) -> None:
     """Write the successors of all `keys` into `room`, n - 1 for each.
 
-    Neighbours in the batch are quickest if they have the same lower pancakes.
+    Fastest where neighbours in the batch have the same lower pancakes.
     """
     upper = turned.shape[1] + 1
     count = np.int64(len(turned))

@@ -28,7 +28,7 @@ from puzzles.options import Number, Option
 from puzzles.permutation.tiles_kernels import expand_keys, tables_of
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
-Board = list[int]
+Arrangement = list[int]
 _MOST_CELLS = 16
 _LETTERS = ".123456789abcdef"
 _DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
@@ -110,7 +110,7 @@ class Tiles(Puzzle):
         lines, letters = text.split("/"), _LETTERS[: self._cells]
         if len(lines) != self.rows:
             raise ConfigurationError(f"a board has {self.rows} rows joined by '/', {text!r} has {len(lines)}")
-        board: Board = []
+        board: Arrangement = []
         for row, line in enumerate(lines, 1):
             if len(line) != self.columns:
                 raise ConfigurationError(f"row {row} {line!r} has {len(line)} cells, expected {self.columns}")
@@ -133,7 +133,7 @@ class Tiles(Puzzle):
         way = (target // self.columns - source // self.columns, target % self.columns - source % self.columns)
         return f"{_LETTERS[board[source]]} {_DIRECTIONS[way]}"
 
-    def unpack(self, key: Key) -> Board:
+    def unpack(self, key: Key) -> Arrangement:
         """The tiles in reading order."""
         half, blank = divmod(key, self._cells)
         order = [self._cells - 1 - tile for tile in reversed(order_of(2 * half, self._cells - 1))]
@@ -142,7 +142,7 @@ class Tiles(Puzzle):
         order.insert(blank, 0)
         return [self._outer[order[cell]] for cell in self._inner]
 
-    def pack(self, board: Board) -> Key:
+    def pack(self, board: Arrangement) -> Key:
         """The key of a board; `ConfigurationError` if no slides lead from the solved board to it."""
         order = [self._inner[board[cell]] for cell in self._outer]
         blank = order.index(0)
@@ -166,7 +166,7 @@ class Tiles(Puzzle):
     def _parity(order: list[int]) -> int:
         return sum(digits_of(order)) % 2
 
-    def _text(self, board: Board) -> str:
+    def _text(self, board: Arrangement) -> str:
         text = "".join(_LETTERS[tile] for tile in board)
         return "/".join(text[begin : begin + self.columns] for begin in range(0, self._cells, self.columns))
 

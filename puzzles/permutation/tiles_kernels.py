@@ -55,7 +55,7 @@ def tables_of(lines: int, length: int) -> Tables:
 
 
 def _blank_cells(lines: int, length: int, parity_bit: int) -> _Words:
-    """The rows of `Tables.cells`. A window that does not exist is replaced by one that does: nobody looks at it."""
+    """The rows of `Tables.cells`. A window that does not exist is replaced by one that does; it is never used."""
     cells = lines * length
     window = _DIGIT_BITS * length
     blanks = np.zeros((cells, 9), dtype=np.int64)
@@ -121,7 +121,7 @@ def expand_keys(
 ) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
-    `room` must hold one more than there are. Neighbours in the batch are quick if only digits of `low` differ.
+    `room` must hold one more than there are. Fast where neighbours in the batch differ only in digits of `low`.
     """
     number_of_cells = np.int64(len(cells))
     # Exact for numbers below `span`, which has at most 19 bits: a division by multiplication.
@@ -140,7 +140,7 @@ def expand_keys(
         order = (key - begin) * inverse >> 40
         cell = key - begin - order * number_of_cells
         word = upper ^ low[order] ^ cells[cell, 8]
-        # Every successor is written, and kept only if there is such a move: branches would be guessed wrongly.
+        # Every successor is written, and kept only if there is such a move: branches would be mispredicted.
         first = total
         room[total] = key - 1
         total += cells[cell, 0]

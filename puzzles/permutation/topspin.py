@@ -32,15 +32,15 @@ from puzzles.options import Number, Option
 Ring = list[int]
 _Words = NDArray[np.int64]
 
-#: The orders of so many tokens have tables.
+#: The orders of at most this many tokens have tables.
 _TABLE_TOKENS = 8
 
 
 class TopSpin(Puzzle):
     """Options `n` and `k`, k <= n.
 
-    Vertex-transitive: a move is told by places, so any renaming of the tokens keeps all moves, and some renaming takes
-    any ring to any other.
+    Vertex-transitive: a move is defined by places, so any renaming of the tokens keeps all moves, and some
+    renaming takes any ring to any other.
     """
 
     name = "topspin"
@@ -175,8 +175,8 @@ def _expand_keys(
 ) -> None:
     """Write the successors of all `keys` into `room`, one for each move.
 
-    A digit changes only at the places that change. Neighbours in the batch are quickest if only their first tokens, as
-    many as have tables, stand in different orders.
+    A digit changes only at the places that change. Fastest where neighbours in the batch differ only in the order of
+    the first tokens, those that have tables.
     """
     places = len(worth)
     upper = min(places, _TABLE_TOKENS)

@@ -33,7 +33,7 @@ class Piece(NamedTuple):
     width: int
 
     def cells(self, columns: int) -> list[Cell]:
-        """The cells that the piece covers on a board of so many columns, in reading order."""
+        """The cells that the piece covers on a board of `columns` columns, in reading order."""
         return [(self.row + i) * columns + self.column + j for i in range(self.height) for j in range(self.width)]
 
 

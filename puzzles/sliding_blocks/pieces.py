@@ -1,4 +1,4 @@
-"""The pieces of a sliding board: their shapes and places, what a key says of them, and one move by the plain rules."""
+"""The pieces of a sliding board: their shapes and places, their keys, and their moves by the reference rules."""
 
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Shape = tuple[tuple[int, int], ...]
 Corner = tuple[int, int]
 
 _BLANK: Shape = ((0, 0),)
-#: The number of a kind that there is not.
+#: Stands for no kind.
 NO_KIND = -1
 _DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
@@ -117,7 +117,7 @@ class Pieces:
     # Moves
 
     def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
-        """Where up to so many steps in one direction bring `piece`, whose own cells are among the `free` ones."""
+        """Where up to `longest` steps in one direction bring `piece`, whose own cells are among the `free` ones."""
         found = []
         for direction in _DIRECTIONS:
             target = piece

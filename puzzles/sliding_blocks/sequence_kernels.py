@@ -132,6 +132,6 @@ def recounted(
         low, high = plus(keys, low, high, more_low, more_high)
         state -= strides[symbol]
         rest &= ~masks[symbol, cell]
-    # Row 64 is for no cell at all.
+    # Row 64 stands for no cell.
     cell = lowest_bit(rest)
     return plus(keys, low, high, walk[cell, 2], walk[cell, 3])

@@ -38,7 +38,7 @@ class Sliding(Puzzle):
     """
 
     name = "sliding"
-    summary = "sliding blocks of any shape on a board of one's own (--from BOARD)"
+    summary = "sliding blocks of any shape on any board (--from BOARD)"
     options: Mapping[str, Option] = MappingProxyType(
         {"metric": Choice(METRICS), "goal": Text("PIECE@ROW,COLUMN or a board with * for anything")}
     )
@@ -84,7 +84,7 @@ class Sliding(Puzzle):
         per_piece = []
         for kind in self.pieces.kinds[:-1]:
             per_piece += [min(len(kind.places) - 1, by_metric)] * kind.total
-        # No more pieces than unit steps can move at all.
+        # No more pieces can move than there are unit steps.
         most = sum(sorted(per_piece, reverse=True)[: 4 * blanks])
         return max(1, most if METRICS[self._metric] == "finger" else min(4 * blanks, most))
 

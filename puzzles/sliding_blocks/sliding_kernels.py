@@ -49,7 +49,7 @@ def _steps(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> in
     count = 0
     for direction in range(4):
         moved = _pushed(own, direction, geometry)
-        # Written in any case and counted if right: branches that cannot be foreseen are dear.
+        # Always written, counted if legal: mispredicted branches cost more.
         found[count] = moved
         count += (own & geometry[2 + direction]) | (moved & ~free) == 0
     return count
@@ -57,7 +57,7 @@ def _steps(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> in
 
 @jit
 def _slides(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int:
-    """`_steps` of any length in one direction."""
+    """As `_steps`, any length in one direction."""
     count = 0
     for direction in range(4):
         here, moved = own, _pushed(own, direction, geometry)
@@ -70,7 +70,7 @@ def _slides(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> i
 
 @jit
 def _ways(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int:
-    """`_steps` one after another."""
+    """As `_steps`, any number of them."""
     one = np.uint64(1)
     seen = own & (~own + one)
     here = own
@@ -117,7 +117,7 @@ def expand_keys(
             pieces &= pieces - np.uint64(1)
             symbol = symbols[anchor]
             own = masks[symbol, anchor]
-            # IMPORTANT: chosen here, where the compiler keeps the three apart: in one function they take half again.
+            # IMPORTANT: chosen here, where the compiler keeps the three apart: one function for all takes half again.
             if metric == _UNIT_METRIC:
                 count = _steps(own, blanks | own, geometry, found)
             elif metric == _STRAIGHT_METRIC:

@@ -5,7 +5,7 @@ covers, and write down what begins at the cell, a blank or a kind of piece. The 
 and pieces of equal shape are one symbol, so it is unique. Its key is its number among all sequences of the same
 symbols in lexicographic order; most of them are no configurations, because a piece would not fit.
 
-`Tables.before` tells the number at once: ``before[0, state + s]`` counts the sequences of the symbols that are left
+`Tables.before` gives the number directly: ``before[0, state + s]`` counts the sequences of the symbols that are left
 whose first symbol is less than s, so a key is a sum of one entry per symbol. A state stands for how many symbols of
 each kind are left, read as a number of mixed radix: taking symbol s lowers it by ``strides[s]``.
 
@@ -48,7 +48,7 @@ def make_tables(
 ) -> Tables:
     """Tables of a board where symbol s has the `places[s]` and stands there `counts[s]` times.
 
-    `PuzzleError` if the pieces have so many shapes that the tables would be out of all proportion.
+    `PuzzleError` if the pieces have so many shapes that the tables would be too large.
     """
     masks = np.zeros((len(places), MOST_CELLS), dtype=np.uint64)
     for symbol, standing in enumerate(places):
@@ -61,7 +61,7 @@ def make_tables(
         [cell for cell in board if cell >= (rows - 1) * columns],
         [cell for cell in board if cell % columns == 0],
     )
-    # Nobody steps out of a single row of 64, so how far that would be does not matter; a shift by 64 is undefined.
+    # No piece leaves a single row of 64, so the distance to the next row does not matter; a shift by 64 is undefined.
     geometry = [mask_of(set(board) - walls), columns % MOST_CELLS, *map(mask_of, edges)]
     strides = [prod(count + 1 for count in counts[symbol + 1 :]) for symbol in range(len(counts))]
     before = _count_sequences(counts, strides)

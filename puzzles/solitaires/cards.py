@@ -1,6 +1,6 @@
-"""Cards on a field of four rows: their words, deals in and out of text, and deals drawn by a generator of our own.
+"""Cards on a field of four rows: their words, deals in and out of text, and random deals.
 
-A card is a number, suit * ranks + rank, both from 0. A text has four rows joined by ``/``, its cards parted by blanks.
+A card is a number, suit * ranks + rank, both from 0. A text has four rows joined by ``/``, cards separated by spaces.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ BLANK = ".."
 
 @dataclass(frozen=True)
 class Deck:
-    """The letters of suits and ranks, in order; of the ranks a game may use the first ones alone."""
+    """The letters of suits and ranks, in order; a game may use only the first of the ranks."""
 
     suits: str
     ranks: str
@@ -60,7 +60,7 @@ def has_blanks(text: str) -> bool:
 def parse_cards(
     rows: list[list[str]], deck: Deck, ranks: int, wanted: Sequence[Card], blanks: int
 ) -> list[Card | None]:
-    """The cards of all rows, one after another, ``None`` for a blank: each of `wanted` once and so many blanks.
+    """The cards of all rows, one after another, ``None`` for a blank: each of `wanted` once and `blanks` blanks.
 
     Raises `ConfigurationError` that names the card and the row.
     """
@@ -99,7 +99,7 @@ def _missing(rows: list[list[str]], deck: Deck, ranks: int, wanted: Sequence[Car
 
 
 def check_shape(rows: list[list[str]], width: int, what: str) -> None:
-    """Raise `ConfigurationError` unless there are four rows of `width` words; `what` names the text and the way out."""
+    """Raise `ConfigurationError` unless there are four rows of `width` words; `what` names the text."""
     if len(rows) != SUITS:
         raise ConfigurationError(f"{what} has {SUITS} rows joined by '/', this text has {len(rows)}")
     for number, row in enumerate(rows, 1):

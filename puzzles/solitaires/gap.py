@@ -1,8 +1,8 @@
 """Gap: cards of four suits, their aces set to the left, and each gap takes the successor of the card to its left.
 
 Source: Ishihata, "Tranpu no hitori asobi" (Joho Shori 45, 2004), on problem F of the Aizu contest of 2003. A deal has
-four rows of R cards, a suit 1-4 and a rank 1-9 T J Q K each: ``42 21 13 22 32 26 23/16 43 47 ...``. A position has a
-column more, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 23/...``.
+four rows of R cards, a suit 1-4 and a rank 1-9 T J Q K each: ``42 21 13 22 32 26 23/16 43 47 ...``. A position has one
+more column, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 23/...``.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,12 @@ class Gap(Solitaire):
 
     @property
     def goals(self) -> list[Key]:
-        return [self.placing.pack([suit * self.columns + rank for suit in range(SUITS) for rank in range(self.run)])]
+        return [
+            self.placing.pack([suit * self.columns + rank for suit in range(SUITS) for rank in range(self.suit_size)])
+        ]
 
     def places_of(self, deal: list[Card]) -> list[int]:
-        """An ace's place becomes a gap. Column 0 of the rules, that of the aces, is no part of the field."""
+        """An ace's place becomes a gap. Column 0 of the rules, that of the aces, is not part of the field."""
         cell_of = {card: cell for cell, card in enumerate(deal)}
         return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(1, self.columns)]
 
@@ -69,5 +71,5 @@ class Gap(Solitaire):
         return [cell_of[card] for card in wanted if card % self.columns]
 
     def word(self, card: int) -> str:
-        suit, rank = divmod(card, self.run)
+        suit, rank = divmod(card, self.suit_size)
         return self.deck.word(suit * self.columns + rank + 1, self.columns)

@@ -1,8 +1,8 @@
 """The moves of Gap and Superpuzz in kernels. Both fill a blank with the successor of the card to its left.
 
 A field of four rows of `columns` cells; ``place[card]`` is the cell of a card, ``cells[cell]`` the card of a cell or
-BLANK. Cards are numbered suit by suit: card % run is its rank, `run` = `columns` - 1 being the cards of a suit. Only
-at the left end do the games differ: in Superpuzz any first card of a suit may go there, in Gap that of the row's suit.
+BLANK. Cards are numbered suit by suit: card % suit_size is the rank, `suit_size` = `columns` - 1. Only at the left end
+do the games differ: in Superpuzz any first card of a suit may go there, in Gap that of the row's suit.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ Words = NDArray[np.uint64]
 Table = NDArray[np.int64]
 SUITS = 4
 BLANK = -1
-#: A blank has one card to take, at the left end of Superpuzz one of four.
+#: A blank takes one card, at the left end of Superpuzz one of four.
 MOST_MOVES = 16
 
 
@@ -37,7 +37,7 @@ def lay_out(place: Places, columns: int, cells: Cells) -> np.uint64:
 @jit
 def list_moves(cells: Cells, blanks: np.uint64, columns: int, any_ace: bool, moves: NDArray[np.uint8]) -> int:
     """Write (card, the blank that it goes to) of every move, blanks in reading order; return how many there are."""
-    run = columns - 1
+    suit_size = columns - 1
     count = 0
     while blanks != np.uint64(0):
         blank = int(lowest_bit(blanks))
@@ -46,12 +46,12 @@ def list_moves(cells: Cells, blanks: np.uint64, columns: int, any_ace: bool, mov
         if column == 0:
             for suit in range(SUITS):
                 if any_ace or suit == row:
-                    moves[count, 0] = suit * run
+                    moves[count, 0] = suit * suit_size
                     moves[count, 1] = blank
                     count += 1
             continue
         left = cells[blank - 1]
-        if left != BLANK and left % run != run - 1:
+        if left != BLANK and left % suit_size != suit_size - 1:
             moves[count, 0] = left + 1
             moves[count, 1] = blank
             count += 1
@@ -99,7 +99,7 @@ def _write_moved(
     before = popcount(free[card] & ((np.uint64(1) << np.uint64(source)) - np.uint64(1)))
     moved[words[card]] += (popcount(free[card] & below) - before) << np.uint64(shifts[card])
     for later in range(card + 1, len(words)):
-        # Without a branch: which way it goes cannot be foreseen.
+        # Without a branch: it would be mispredicted.
         more = np.int64(source < place[later]) - np.int64(target < place[later])
         moved[words[later]] += np.uint64(more << shifts[later])
 

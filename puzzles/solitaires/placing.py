@@ -26,7 +26,7 @@ _WORD_BITS = 64
 class Placing:
     """The packing for `columns` cells a row.
 
-    `words` and `shifts` say of each card where its field lies in the key, `masks` what fits into it.
+    For each card `words` and `shifts` say where its field lies in the key, `masks` what fits into it.
     """
 
     columns: int
@@ -72,7 +72,7 @@ class Placing:
 
 @cache
 def placing(columns: int) -> Placing:
-    """The packing for so many columns, 2 to 13."""
+    """The packing for 2 to 13 columns."""
     words, offsets, word, used = [], [], 0, 0
     widths = [(SUITS * columns - card - 1).bit_length() for card in range(SUITS * (columns - 1))]
     for width in widths:

@@ -25,15 +25,15 @@ from puzzles.solitaires.cards import (
 from puzzles.solitaires.kernels import MOST_MOVES, expand_fields
 from puzzles.solitaires.placing import placing
 
-#: The deal that a search without ``--from`` sets out from: the first of this seed.
+#: The deal that a search without ``--from`` starts from: the first of this seed.
 USUAL_SEED = 1
 
 
 class Solitaire(Dealt):
     """Four suits on four rows; cards go one by one into blanks, each to the right of its predecessor.
 
-    A *card* is here one of those that lie on the field, numbered suit by suit from 0: ``card % run`` is its rank among
-    them. A *cell* is ``row * columns + column``.
+    A *card* is here one of those that lie on the field, numbered suit by suit from 0: ``card % suit_size`` is its
+    rank among them. A *cell* is ``row * columns + column``.
     """
 
     undirected = False
@@ -46,7 +46,7 @@ class Solitaire(Dealt):
 
     def prepare(self, start: str | None) -> None:
         self.columns = self.size
-        self.run = self.columns - 1
+        self.suit_size = self.columns - 1
         self.most_successors = MOST_MOVES if self.any_ace else SUITS
         self.placing = placing(self.columns)
         self.layout = self.placing.layout
@@ -73,7 +73,7 @@ class Solitaire(Dealt):
         return [self.placing.pack(places) for places in path]
 
     def _deal_of(self, text: str) -> str | None:
-        """The tidy text of a deal; ``None`` where the text says a position or a key instead."""
+        """The canonical text of a deal; ``None`` where the text is a position or a key instead."""
         if text.strip().lower().startswith("0x") or has_blanks(text):
             return None
         self._refuse_many(rows_of(text))
@@ -160,8 +160,8 @@ class Solitaire(Dealt):
             row, column = divmod(blank, self.columns)
             left = at.get(blank - 1)
             if column == 0:
-                found += [(suit * self.run, blank) for suit in range(SUITS) if self.any_ace or suit == row]
-            elif left is not None and left % self.run < self.run - 1:
+                found += [(suit * self.suit_size, blank) for suit in range(SUITS) if self.any_ace or suit == row]
+            elif left is not None and left % self.suit_size < self.suit_size - 1:
                 found.append((left + 1, blank))
         return found
 

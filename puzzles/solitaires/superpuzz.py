@@ -49,14 +49,16 @@ class Superpuzz(Solitaire):
         rows_of_suits = list(permutations(range(SUITS)))
         chosen = rows_of_suits if self.parameters["goals"] == "24" else rows_of_suits[:1]
         return [
-            self.placing.pack([rows[suit] * self.columns + rank for suit in range(SUITS) for rank in range(self.run)])
+            self.placing.pack(
+                [rows[suit] * self.columns + rank for suit in range(SUITS) for rank in range(self.suit_size)]
+            )
             for rows in chosen
         ]
 
     def places_of(self, deal: list[Card]) -> list[int]:
         """A card of the highest rank makes its place a hole."""
         cell_of = {card: cell for cell, card in enumerate(deal)}
-        return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(self.run)]
+        return [cell_of[suit * self.columns + rank] for suit in range(SUITS) for rank in range(self.suit_size)]
 
     def describe_move(self, before: Key, after: Key) -> str:
         """As the paper writes it, a card and a hole that change places, the later of the two first: ``"(D6, H4)"``.
@@ -70,7 +72,7 @@ class Superpuzz(Solitaire):
         holes: dict[int, str] = {}
         if self.deal is not None and path and path[0] == self.start:
             words = [word for row in rows_of(self.deal) for word in row]
-            highest = self.deck.ranks[self.run]
+            highest = self.deck.ranks[self.suit_size]
             holes = {cell: word for cell, word in enumerate(words) if word[1] == highest}
         told = []
         for before, after in pairwise(path):
@@ -87,10 +89,10 @@ class Superpuzz(Solitaire):
 
     def _parse_position(self, rows: list[list[str]]) -> list[int]:
         check_shape(rows, self.columns, f"a position of {self.size_option}={self.columns}")
-        wanted = [card for card in range(SUITS * self.columns) if card % self.columns < self.run]
+        wanted = [card for card in range(SUITS * self.columns) if card % self.columns < self.suit_size]
         cell_of = {card: cell for cell, card in enumerate(parse_cards(rows, self.deck, self.columns, wanted, SUITS))}
         return [cell_of[card] for card in wanted]
 
     def word(self, card: int) -> str:
-        suit, rank = divmod(card, self.run)
+        suit, rank = divmod(card, self.suit_size)
         return self.deck.word(suit * self.columns + rank, self.columns)

@@ -4,8 +4,8 @@ from itertools import count, pairwise
 
 from puzzles.stars.figure import Place, Star
 
-#: Height of the text in lines at least, in all and by tips, and columns from number to number: two digits and a blank
-#: on either side.
+#: Least height of the text in lines, in all and per tip, and columns from number to number: two digits and a blank on
+#: either side.
 _LEAST_LINES, _LINES_PER_TIP, _LEAST_COLUMNS = 21, 3, 4
 #: A character is about twice as high as it is wide.
 _ASPECT = 2
@@ -32,7 +32,7 @@ def draw(star: Star, numbers: list[int]) -> str:
 
 
 def _fits(star: Star, height: int) -> bool:
-    """Whether each row of points has a line of its own and no two numbers of it touch."""
+    """Whether each row of points has its own line and no two numbers of it touch."""
     rows = [[_cell(height, star.places[point]) for point in row] for row in star.rows]
     apart = all(right[0] - left[0] >= _LEAST_COLUMNS for row in rows for left, right in pairwise(row))
     return apart and len({row[0][1] for row in rows}) == len(rows)

@@ -18,7 +18,7 @@ Permutation = tuple[int, ...]
 Line = tuple[int, int, int, int]
 Place = tuple[float, float]
 
-#: Places are given to so many digits; heights that differ at all differ by 0.04 and more.
+#: Digits to which places are rounded; heights that differ at all differ by 0.04 and more.
 _DIGITS = 12
 
 
@@ -64,7 +64,7 @@ class Star:
 
 @cache
 def star(tips: int) -> Star:
-    """The star of so many tips, at least five."""
+    """The star of `tips` tips, at least five."""
     ring = [_around(tips, index, 1.0) for index in range(tips)]
     # A crossing lies where the chord of two tips two apart meets the ray half way between two tips.
     radius = math.cos(2 * math.pi / tips) / math.cos(math.pi / tips)

@@ -32,8 +32,8 @@ def walk_paper(
 ) -> tuple[Placings, NDArray[np.int64], int]:
     """(the placings of level `end` below `roots` of `level`, how many each root has, how many numbers were placed).
 
-    Point p gets its number on level p + 1. With `prune` every line is looked at as soon as it is complete (`completed`
-    as of `paper_order`). `lines` are those that are looked at when the last number is placed, as the paper's first
+    Point p gets its number on level p + 1. With `prune` every line is checked as soon as it is complete (`completed`
+    as of `paper_order`). `lines` are those that are checked when the last number is placed, as the paper's first
     program does; the number that makes one of them wrong counts as placed, but the placing is left out. A root is left
     as soon as more than `most` numbers are placed below it.
     """

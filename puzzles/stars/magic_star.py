@@ -18,7 +18,7 @@ from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."
-#: More numbers than any search will place.
+#: More numbers than any search places.
 _ALL = 2**62
 #: With more points the first program would place 10^16 numbers and more.
 _MOST_GENERATED = 8
@@ -113,7 +113,7 @@ class MagicStar(Placements):
     def numbers_placed(self, level: int) -> int:
         return self._widths[level - 1] if level else 0
 
-    # Plain rules
+    # Reference rules
 
     def usual_start(self) -> Key:
         return 0

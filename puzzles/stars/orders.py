@@ -1,6 +1,6 @@
 """In which order the three strategies place the numbers of a magic star, as tables for their kernels.
 
-`paper_order`: point after point as they are numbered, a line looked at when its fourth number comes.
+`paper_order`: point after point as they are numbered, a line checked when its fourth number comes.
 
 `ring_orders`: the lines one after the other around the ring, each next to those that are done, so that every line is
 completed by two new numbers, of which one is chosen and the other follows. It is broken up by where the number 1
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from puzzles.stars.figure import Star
 
-#: "There is none", for points, in the tables.
+#: Stands for no point in the tables.
 NONE = -1
 
 

@@ -1,7 +1,7 @@
 """Puzzles whose pieces change places and twist when a part is turned: the pocket cube and the Pyraminx.
 
-Such a puzzle is told by its stickers, numbered face by face: the places of its pieces, each with its stickers
-clockwise, and the turns, each as what it does to the stickers. All else follows.
+Such a puzzle is described by its stickers, numbered face by face: the places of its pieces, each with its stickers
+clockwise, and the turns, each as what it does to the stickers. Everything else follows.
 
 A key is ``order * twists + twist``. `order` is the number of the pieces in their places among all orders in
 lexicographic order; the digits of `twist` are the twists of the places, without the one that follows from the others.
@@ -73,17 +73,17 @@ class Pieces:
 
 
 class Twisty(Puzzle):
-    """What the puzzles share: they give their `pieces` and `turns`."""
+    """What the puzzles share: they define their `pieces` and `turns`."""
 
     layout = U32
     undirected = True
-    # Other names for the stickers make any configuration the solved one.
+    # Renaming the stickers makes any configuration the solved one.
     vertex_transitive = True
     pieces: Pieces
 
     @abstractmethod
     def turns(self) -> dict[str, Turn]:
-        """The moves by name. For each move the one that takes it back must be there too."""
+        """The moves by name. For each move its inverse must be there too."""
 
     def prepare(self, start: str | None) -> None:
         pieces = self.pieces

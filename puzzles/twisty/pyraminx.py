@@ -74,7 +74,7 @@ def _centre(corner: str) -> Place:
 
 
 def _third_turn(corner: str) -> Turn:
-    """A corner turned clockwise by a third: what belongs to it follows the other corners round."""
+    """A corner turned clockwise by a third: its pieces follow the other corners round."""
     first, second, third = _OTHERS[corner]
     to = {corner: corner, first: second, second: third, third: first}
     spots = _spots()

@@ -1,3 +1,3 @@
-"""Puzzles in files of a user's own: found again by digest, and put under guard."""
+"""User puzzles: files found again by digest, and classes under guard."""
 
 __all__ = ["files", "guard"]

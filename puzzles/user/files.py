@@ -1,8 +1,8 @@
-"""Puzzles of one's own: a user's file, run in a process that was told to by its own user, and found again by digest.
+"""User puzzles: a user's file, executed only in a process whose own user asked for it, and found again by digest.
 
 On the command line such a puzzle is ``PATH/my_puzzle.py:Name``. What a run pins and what travels through Redis is data
 alone: ``my_puzzle.py:Name`` and the SHA-256 of the file. `known` looks these two up among the files that this process
-has loaded and never loads any, so nobody who writes to Redis can have a file run. Who may load:
+has loaded and never loads any, so nobody who writes to Redis can have a file executed. Who may load:
 
 - a command on which the user names the file, and a worker what `FILES` and ``--puzzle`` name: `load`, `load_file`;
 - whoever opens a run: `find_again`, and only the very file that the run was begun with.
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from puzzles.contract import Puzzle
 
 #: The environment variable that names files with puzzles, separated by ``:``. A worker loads them when it starts;
-#: everybody else looks among them for the file of a run that is not where it was.
+#: other processes search them for the file of a run that is not where it was.
 FILES = "HAKOIRI_PUZZLE_FILES"
-#: How the names of the modules begin that user's files become.
+#: Prefix of the names of the modules that user files become.
 _MODULE = "own_puzzle_"
 _NAMED = re.compile(r"(?P<path>.+\.py)(?::(?P<name>[^:/]*))?", re.DOTALL)
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -63,18 +63,18 @@ _puzzles: dict[tuple[str, str], OwnPuzzle] = {}
 
 
 def is_own(word: str) -> bool:
-    """Whether a user's word for a puzzle is that of one of his own: ``FILE.py:NAME``."""
+    """Whether a user's word for a puzzle names a user puzzle: ``FILE.py:NAME``."""
     return _NAMED.fullmatch(word) is not None
 
 
 def load(word: str) -> tuple[str, str]:
-    """Run the file of ``PATH/FILE.py:NAME``; ``FILE.py:NAME`` and the file's digest, which `known` knows from now on.
+    """Execute the file of ``PATH/FILE.py:NAME``; returns ``FILE.py:NAME`` and the file's digest, for `known`.
 
-    Only for words of the user himself. Raises `PuzzleError` that says what is wrong with the file or the class.
+    Only for words that the user typed. Raises `PuzzleError` that says what is wrong with the file or the class.
     """
     match = _NAMED.fullmatch(word)
     if match is None:
-        raise PuzzleError(f"{word!r} names no puzzle of one's own; write FILE.py:NAME")
+        raise PuzzleError(f"{word!r} names no user puzzle; write FILE.py:NAME")
     path = Path(match["path"])
     digest = load_file(path)
     if not match["name"]:
@@ -85,7 +85,7 @@ def load(word: str) -> tuple[str, str]:
 
 
 def load_file(path: Path) -> str:
-    """Run a file with puzzles, once for all in this process; its digest."""
+    """Execute a file with puzzles, at most once in this process; returns its digest."""
     content = _read(path)
     if (path.name, content.digest) not in _files:
         _files[path.name, content.digest] = _run(path.absolute(), content)
@@ -108,7 +108,7 @@ def known(name: str, digest: str) -> OwnPuzzle:
 def find_again(name: str, digest: str, pinned: str) -> None:
     """Load the file that a run was begun with: `pinned`, where it was then, else the one in `FILES` with its name.
 
-    Raises `PuzzleError` if no file there has this digest. Nothing that has another one is run.
+    Raises `PuzzleError` if no file there has this digest. No file with another digest is executed.
     """
     file = name.rpartition(":")[0]
     if (file, digest) in _files:
@@ -126,13 +126,13 @@ def find_again(name: str, digest: str, pinned: str) -> None:
                 f"{path} has changed since (its digest was {_short(digest)}, it is {_short(content.digest)})"
             )
         elif path not in named and not _is_ours(path):
-            # IMPORTANT: a run says where its file is, and whoever can write the run could have us run another's.
-            reasons.append(f"{path} belongs to somebody else and is run only if {FILES} names it")
+            # IMPORTANT: a run says where its file is, and whoever can write to the run could have us execute any file.
+            reasons.append(f"{path} belongs to somebody else and is loaded only if {FILES} names it")
         else:
             _files[file, digest] = _run(path, content)
             return
     raise PuzzleError(
-        f"its puzzle {name} is not at hand: {'; '.join(reasons)}; restore the file, name where it is now in {FILES}, "
+        f"its puzzle {name} is not available: {'; '.join(reasons)}; restore the file, name where it is now in {FILES}, "
         "or start a new run"
     )
 
@@ -158,16 +158,16 @@ def _read(path: Path) -> _Content:
 
 
 def _run(path: Path, content: _Content) -> _File:
-    """What is run is what was read: the file may have changed since."""
+    """Executes what was read: the file may have changed since."""
     from puzzles.user.guard import error_line
 
     # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
     module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # Where dataclasses and numba look for it.
+    sys.modules[module.__name__] = module  # Dataclasses and numba look for it there.
     try:
-        # What the file prints must not get into the results.
+        # What the file prints must not mix with the results.
         with redirect_stdout(sys.stderr):
             exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
     except (Exception, SystemExit) as error:

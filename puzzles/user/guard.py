@@ -1,7 +1,7 @@
-"""A puzzle of one's own under guard: what goes wrong in its rules is said in one line, with the configuration.
+"""A user puzzle under guard: what goes wrong in its rules is reported in one line, with the configuration.
 
 Whatever the methods of a guarded puzzle raise becomes a `PuzzleError` that names the configuration, the file and the
-line, and what they return is looked at before anybody works with it. The guard costs a microsecond a call and three
+line, and what they return is checked before it is used. The guard costs a microsecond a call and three
 passes over the counts of a batch.
 """
 
@@ -33,7 +33,7 @@ def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
 
 
 def try_out(puzzle: Puzzle) -> None:
-    """Raise `PuzzleError` if kernel and plain rules do not agree on the start: before anything is made of a puzzle."""
+    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before anything is made of a puzzle."""
     key = puzzle.start
     fast, plain = set(ints(puzzle.expand(puzzle.keys([key])).successors)), set(puzzle.successors(key))
     for more, less, stray in (("expand", "successors", fast - plain), ("successors", "expand", plain - fast)):
@@ -69,7 +69,7 @@ def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
 
 
 def describe_key(puzzle: Puzzle, key: Key) -> str:
-    """A configuration for an error message: its text, or its key where the puzzle cannot even draw it."""
+    """A configuration for an error message: its text, or its key if the puzzle fails to render it."""
     try:
         text = puzzle.render(key)
     except Exception:
@@ -80,7 +80,7 @@ def describe_key(puzzle: Puzzle, key: Key) -> str:
 
 
 def error_line(error: BaseException, file: str = "") -> str:
-    """An exception in one line: where in `file` it came from, if it did, its kind, and the beginning of its words."""
+    """An exception in one line: its line in `file`, if it came from there, its type and the start of its message."""
     line = _line_of(error, file)
     words = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     if len(words) > _MOST_DETAIL:
@@ -90,7 +90,7 @@ def error_line(error: BaseException, file: str = "") -> str:
 
 
 class _Guard(Puzzle):
-    """Put before a user's class: each method calls the user's, and names what goes wrong."""
+    """Mixed in before a user's class: each method calls the user's, and names what goes wrong."""
 
     guarded_file: ClassVar[str]
 
@@ -147,7 +147,7 @@ class _Guard(Puzzle):
         return found
 
     def render(self, key: Key) -> str:
-        # Not as a configuration of `_naming`: drawing it is what fails.
+        # Not as a configuration of `_naming`: rendering it is what fails.
         with self._naming(f"render of {key:#x}"):
             text: Any = super().render(key)
         if not isinstance(text, str):
@@ -168,7 +168,7 @@ class _Guard(Puzzle):
 
     @contextmanager
     def _naming(self, what: str, *keys: Key) -> Iterator[None]:
-        """What the block raises, that is none of our own errors, with the configurations that it was about."""
+        """Turn what the block raises, unless it is one of our errors, into a `PuzzleError` that names `keys`."""
         try:
             yield
         except (HakoiriError, MemoryError):
@@ -226,7 +226,7 @@ class _Guard(Puzzle):
             raise PuzzleError(f"{self._here}: most_successors is {most!r}; it is a whole number up to 65535")
 
 
-# What a class does not override must still be seen not to be there, so these are added to those classes alone that do.
+# A method that a class does not override must still look absent, so these are added only to classes that have them.
 
 
 def _parse_text(self: _Guard, text: str) -> Key:

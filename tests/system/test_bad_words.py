@@ -52,7 +52,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
     ("line", "code", "said"),
     [
         ("run sokoban", 1, "known puzzles: burnt-pancakes, cube2, gap, hanoi, klotski, "),
-        ("run sokoban", 1, "one of your own is written FILE.py:NAME"),
+        ("run sokoban", 1, "a user puzzle is written FILE.py:NAME"),
         ("run sokoban.py:Sokoban", 1, "there is no file sokoban.py"),
         ("run sokoban.py", 1, "there is no file sokoban.py"),
         ("run klotski -o metric=diagonal", 1, "klotski option metric=diagonal: allowed are unit|straight|finger"),

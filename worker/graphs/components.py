@@ -68,7 +68,7 @@ def _reorder(
 
 
 def one_way_edge(graph: Graph) -> tuple[int, int] | None:
-    """An edge that cannot be walked back, or ``None``: then the graph is undirected indeed."""
+    """An edge without a counterpart, or ``None`` if the graph is undirected."""
     vertex, target = _one_way(graph.offsets, graph.targets)
     return None if vertex < 0 else (int(vertex), int(target))
 
@@ -95,6 +95,6 @@ def order_by_component(graph: Graph, labels: Labels) -> tuple[Vertices, Graph]:
 
 
 def part_of(graph: Graph, begin: int, end: int) -> Graph:
-    """The vertices ``begin..end-1`` of a graph as one of their own; no edge may leave them."""
+    """The vertices ``begin..end-1`` as a graph by themselves; no edge may leave them."""
     first, last = graph.offsets[begin], graph.offsets[end]
     return Graph(graph.offsets[begin : end + 1] - first, graph.targets[first:last] - np.int32(begin))

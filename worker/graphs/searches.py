@@ -63,7 +63,7 @@ def _sweep(
 
 @jit
 def _far(offsets: Offsets, targets: Vertices, sources: Vertices, room: Vertices) -> int:
-    """Write (source, vertex) for every vertex > source farthest from it, while there is room; return how many."""
+    """Write (source, vertex) for every vertex > source farthest from it, while there is room; return their number."""
     vertices = len(offsets) - 1
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Directed graphs in memory: the parts that moves lead round in, and how far apart their vertices are at most.
+"""Directed graphs in memory: their strong components, and the diameters of these.
 
 A graph is in compressed sparse rows as in `worker.graphs.searches`, but its edges lead one way. Components are numbered
 and lie in order of their numbers: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``; `firsts` is int64.
@@ -88,7 +88,7 @@ def _diameters(offsets: Offsets, targets: Vertices, firsts: Offsets, found: Diam
 
 @jit
 def _bound(away: Distances, back: Distances, eccentricity: int, lower: Distances, upper: Distances) -> None:
-    """What a vertex s of this `eccentricity` tells of all: ``away[v]`` is d(s, v), ``back[v]`` is d(v, s).
+    """The bounds that a vertex s of this `eccentricity` gives to all: ``away[v]`` is d(s, v), ``back[v]`` is d(v, s).
 
     d(v, s) <= ecc(v) <= d(v, s) + ecc(s) and ecc(s) <= d(s, v) + ecc(v), by the triangle inequality of directed graphs.
     """
@@ -138,10 +138,10 @@ def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
 
 
 class Bounds:
-    """Lower and upper bounds of all eccentricities of a strongly connected graph, closer with every vertex searched.
+    """Lower and upper bounds of all eccentricities of a strongly connected graph, tighter with every vertex searched.
 
-    `away` are the bounds of the way out, max d(v, .), `back` those of the way in, max d(., v); each as (lower, upper).
-    The greatest is the diameter both times. Memory: eight numbers of 32 bits per vertex, and the graph both ways.
+    `away` bounds the distances out, max d(v, .), `back` the distances in, max d(., v); each as (lower, upper). The
+    greatest of either is the diameter. Memory: eight numbers of 32 bits per vertex, and the graph both ways.
     """
 
     def __init__(self, graph: Graph, back: Graph) -> None:
@@ -153,16 +153,16 @@ class Bounds:
         most = np.iinfo(np.int32).max
         self.away = np.zeros(vertices, dtype=np.int32), np.full(vertices, most, dtype=np.int32)
         self.back = np.zeros(vertices, dtype=np.int32), np.full(vertices, most, dtype=np.int32)
-        #: The greatest distance found, and a pair (from, to) that is so far apart.
+        #: The greatest distance found, and a pair (from, to) at that distance.
         self.lower, self.pair = 0, (0, 0)
 
     @property
     def upper(self) -> int:
-        """No distance is greater."""
+        """An upper bound of all distances."""
         return max(self.lower, min(int(self.away[1].max()), int(self.back[1].max())))
 
     def look_from(self, source: int) -> None:
-        """Search from `source` both ways, and let it bound all."""
+        """Search from `source` both ways, and tighten all bounds."""
         there, here = self._distances
         farthest = int(_reach(*self._graph, source, there, self._queue))
         origin = int(_reach(*self._back, source, here, self._queue))
@@ -180,7 +180,7 @@ class Bounds:
         return int(fewer.argmax())
 
     def innermost(self) -> int:
-        """A vertex near to all, as far as is known, and not searched from yet: it bounds the others best.
+        """The vertex closest to all others, as far as is known, of those not searched from yet: it bounds best.
 
         Falls back on `outermost` where there is none.
         """

@@ -12,7 +12,7 @@ from puzzles.keys.order import equal, less, put, sort_keys
 
 Words = NDArray[np.uint64]
 
-#: A bitmap takes the place of sorting where the keys of a range are so dense: less than so many numbers for each key,
+#: A bitmap takes the place of sorting where the keys of a range are dense: fewer than this many numbers per key,
 #: duplicates counted. Measured: docs/measurements.md.
 DENSE_SPAN = 64
 _WORD_BITS = 64
@@ -116,7 +116,7 @@ def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
 def merge(parts: Sequence[Keys], known: Sequence[Keys]) -> Keys:
     """The distinct keys of some batches that none of the sorted batches `known` holds, strictly increasing.
 
-    `parts` need be in no order, and there must be at least one. Keys that lie close together (`DENSE_SPAN`) are
+    `parts` may be in any order; there must be at least one. Keys that lie close together (`DENSE_SPAN`) are
     gathered in a bitmap, others sorted; the result is the same.
     """
     parts = [part for part in parts if len(part)] or [parts[0][:0]]

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from puzzles.jit import jit
 from puzzles.keys.layout import Key, Keys, Layout, ints
 
-#: A table of so many cells of two bytes stays in the first-level cache.
+#: A table of 2^13 cells of two bytes stays in the first-level cache.
 _CELL_BITS = 13
 _MOST_RANGES = 1 << 12
 _WORD_BITS = 64
-#: The number of a cell, its base not yet taken off, has so many bits at most.
+#: Most bits of the number of a cell before its base is subtracted.
 _CELL_NUMBER_BITS = 62
 
 
@@ -59,7 +59,7 @@ class Partition:
 
 
 def partition_by(sample: Keys, ranges: int) -> Partition:
-    """About so many ranges that hold about equally many keys, if the keys are like those of the sorted `sample`."""
+    """About `ranges` ranges of about equally many keys each, if the keys are distributed as in the sorted `sample`."""
     values = ints(sample)
     least, span = values[0], values[-1] - values[0]
     shift = max(0, span.bit_length() - _CELL_BITS, values[-1].bit_length() - _CELL_NUMBER_BITS)

@@ -18,7 +18,7 @@ from worker.nakuron.tilting_kernels import CYCLE, GREEDY, RANDOM, TWO_STEP, dige
 Array = NDArray[Any]
 #: The strategies of games, by name.
 GAMES = {"cycle": CYCLE, "random": RANDOM, "greedy": GREEDY, "two-step": TWO_STEP}
-#: A game ends when for so many moves nothing has dropped.
+#: A game ends when nothing has dropped for this many moves.
 _IDLE_MOVES = 1_000
 
 
@@ -53,7 +53,7 @@ def tilt_fields(fields: Words, parents: Array, sides: Array, ground: Ground) -> 
 
 
 def first_field(field: Words, ground: Ground) -> Tilted:
-    """A field that nothing was done to, as the only one."""
+    """A field as it is, as the only one."""
     made = np.zeros((1, 2), dtype=np.uint64)
     found = [drops(field, ground.holes[side]) for side in range(SIDES)]
     right, total = (np.array([[pair[which] for pair in found]], dtype=np.int32) for which in range(2))
@@ -68,7 +68,7 @@ def tilt_chunk(chunk: Sequence[Array], shared: Sequence[Array]) -> list[Array]:
 
 
 def games_request(strategy: str, seed: int, first: int, count: int) -> list[Array]:
-    """What is asked of a worker: games `first` to ``first + count - 1`` of a strategy and seed."""
+    """A request to a worker: games `first` to ``first + count - 1`` of a strategy and seed."""
     return [np.array([GAMES[strategy], seed, first, count], dtype=np.int64)]
 
 

@@ -17,14 +17,14 @@ _HALF = np.uint64(32)
 
 @jit
 def digest(field: Words, out: Words) -> None:
-    """Write a hash of a field into `out` (2,): 128 bits, by which a beam takes equal fields for one.
+    """Write a hash of a field into `out` (2,): 128 bits, by which a beam recognises equal fields.
 
-    Two fields with one hash would cost the beam a board; what it finds is a play all the same, replayed by the rules.
+    Two fields with one hash would cost the beam a board; what it finds is still a play, replayed by the rules.
     """
     words = field.reshape(-1)
     one, other, third, fourth = _ONE, _OTHER, _OTHER, _ONE
     for place in range(0, len(words) - 1, 2):
-        # Four chains of multiplications run side by side.
+        # Four independent chains of multiplications.
         one = (one ^ words[place]) * _ONE
         other = (other ^ words[place + 1]) * _OTHER
         third = (third + words[place]) * _OTHER
@@ -86,7 +86,7 @@ def play(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Play one game into `sequence`; its score, the moves up to the last that scored, and how many tilts it took.
 
-    It ends after `most` moves, or when for `idle` moves nothing has dropped.
+    It ends after `most` moves, or when nothing has dropped for `idle` moves.
     """
     turned = np.zeros((PLANES, MOST_SIDE, WORDS), dtype=np.uint64)
     steps = np.zeros((STEP_BITS, MOST_SIDE, WORDS), dtype=np.uint64)

@@ -13,7 +13,7 @@ from puzzles.solitaires.kernels import BLANK, SUITS, Table
 from worker.solitaires.solving_kernels import HashTable
 
 Field = NDArray[np.int8]
-#: For each depth how many positions there are up to it.
+#: How many positions there are up to each depth.
 Profile = NDArray[np.int64]
 _FIRST_ROOM = 1 << 12
 
@@ -21,10 +21,10 @@ _FIRST_ROOM = 1 << 12
 @jit
 def _lay_out(field: Field, columns: int, place: Table, gaps: Table, follows: Table) -> None:
     """Where each card is, where the gaps are, and for each cell the card that a gap to its right takes, or BLANK."""
-    run, width = columns - 1, columns + 1
+    suit_size, width = columns - 1, columns + 1
     follows[:] = BLANK
     for row in range(SUITS):
-        follows[row * width] = row * run
+        follows[row * width] = row * suit_size
     count = 0
     for cell in range(SUITS * columns):
         wide = cell // columns * width + cell % columns + 1
@@ -34,7 +34,7 @@ def _lay_out(field: Field, columns: int, place: Table, gaps: Table, follows: Tab
             count += 1
         else:
             place[card] = wide
-            follows[wide] = card + 1 if card % run != run - 1 else BLANK
+            follows[wide] = card + 1 if card % suit_size != suit_size - 1 else BLANK
 
 
 @jit
@@ -62,7 +62,7 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
     """How many positions a field leads to, at most `cap`: depth first, moves done and taken back on one board.
 
     Only hashes are kept, which makes this three times as fast as a search that compares positions. Two equal hashes in
-    ten million positions have a chance of one to 400,000; whoever names a record counts it exactly.
+    ten million positions have a probability of 1 in 400,000; records are counted exactly.
     """
     place = np.empty(SUITS * (columns - 1), dtype=np.int64)
     gaps = np.empty(SUITS, dtype=np.int64)
@@ -73,7 +73,7 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
         value ^= table[card, place[card]]
     hashes = np.zeros(_FIRST_ROOM, dtype=np.uint64)
     hashes[_slot_of(hashes, value)] = value
-    # The potential of Gap grows with every move and is never more than this.
+    # The potential of Gap grows with every move up to this at most.
     done = np.empty((SUITS * columns * columns // 2, 3), dtype=np.int64)
     count, level, gap = 1, 0, 0
     while count < cap:
@@ -114,14 +114,14 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
 @jit
 def _lay_follows(place: NDArray[np.uint8], columns: int, follows: Table) -> np.uint64:
     """For each cell the card that a gap to its right takes, or BLANK; returns the gaps as bits."""
-    run, width = columns - 1, columns + 1
+    suit_size, width = columns - 1, columns + 1
     follows[:] = BLANK
     gaps = (np.uint64(1) << np.uint64(SUITS * width)) - np.uint64(1)
     for row in range(SUITS):
-        follows[row * width] = row * run
+        follows[row * width] = row * suit_size
         gaps ^= np.uint64(1) << np.uint64(row * width)
     for card in range(len(place)):
-        if card % run != run - 1:
+        if card % suit_size != suit_size - 1:
             follows[place[card]] = card + 1
         gaps ^= np.uint64(1) << np.uint64(place[card])
     return gaps
@@ -131,9 +131,9 @@ def _lay_follows(place: NDArray[np.uint8], columns: int, follows: Table) -> np.u
 def early_layers(
     field: Field, columns: int, table: HashTable, expected: Profile, least: float, most: int
 ) -> tuple[Profile, bool]:
-    """The profile of a field until it has `most` positions, breadth first, and whether it came so far or to its end.
+    """The profile of a field up to `most` positions, breadth first, and whether it came that far or to its end.
 
-    It is given up at a depth where it has less than `least` of what is `expected` there, if that is not 0.
+    It stops at a depth where it has less than `least` times what is `expected` there, if that is not 0.
     """
     room, cards = 2 * most, SUITS * (columns - 1)
     wide, gaps = np.empty(cards, dtype=np.int64), np.empty(SUITS, dtype=np.int64)

@@ -24,9 +24,9 @@ from worker.solitaires.solving_kernels import HashTable
 
 
 def walk(puzzle: Dealt, leg: Leg) -> Walked:
-    """Walk one leg; that of a deal of other ranks than the puzzle's, which is on its way there, finds no figures.
+    """Walk one leg; if the deal has other ranks than the puzzle, on its way there, no figures are found.
 
-    Raises `TaskError` if the figures of the best deal are not those that the walk had.
+    Raises `TaskError` if the figures of the best deal are not those of the walk.
     """
     prepare(load_hunting_kernels)
     full = as_solitaire(puzzle)
@@ -57,20 +57,20 @@ def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:
 def field_of(puzzle: Solitaire, deal: list[Card]) -> Field:
     """For each cell the card on it; the aces' cells are gaps."""
     field = np.full(len(deal), BLANK, dtype=np.int8)
-    field[puzzle.places_of(deal)] = np.arange(SUITS * puzzle.run)
+    field[puzzle.places_of(deal)] = np.arange(SUITS * puzzle.suit_size)
     return field
 
 
 def deal_of(puzzle: Solitaire, field: Field) -> list[Card]:
-    """The deal of a field; which ace lay on which gap is not known, so they come in order."""
+    """The deal of a field; which ace lay on which gap is not known, so they are taken in order."""
     aces = iter(range(0, SUITS * puzzle.columns, puzzle.columns))
-    return [next(aces) if card == BLANK else _dealt(card, puzzle.run) for card in field.tolist()]
+    return [next(aces) if card == BLANK else _dealt(card, puzzle.suit_size) for card in field.tolist()]
 
 
-def _dealt(card: int, run: int) -> Card:
+def _dealt(card: int, suit_size: int) -> Card:
     """A card of the field among those of the deal, where each suit begins with its ace."""
-    suit, rank = divmod(card, run)
-    return suit * (run + 1) + rank + 1
+    suit, rank = divmod(card, suit_size)
+    return suit * (suit_size + 1) + rank + 1
 
 
 @cache

@@ -11,16 +11,16 @@ from worker.solitaires.solving_kernels import HashTable, breadth_first
 
 #: What is maximised: the number of a name in `worker.solitaires.hunting.OBJECTIVES`.
 POSITIONS, MOVES, DEPTH = 0, 1, 2
-#: The score of a deal that does not lead to the goal, where its moves are asked, and of one beyond the cap.
+#: The score of a deal that does not lead to the goal, where moves count, and of one beyond the cap.
 UNSOLVABLE, TOO_LARGE = -1, -2
-#: What a try costs besides its positions, in positions: so a leg over tiny deals ends as well.
+#: What a try costs besides its positions, in positions: so a leg over tiny deals ends, too.
 TRY_COST = 300
-#: A change is screened by its first layers: until they have so much of the positions of the deal that it was made from;
-#: it is dropped where they have less than `_SLACK` of what they need (measured: docs/hunt.md). Of fewer positions the
-#: first layers tell too little.
+#: A change is screened by its first layers, up to this share of the positions of the deal that it was made from; it is
+#: dropped where they have less than `_SLACK` of what they need (measured: docs/hunt.md). With fewer positions the
+#: first layers say too little.
 _SCREENED, _SLACK = 0.1, 0.9
 _FIRST_TOLD, _FEWEST_SCREENED = 0.01, 20_000
-#: Sorts of exchanges.
+#: Kinds of exchanges.
 _KINDS = 5
 
 
@@ -29,15 +29,15 @@ def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
     """Put each card that lies right of its predecessor into some gap, as if it had come from there.
 
     The field that results leads to the one given, so it leads to more positions. The potential of Gap falls with each
-    such step, so they come to an end.
+    such step, so they end.
     """
-    run = columns - 1
+    suit_size = columns - 1
     cell = 0
     while cell < SUITS * columns:
         card = field[cell]
         row, column = divmod(cell, columns)
-        first = card == row * run
-        in_order = first if column == 0 else card != BLANK and card % run != 0 and field[cell - 1] == card - 1
+        first = card == row * suit_size
+        in_order = first if column == 0 else card != BLANK and card % suit_size != 0 and field[cell - 1] == card - 1
         if not in_order:
             cell += 1
             continue
@@ -56,9 +56,9 @@ def _undo_moves(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
 def change(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
     """Two cells exchanged: any two, cards of one suit or of one rank, a card and a gap, or neighbours.
 
-    Then moves are taken back, where any could be.
+    Then moves are undone, where possible.
     """
-    run, cells = columns - 1, SUITS * columns
+    suit_size, cells = columns - 1, SUITS * columns
     kind = random_below(state, _KINDS)
     while True:
         one = random_below(state, cells)
@@ -68,7 +68,7 @@ def change(field: Field, columns: int, state: NDArray[np.uint64]) -> None:
         a, b = field[one], field[other]
         if a == b or (kind == 3 and BLANK not in (a, b)):
             continue
-        if (kind == 1 and a % run != b % run) or (kind == 2 and a // run != b // run):
+        if (kind == 1 and a % suit_size != b % suit_size) or (kind == 2 and a // suit_size != b // suit_size):
             continue
         break
     field[one], field[other] = b, a
@@ -96,7 +96,7 @@ def score(field: Field, columns: int, tables: tuple[HashTable, HashTable], objec
 
 @jit
 def _profile(field: Field, known: int, columns: int, table: HashTable) -> Profile:
-    """What the first layers of a deal of `known` positions have, 0 where that tells too little."""
+    """What the first layers of a deal of `known` positions have, 0 where that says too little."""
     if known < _FEWEST_SCREENED:
         return np.zeros(0, dtype=np.int64)
     none = np.zeros(0, dtype=np.int64)

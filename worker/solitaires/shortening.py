@@ -3,7 +3,7 @@
 Where i aces and j holes are in the left-end column, moving only aces between its holes makes an *element component*
 (i, j): the paper gives the greatest distance m in each, and its property 1 says that a stay of more than m moves is
 redundant. A stay is here replaced by a shortest way between its ends, so that at most m moves are left of it (the
-paper's corollary), and moves between two visits of the same position are left out, until nothing more can be.
+paper's corollary), and moves between two visits of the same position are left out, until there are none.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from worker.solitaires.solving import as_solitaire
 
 #: The greatest distance in the element component of i aces and j holes, from the paper.
 DIAMETERS = {(1, 1): 1, (1, 2): 1, (1, 3): 1, (2, 1): 3, (2, 2): 3, (3, 1): 4}
-#: Why moves are redundant: a position came back, a stay was longer than its component's diameter, or only longer than
-#: it had to be.
+#: Why moves are redundant: a position recurred, a stay was longer than its component's diameter, or only longer than
+#: necessary.
 Why = Literal["revisit", "property 1", "detour"]
 Places = tuple[int, ...]
 
@@ -45,14 +45,14 @@ class ShorteningPass:
 
 @dataclass(frozen=True)
 class Shortened:
-    """A solution without its redundant moves. Each round begins with the solution that the round before has left."""
+    """A solution without its redundant moves. Each round begins with the solution left by the round before."""
 
     moves: list[Move]
     rounds: list[ShorteningPass]
 
 
 def shorten(puzzle: Dealt, start: Key, moves: list[Move]) -> Shortened:
-    """`moves` from the position `start`, without revisits and stays that are longer than they have to be.
+    """`moves` from the position `start`, without revisits and stays that are longer than necessary.
 
     The result is replayed: it leads by moves of the rules from `start` to where `moves` lead. Raises `TaskError` if
     `moves` are no moves of the rules.
@@ -72,7 +72,7 @@ def shorten(puzzle: Dealt, start: Key, moves: list[Move]) -> Shortened:
 
 
 def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Places]:
-    """The position before each move and after the last, by the plain rules; `TaskError` names a move they forbid."""
+    """The position before each move and after the last, by the reference rules; `TaskError` names a wrong move."""
     found = [tuple(places)]
     for number, move in enumerate(moves, 1):
         here = list(found[-1])
@@ -126,9 +126,9 @@ def _long_stays(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> lis
 
 
 def _stays(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[tuple[int, int]]:
-    """The longest runs of moves that take aces from left end to left end: each move's number, and one past the last."""
+    """The longest sequences of moves of aces from left end to left end: each move's number, and one past the last."""
     inside = [
-        card % puzzle.run == 0 and before[card] % puzzle.columns == 0 and cell % puzzle.columns == 0
+        card % puzzle.suit_size == 0 and before[card] % puzzle.columns == 0 and cell % puzzle.columns == 0
         for (card, cell), before in zip(moves, path, strict=False)
     ]
     borders = [number for number, (one, other) in enumerate(pairwise([False, *inside, False])) if one != other]
@@ -140,7 +140,7 @@ def _shortest_stay(puzzle: Solitaire, start: Places, end: Places) -> list[Move]:
     known: dict[Places, list[Move]] = {start: []}
     for position in (order := [start]):
         for card, cell in puzzle.moves(list(position)):
-            if card % puzzle.run or position[card] % puzzle.columns or cell % puzzle.columns:
+            if card % puzzle.suit_size or position[card] % puzzle.columns or cell % puzzle.columns:
                 continue
             after = tuple(moved(list(position), card, cell))
             if after not in known:
@@ -153,6 +153,6 @@ def _shortest_stay(puzzle: Solitaire, start: Places, end: Places) -> list[Move]:
 
 def element_component(puzzle: Solitaire, position: Places) -> tuple[int, int]:
     """How many aces and how many holes are in the left-end column."""
-    ends = {row * puzzle.columns for row in range(len(position) // puzzle.run)}
-    aces = sum(cell in ends for card, cell in enumerate(position) if card % puzzle.run == 0)
+    ends = {row * puzzle.columns for row in range(len(position) // puzzle.suit_size)}
+    aces = sum(cell in ends for card, cell in enumerate(position) if card % puzzle.suit_size == 0)
     return aces, len(ends - set(position))

@@ -1,4 +1,4 @@
-"""One deal of a solitaire solved in memory by kernels, breadth first or depth first, as its papers do it."""
+"""One deal of a solitaire solved in memory by kernels, breadth first or depth first, as in the papers."""
 
 import time
 from dataclasses import replace
@@ -21,17 +21,17 @@ _UNTIL: tuple[Until, ...] = get_args(Until)
 
 
 def as_solitaire(puzzle: Dealt) -> Solitaire:
-    """A puzzle whose `solver` is ``cards``; `TaskError` for one that is no solitaire all the same."""
+    """A puzzle whose `solver` is ``cards``; `TaskError` for one that is no solitaire."""
     if not isinstance(puzzle, Solitaire):
         raise TaskError(f"{puzzle.name} is no solitaire with cards on a field")
     return puzzle
 
 
 def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> Solved:
-    """Search from `start` until `until` or until `cap` positions are generated; for Gap one goal is the other, too.
+    """Search from `start` until `until` or until `cap` positions are generated; for Gap both goals are the same.
 
     Gap depth first looks at all positions, as its paper says: the first goal it meets need not be the nearest. Where
-    the cap ends that, its goal is the first one met.
+    the cap stops it, its goal is the first one met.
     """
     began, game = time.thread_time(), as_solitaire(puzzle)
     search = _breadth_first if order == "bfs" else _depth_first
@@ -49,7 +49,7 @@ def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap
 
 
 def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> Solved:
-    # What a position leads to is known for good only where no position comes back.
+    # The moves left are final only where no position recurs.
     remember = not puzzle.any_ace
     held, parents, count, depth, goals, exhausted, to_goal = depth_first(
         start, puzzle.columns, puzzle.any_ace, _hash_table(puzzle), 0 if remember else wanted, cap, remember
@@ -76,7 +76,7 @@ def _path(places: NDArray[np.uint8], parents: NDArray[np.int32], index: int) -> 
 
 
 def _shortest(puzzle: Solitaire, places: NDArray[np.uint8], to_goal: NDArray[np.int32]) -> list[Move]:
-    """The moves of a shortest way to the goal, by the plain rules, going down the numbers of moves left."""
+    """The moves of a shortest way to the goal, by the reference rules, along decreasing numbers of moves left."""
     left = int(to_goal[0])
     by_left: dict[int, set[bytes]] = {}
     for moves in range(left):
@@ -105,7 +105,7 @@ def _random_table(cards: int, cells: int) -> HashTable:
 
 
 def bytes_of_search(puzzle: Dealt, cap: int) -> int:
-    """The most that `solve` takes: its arrays, and while they grow half of them again."""
+    """The most memory that `solve` takes: its arrays, and half as much again while they grow."""
     cards, room = as_solitaire(puzzle).placing.cards, 1 << max(12, (cap - 1).bit_length())
     hash_parent_and_way_back, slots = 16, 8
     return cap * (cards + hash_parent_and_way_back) + room * slots + room // 2 * (cards + 24)

@@ -14,7 +14,7 @@ from puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_
 #: Hashes by card and cell.
 HashTable = NDArray[np.uint64]
 Indices = NDArray[np.int32]
-#: What is known of both goals, any order of suits and the fixed one: [index of the position, moves, positions then].
+#: What is known of both goals, any order of suits and the fixed one: [index of the position, moves, positions by then].
 Goals = NDArray[np.int64]
 #: `to_goal` of a position that does not lead to the goal.
 NEVER = 1 << 30
@@ -25,16 +25,16 @@ _FIRST_ROOM = 1 << 12
 @jit
 def _goal_kind(place: Places, columns: int) -> int:
     """0 for no goal, 1 for suits in order in any rows, 2 for those whose row is the suit's number."""
-    run = columns - 1
+    suit_size = columns - 1
     kind = 2
     for suit in range(SUITS):
-        first = int(place[suit * run])
+        first = int(place[suit * suit_size])
         if first % columns:
             return 0
         if first != suit * columns:
             kind = 1
-        for rank in range(1, run):
-            if place[suit * run + rank] != first + rank:
+        for rank in range(1, suit_size):
+            if place[suit * suit_size + rank] != first + rank:
                 return 0
     return kind
 
@@ -85,7 +85,7 @@ def _slot_of(
 
 @jit
 def _spread(hashes: NDArray[np.uint64], count: int, size: int) -> Indices:
-    """A table of `size` slots for so many positions."""
+    """A table of `size` slots for `count` positions."""
     slots = np.full(size, _NONE, dtype=np.int32)
     mask = np.uint64(size - 1)
     for index in range(count):
@@ -199,7 +199,7 @@ def depth_first(
     """The positions that `start` leads to, each move followed to its end before the next is tried; none twice.
 
     With `remember` each position keeps its number of moves to the goal (Ishihata's second program); right where no
-    position comes back. Gives (places, parents, how many positions, the greatest depth, goals, whether it came to its
+    position recurs. Gives (places, parents, how many positions, the greatest depth, goals, whether it came to its
     end, moves to the goal from each position).
     """
     places, hashes, parents, slots = _begun(start, table)

@@ -24,7 +24,7 @@ _GRACE_SECONDS = 30.0
 class Supervisor:
     """Starts `count` workers on construction; `run` keeps them alive, `stop` ends them.
 
-    `files` hold the puzzles of one's own that the workers know besides those of Hakoiri.
+    `files` hold the user puzzles that the workers know besides the built-in ones.
     """
 
     def __init__(self, url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> None:
