@@ -1,12 +1,12 @@
 """What is done to one chunk: expand, sort, unique and merge kernels, graph searches, and the RQ worker around them."""
 
 __all__ = [
+    "deals",
     "errors",
     "graphs",
     "layers",
     "main",
     "nakuron",
-    "solitaires",
     "tasks",
     "transport",
     "warm",

@@ -1,7 +1,7 @@
 """What can go wrong between a coordinator, Redis and the workers.
 
 WorkerError (HakoiriError)
-├── RedisUnavailableError (ConnectionError)  no Redis there, or it went away for longer than our patience
+├── RedisUnavailableError (ConnectionError)  no Redis there, or it was away for too long
 ├── RedisRefusedError (PermissionError)      wrong or missing password, or a command it does not allow
 ├── PayloadError (ValueError)                bytes from Redis that are not what a task takes or gives
 └── TaskError                                a task raised: a mistake in a puzzle, or too little memory
@@ -27,4 +27,4 @@ class PayloadError(WorkerError, ValueError):
 
 
 class TaskError(WorkerError):
-    """A task failed on its own account; doing it again would fail again."""
+    """A task failed of itself; another attempt would fail again."""

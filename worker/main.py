@@ -1,7 +1,7 @@
 """One worker process: ``python -m worker.main``, started by `worker.transport.supervisor`.
 
-Its own environment says all that it may do: the Redis URL is in HAKOIRI_REDIS, and the only files that it ever runs,
-with user puzzles, are those of HAKOIRI_PUZZLE_FILES, now.
+Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, and the only puzzle files that it ever runs
+are those named by HAKOIRI_PUZZLE_FILES when it starts.
 """
 
 import os
@@ -21,7 +21,7 @@ _RETRY_SECONDS = 0.2
 
 
 def main() -> None:
-    """Work until told to stop, waiting for a Redis that is away; end with the supervisor."""
+    """Work until asked to stop, waiting while Redis is away; end with the supervisor."""
     url = os.environ["HAKOIRI_REDIS"]
     parent = int(os.environ["HAKOIRI_SUPERVISOR"]) if "HAKOIRI_SUPERVISOR" in os.environ else None
     for path in configured_files():
@@ -29,7 +29,7 @@ def main() -> None:
     connection = _connect_patiently(url, parent)
     worker = TaskWorker(worker_name(os.getpid()), connection)
     start_heartbeat(worker.name, connect(url), parent)
-    # What goes wrong in a task is told to the coordinator; RQ's own log would print tracebacks of lost connections.
+    # What goes wrong in a task is reported to the coordinator; RQ's log would print tracebacks of lost connections.
     worker.work(logging_level="CRITICAL")
 
 

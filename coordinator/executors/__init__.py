@@ -1,3 +1,3 @@
-"""Who works on chunks: threads of this process, or RQ workers."""
+"""Where chunks are computed: by threads of this process, or by RQ workers."""
 
-__all__ = ["opening", "remote", "threads"]
+__all__ = ["flight", "opening", "remote", "threads"]

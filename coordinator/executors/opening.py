@@ -1,4 +1,4 @@
-"""Opens the executor that resources ask for: threads of this process, or RQ with workers elsewhere."""
+"""Opens the executor that resources ask for: threads of this process, or RQ workers anywhere."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from puzzles.user.files import configured_files, known
 def open_context(
     puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer
 ) -> Iterator[ComputeContext]:
-    """The executor that `resources` ask for, with the worker processes that belong to it, while the block runs."""
+    """The executor that `resources` ask for, with the worker processes that they ask for, while the block runs."""
     budget = resources.budget()
     threads = cores() if resources.redis is not None else resources.workers or cores()
     with closing(ThreadExecutor(puzzle, threads, control)) as local:
@@ -37,11 +37,11 @@ def open_context(
         remote = RemoteExecutor(
             resources.redis, connection, puzzle, spec, control, observer, shares.in_flight_bytes, tuning
         )
-        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, _own_files(spec)):
+        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, _user_files(spec)):
             yield ComputeContext(puzzle, remote, local, budget, shares)
 
 
-def _own_files(spec: PuzzleSpec) -> list[Path]:
+def _user_files(spec: PuzzleSpec) -> list[Path]:
     """The puzzle files that a run's own workers load."""
     return [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
 

@@ -11,7 +11,7 @@ _LOOK_SECONDS = 0.2
 
 
 class ThreadExecutor:
-    """`workers` threads; twice as many chunks in flight."""
+    """`workers` threads, with twice as many chunks in flight."""
 
     name = "threads"
 

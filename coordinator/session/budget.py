@@ -8,22 +8,22 @@ from coordinator.errors import OverBudgetError
 from puzzles.contract import Puzzle
 
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
-FARM_FROM = 50_000
+SEND_FROM = 50_000
 #: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
 BASE_BYTES = 150_000_000
-#: However small the budget, a layer step takes so much: with less it would be cut into too many pieces.
+#: What a layer step takes however small the budget: with less it would be cut into too many pieces.
 LEAST_BYTES = 24_000_000
-_LEAST_CHUNK, _LEAST_FARMED_CHUNK = 1_024, 1 << 17
+_LEAST_CHUNK, _LEAST_REMOTE_CHUNK = 1_024, 1 << 17
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
-_MOST_CHUNK, _MOST_FARMED_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
+_MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
 #: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer. A job of RQ's costs some 5 ms of
 #: processor time, so there are fewer of them.
-_CHUNKS_PER_WORKER, _FARMED_CHUNKS_PER_WORKER = 4, 2
-#: A chunk is worked on for so long at most, so that a user's wish to stop, or a lost worker, costs little.
+_CHUNKS_PER_WORKER, _REMOTE_CHUNKS_PER_WORKER = 4, 2
+#: How long a chunk takes at most, so that a user's wish to stop, or a lost worker, costs little.
 _MOST_SECONDS = 2.0
 #: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
 _MAPPED_BYTES, _SLACK = 10_000_000, 3
-#: Finished blocks wait so long at most, in bytes, for the next commit.
+#: How many bytes of finished blocks wait for the next commit at most.
 _MOST_STAGED = 16_000_000
 
 
@@ -32,7 +32,7 @@ class Budget:
     """`memory` in bytes for the layers in hand; `chunk` and `farm_from` in configurations.
 
     ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are expanded where the
-    layers are; giving a chunk size without it means that every layer larger than a chunk is farmed.
+    layers are; giving a chunk size without it means that every layer larger than a chunk is cut up and sent.
     """
 
     memory: int
@@ -40,13 +40,13 @@ class Budget:
     farm_from: int | None = None
 
     def distributes(self, configurations: int) -> bool:
-        """Whether so many configurations are worth cutting into chunks."""
+        """Whether that many configurations are worth cutting into chunks."""
         if self.farm_from is not None:
             return configurations >= self.farm_from
-        return configurations > self.chunk if self.chunk is not None else configurations >= FARM_FROM
+        return configurations > self.chunk if self.chunk is not None else configurations >= SEND_FROM
 
     def shares(self, puzzle: Puzzle, workers: int, resident: int | None = None) -> "Shares":
-        """What of the memory each part of a layer step may take, `resident` being what this process takes already."""
+        """The memory that each part of a layer step may take, `resident` being what this process takes already."""
         taken = psutil.Process().memory_info().rss if resident is None else resident
         free = self.memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
         free = max(LEAST_BYTES, free - free // _SLACK)
@@ -91,24 +91,24 @@ class Shares:
         return min(_MOST_STAGED, self.free // 16)
 
     def chunk_size(self, configurations: int, successors: float, remote_workers: int = 0, pace: float = 0.0) -> int:
-        """Configurations per chunk of a layer of so many, which have so many successors each on the average.
+        """Configurations per chunk of a layer of `configurations`, each of which has `successors` on the average.
 
         `remote_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration
         takes.
         """
         if self.chunk is not None:
             return self.chunk
-        least, most = (_LEAST_FARMED_CHUNK, _MOST_FARMED_CHUNK) if remote_workers else (_LEAST_CHUNK, _MOST_CHUNK)
-        chunks = remote_workers * _FARMED_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
+        least, most = (_LEAST_REMOTE_CHUNK, _MOST_REMOTE_CHUNK) if remote_workers else (_LEAST_CHUNK, _MOST_CHUNK)
+        chunks = remote_workers * _REMOTE_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
         wanted = max(least, -(-configurations // chunks))
         if pace:
             wanted = min(wanted, int(_MOST_SECONDS / pace))
-        # A chunk in work holds itself and, twice, its successors; as many wait to be taken in as are in work.
+        # A chunk being expanded holds itself and, twice, its successors; as many results wait to be taken in.
         fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
         return max(1, min(wanted, most, int(fitting)))
 
     @property
     def range_keys(self) -> int:
-        """Successors per key range, duplicates counted, so that the ranges in work fit their part of the memory."""
-        # A range in work holds its successors, the same in order, the known keys around them, the result and its code.
+        """Successors per key range, duplicates counted, so that ranges being merged fit their part of the memory."""
+        # A range being merged holds its successors, the same sorted, the known keys around them, result and code.
         return max(1, min(_MOST_RANGE, self.free // 4 // (3 * self.workers * 5 * self.key_bytes)))

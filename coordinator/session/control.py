@@ -1,4 +1,4 @@
-"""How somebody outside stops a search, and how the search tells somebody outside what it does."""
+"""How a search is stopped from outside, and how it reports what it does."""
 
 import time
 from collections.abc import Callable
@@ -12,10 +12,10 @@ _CANCEL_LOOK_SECONDS = 0.2
 
 
 class Observer(Protocol):
-    """Who watches a run; both methods return at once."""
+    """Watches a run; both methods return at once."""
 
     def progress(self, progress: Progress) -> None:
-        """The work is there by now."""
+        """How far the work is."""
 
     def note(self, text: str) -> None:
         """Something that a user should know but need not act on."""

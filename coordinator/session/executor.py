@@ -1,4 +1,4 @@
-"""Where chunks are worked on. Two implementations of one contract: threads here, RQ workers anywhere."""
+"""The contract of what computes chunks, with two implementations: threads of this process, and RQ workers anywhere."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -9,20 +9,20 @@ from worker.tasks import Array, Arrays
 class Executor(Protocol):
     """Maps a task over chunks.
 
-    `name` is what a user calls it, `workers` how many chunks it can work on at once (for cutting chunks to fit).
+    `name` is what users call it.
     """
 
     name: str
 
     @property
     def workers(self) -> int:
-        """How many chunks are worked on at once."""
+        """How many chunks are computed at once; chunks are cut to fit."""
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         """(number of the chunk, its result) for each chunk once, in any order.
 
-        `chunks` is drawn lazily, so that bytes in flight are bounded; `shared` is sent once. Raises `StopRun` when the
-        run is to stop, `TaskError` when a task failed on its own account.
+        `chunks` is consumed lazily, so that bytes in flight are bounded; `shared` is sent once. Raises `StopRun` when
+        the run is to stop, `TaskError` when a task failed of itself.
         """
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ class Report:
         return not self.faults
 
     def count(self, what: str, number: int = 1) -> None:
-        """So many more of these were looked at."""
+        """Add to how many of these were looked at."""
         self.checked[what] = self.checked.get(what, 0) + number
 
     def fault(self, text: str) -> None:

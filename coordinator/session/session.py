@@ -1,4 +1,4 @@
-"""What a search works with: the puzzle and the hands to expand it, and the open run that it writes to."""
+"""What a search works with: the puzzle, the executors that expand it, and the open run that it writes to."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -14,13 +14,13 @@ from storage.ledger.manifest import Progress, State
 from worker.layers.kernels import split
 from worker.tasks import Array, Arrays, do_task
 
-#: Finished work waits so long at most for the next commit, except while the next piece is computed.
+#: How long finished work waits for the next commit at most, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class ComputeContext:
-    """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may take.
+    """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may use.
 
     `executor` is `local` where there are no workers elsewhere. `shares` is the budget cut up for the layer step.
     """
@@ -33,12 +33,12 @@ class ComputeContext:
 
     @property
     def remote_workers(self) -> int:
-        """How many workers live elsewhere, for this run to send its chunks to; 0 where it has none."""
+        """How many workers live elsewhere; 0 where this run sends its chunks to none."""
         return 0 if self.executor is self.local else self.executor.workers
 
     @property
     def merger(self) -> Executor:
-        """Where key ranges are merged: elsewhere as soon as more workers live there than this process has threads."""
+        """Where key ranges are merged: elsewhere where more workers live there than this process has threads."""
         return self.executor if self.executor.workers > self.local.workers else self.local
 
     def cut(self, keys: Keys) -> list[Keys]:
@@ -50,7 +50,7 @@ class ComputeContext:
     def map_chunks(
         self, task: str, chunks: Iterable[Arrays], configurations: int, shared: Arrays = ()
     ) -> Iterator[tuple[int, list[Array]]]:
-        """`Executor.map`, or the same work done here where so few configurations are not worth sending."""
+        """`Executor.map`, or the same done here where there are too few configurations to be worth sending."""
         if self.budget.distributes(configurations):
             yield from self.executor.map(task, chunks, shared)
         else:
@@ -59,7 +59,7 @@ class ComputeContext:
 
 
 class Session:
-    """One process's time with an open run: its workshop, who may stop it, who watches, and its commits."""
+    """One process's time with an open run: what it computes with, what may stop it, who watches, and its commits."""
 
     def __init__(self, store: RunStore, context: ComputeContext, control: Control, observer: Observer) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle

@@ -1,4 +1,4 @@
-"""The way to Redis, and its errors said in Hakoiri's words. A password is never printed."""
+"""Connections to Redis, whose errors become Hakoiri's own. A password is never printed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

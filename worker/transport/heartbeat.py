@@ -1,4 +1,4 @@
-"""Who lives: a worker says so every second, and is taken for dead after five without a word.
+"""Which workers are alive: each says so every second, and is taken for dead after five seconds of silence.
 
 RQ's own registry is no help here: a worker that does not fork sends no heartbeat in mid-job, and its entry outlives it
 by minutes.
@@ -22,7 +22,7 @@ def worker_name(process: int) -> str:
 
 
 def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) -> None:
-    """Tell Redis that `worker` lives, now and from a thread of its own; the thread ends a process whose parent is gone.
+    """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
 
     IMPORTANT: the first beat is out before this returns, so that no chunk is begun by a worker that seems dead.
     """
@@ -46,13 +46,13 @@ def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) ->
 
 
 def forget_worker(worker: str, connection: redis.Redis) -> None:
-    """Declare a worker dead at once: its parent has seen it end."""
+    """Declare a worker dead at once, as its parent has seen it end."""
     with suppress(redis.RedisError):
         connection.delete(worker_key(worker))
 
 
 def living_workers(connection: redis.Redis) -> set[str]:
-    """The names of all workers that live; the dead are struck off."""
+    """The names of all living workers; the dead ones are forgotten."""
     known = sorted(_text(name) for name in connection.smembers(WORKERS))
     beats = connection.mget([worker_key(name) for name in known]) if known else []
     living = {name for name, beat in zip(known, beats, strict=True) if beat is not None}

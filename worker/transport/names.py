@@ -1,10 +1,10 @@
-"""Every name that Hakoiri has in Redis. A session is one process driving one run; a token one chunk of it."""
+"""Every name that Hakoiri uses in Redis. A session is one process driving one run; a token names one of its chunks."""
 
-#: RQ's queue. One for all: a worker that listens to several uses a pop that is not atomic (rq#1716).
+#: RQ's queue. There is only one: a worker that listens to several uses a pop that is not atomic (rq#1716).
 QUEUE = "hakoiri"
 #: Pushed to when a run is queued, so that an idle coordinator looks at once.
 WAKE = "hakoiri:wake"
-#: The set of all workers that ever said hello; those without a `worker_key` are dead.
+#: The set of all workers that ever started; those without a `worker_key` are dead.
 WORKERS = "hakoiri:workers"
 
 
@@ -14,7 +14,7 @@ def worker_key(worker: str) -> str:
 
 
 def event_key(session: str) -> str:
-    """The list of messages from workers to the coordinator of a session."""
+    """The list of events that workers report to the coordinator of a session."""
     return f"hakoiri:{session}:events"
 
 

@@ -47,7 +47,7 @@ class TaskJob(Job):
 
 
 class TaskQueue(Queue):
-    """The one queue, with the job class and serializer that everybody must use."""
+    """The one queue, with the job class and the serializer that all must use."""
 
     def __init__(self, name: str = QUEUE, connection: redis.Redis | None = None, **options: Any) -> None:
         options.update(job_class=TaskJob, serializer=MsgpackSerializer)
@@ -55,7 +55,7 @@ class TaskQueue(Queue):
 
 
 class TaskWorker(SimpleWorker):
-    """Takes jobs from the one queue until told to stop. Waits for a Redis that went away."""
+    """Takes jobs from the one queue until asked to stop. Waits while Redis is away."""
 
     job_class = TaskJob
     queue_class: type[Queue] = TaskQueue

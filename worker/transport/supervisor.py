@@ -15,9 +15,9 @@ from worker.transport.connection import connect
 from worker.transport.heartbeat import forget_worker, worker_name
 
 _POLL_SECONDS = 0.1
-#: A worker that dies at once is not started again at once.
+#: The pause before a worker that died is replaced.
 _RESTART_SECONDS = 0.5
-#: A worker asked to stop may finish its chunk for so long.
+#: How long a worker that is asked to stop may go on with its chunk.
 _GRACE_SECONDS = 30.0
 
 
@@ -27,12 +27,12 @@ class Supervisor:
     `files` hold the user puzzles that the workers know besides the built-in ones.
     """
 
-    def __init__(self, url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> None:
+    def __init__(self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()) -> None:
         # The URL goes by the environment: arguments are visible to every user of the machine.
-        own = {"HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
-        self._environment = {**os.environ, **own, **(files_variable(files) if files else {})}
+        settings = {"HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        self._environment = {**os.environ, **settings, **(files_variable(files) if files else {})}
         self._connection = connect(url)
-        self._say = say
+        self._note = note
         self._stopping = False
         #: How many workers died and were replaced.
         self.replaced = 0
@@ -51,13 +51,13 @@ class Supervisor:
 
     def _replace(self, index: int) -> None:
         dead = self._workers[index]
-        self._say(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
+        self._note(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
         forget_worker(worker_name(dead.pid), self._connection)
         time.sleep(_RESTART_SECONDS)
         try:
             self._workers[index] = self._start()
         except OSError as error:
-            self._say(f"no worker could be started ({error}); trying again")
+            self._note(f"no worker could be started ({error}); trying again")
         else:
             self.replaced += 1
 
@@ -85,12 +85,12 @@ class Supervisor:
 
 
 @contextmanager
-def supervised(url: str, count: int, say: Callable[[str], None], files: Sequence[Path] = ()) -> Iterator[None]:
+def supervised(url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()) -> Iterator[None]:
     """`count` workers kept alive while the block runs."""
     if not count:
         yield
         return
-    supervisor = Supervisor(url, count, say, files)
+    supervisor = Supervisor(url, count, note, files)
     keeper = threading.Thread(target=supervisor.run, name="supervisor")
     keeper.start()
     try:
