@@ -157,7 +157,7 @@ class Run:
 
     def summary(self) -> dict[str, Any]:
         """What ``hakoiri run --json`` prints."""
-        return summarise(kind_of(self.store.manifest.mode)(self.store, self.puzzle))
+        return summarise(kind_of(self.store.manifest.mode)(self.store, self.puzzle), self.resources.budget())
 
     @property
     def layer_sizes(self) -> list[int]:

@@ -1,3 +1,3 @@
 """Components, eccentricities and diameters."""
 
-__all__ = ["building", "census", "diameter", "eccentricity", "strong"]
+__all__ = ["building", "census", "diameter", "eccentricity", "job", "strong", "verify"]

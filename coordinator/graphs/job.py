@@ -7,15 +7,20 @@ from typing import Any
 from coordinator.graphs.census import Census, Counted
 from coordinator.graphs.verify import CensusVerifier
 from coordinator.layers.job import layer_summary
-from coordinator.session.job import Job
+from coordinator.session.budget import Budget
+from coordinator.session.job import Job, Table
 from coordinator.session.report import Check
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class
 from storage.layers.audit import check_layer
+from storage.ledger.manifest import ComponentRecord
 from storage.names import BLOCKS, COMPONENTS, LABELS, PAIRS
+from storage.results.census import read_component
 from worker.warm import load_graph_kernels
+
+_LARGEST_SHOWN = 6
 
 
 class Whole(Job):
@@ -56,8 +61,33 @@ class Whole(Job):
     def verify(self, check: Check) -> None:
         CensusVerifier(self.store, self.puzzle, check).check()
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, budget: Budget) -> dict[str, Any]:
         return layer_summary(self.store.layer_records())
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "configurations": summary["configurations"],
+            "moves between them": summary["edges"],
+            "components": summary["components"],
+        }
+
+    def tables(self) -> list[Table]:
+        """The largest components, once all are measured."""
+        if self.store.state.status != "complete":
+            return []
+        count = Counted.of(self.store.state).components or 0
+        shown = [read_component(self.store, number) for number in range(min(count, _LARGEST_SHOWN))]
+        rest = f"{count - len(shown):,} smaller ones: hakoiri components last" if count > len(shown) else ""
+        return [Table("components", [component_figures(record) for record in shown], rest=rest)]
+
+    def questions(self) -> list[str]:
+        return ["diameter"]
+
+
+def component_figures(record: ComponentRecord) -> dict[str, int | None]:
+    """A component in numbers, as it stands in tables."""
+    names = ("component", "size", "diameter", "radius", "centre", "periphery")
+    return {name: getattr(record, name) for name in names} | {"pairs": record.pair_count}
 
 
 def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:

@@ -1,3 +1,6 @@
 """The search by layers, its step, and what is asked of layers."""
 
-__all__ = ["best_play", "buckets", "closed_set", "inspection", "paths", "reference", "search", "step", "window"]
+__all__ = [
+    "best_play", "buckets", "closed_set", "inspection", "job", "paths", "reference", "repair", "search", "step",
+    "verify", "window",
+]  # fmt: skip

@@ -1,14 +1,21 @@
 """Explorations: all that a start can reach, layer by layer."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from coordinator.layers.best_play import best_play
 from coordinator.layers.repair import repair_layers
 from coordinator.layers.search import Exploration, Explored
 from coordinator.layers.verify import LayersVerifier
+from coordinator.session.budget import Budget
 from coordinator.session.job import Job
 from coordinator.session.report import Check
 from coordinator.session.session import Session
+from puzzles.capabilities import Scored
 from storage.ledger.manifest import Depth, LayerRecord
+
+#: What tells how far configurations lie apart: of a puzzle whose moves can be taken back, and of one where they cannot.
+APART = {True: "diameter", False: "components --strong"}
 
 
 class Explore(Job):
@@ -26,10 +33,29 @@ class Explore(Job):
     def verify(self, check: Check) -> None:
         LayersVerifier(self.store, self.puzzle, check).check()
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, budget: Budget) -> dict[str, Any]:
         records = self.store.layer_records()
         size, depth = largest_window([record.size for record in records])
-        return layer_summary(records) | {"largest_window": size, "largest_window_at": depth}
+        scored = isinstance(self.puzzle, Scored) and Explored.of(self.store.state).exhausted
+        play = best_play(self.store, self.puzzle, budget).row() if scored else {}
+        return layer_summary(records) | {"largest_window": size, "largest_window_at": depth} | play
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        widest, at, goal = summary["largest_window"], summary["largest_window_at"], summary["goal_depth"]
+        return {
+            "configurations": summary["configurations"],
+            "depth": summary["depth"],
+            "nearest goal": "none" if goal is None else f"{goal} moves",
+            "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
+            "best score": summary.get("score"),
+            "in moves": summary.get("moves"),
+            "sequence": summary.get("sequence"),
+        }
+
+    def questions(self) -> list[str]:
+        found = Explored.of(self.store.state)
+        path = ["path"] if found.goal_depth is not None else []
+        return [*path, *([APART[self.puzzle.undirected]] if found.exhausted else [])]
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:

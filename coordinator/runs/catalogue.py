@@ -91,6 +91,12 @@ def list_runs(data: Path, puzzle: str = "") -> list[RunStatus]:
     return [_status_of(directory, fault) for directory, fault in zip(directories, faults, strict=True)]
 
 
+def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
+    """The runs of the same puzzle that can be read, the oldest first."""
+    found = list_runs(data, manifest.puzzle["name"])
+    return [(status.manifest, status.state) for status in found if status.manifest]
+
+
 def status_of(directory: Path) -> RunStatus:
     """How one run stands. `DamagedError` if its file cannot be read."""
     require_sound(directory)

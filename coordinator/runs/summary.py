@@ -7,16 +7,20 @@ from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import LayerRecord, Manifest, State
 
 if TYPE_CHECKING:
+    from coordinator.session.budget import Budget
     from coordinator.session.job import Job
 
 
-def summarise(job: "Job") -> dict[str, Any]:
-    """Everything that a user asks first. What a kind of run does not have is ``None``."""
+def summarise(job: "Job", budget: "Budget") -> dict[str, Any]:
+    """Everything that a user asks first. What a kind of run does not have is ``None``.
+
+    Raises `OverBudgetError` where an answer needs more memory than `budget` allows.
+    """
     manifest, state = job.store.manifest, job.store.state
     own = {"status": state.status, "reason": state.reason, "digest": state.digest, "sessions": state.session}
     stored = sum(record.stored_bytes for record in job.store.layer_records())
     figures = {"edges": None, "components": None} | job.figures.of(state).as_dict()
-    return identity(manifest) | standing(state) | own | {"stored_bytes": stored} | figures | job.summary()
+    return identity(manifest) | standing(state) | own | {"stored_bytes": stored} | figures | job.summary(budget)
 
 
 def identity(manifest: Manifest) -> dict[str, Any]:

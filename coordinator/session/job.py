@@ -5,16 +5,26 @@ cancelling, resuming, verifying, repairing and deleting are then the same as for
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
+from coordinator.session.budget import Budget
 from coordinator.session.report import Check
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Figures
+from storage.ledger.manifest import Figures, Manifest, State
 from worker.warm import load_search_kernels
+
+
+class Table(NamedTuple):
+    """Rows for people and for JSON, a column for each key, numbers as numbers; `rest` says what is left out."""
+
+    name: str
+    rows: list[dict[str, Any]]
+    title: str = ""
+    rest: str = ""
 
 
 class Job(ABC):
@@ -57,5 +67,22 @@ class Job(ABC):
         """Report everything wrong with the run; its layers are sound by themselves. May raise `DamagedError`."""
 
     @abstractmethod
-    def summary(self) -> dict[str, Any]:
+    def summary(self, budget: Budget) -> dict[str, Any]:
         """What the JSON of `run` says of this kind, besides its figures and what all runs have."""
+
+    @abstractmethod
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        """What people are shown of a summary, each under its label; ``None`` is left out."""
+
+    def tables(self) -> list[Table]:
+        """What people are shown below."""
+        return []
+
+    def questions(self) -> list[str]:
+        """Commands that the complete run can answer: ``diameter``, ``components --strong``."""
+        return []
+
+    @classmethod
+    def compare(cls, manifest: Manifest, others: Callable[[], list[tuple[Manifest, State]]]) -> Table | None:
+        """How a run stands beside the others of its puzzle, itself among them, where that says something."""
+        return None

@@ -1,3 +1,3 @@
 """The search of trees of placings."""
 
-__all__ = ["check", "estimate", "repair", "search", "solutions"]
+__all__ = ["estimate", "job", "repair", "search", "solutions", "verify"]

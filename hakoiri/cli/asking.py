@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from hakoiri.cli.options import (
@@ -269,16 +268,6 @@ def export(
 def _target(text: str) -> str:
     """Where a path leads: the word ``goal`` is never a file."""
     return text if text == "goal" else read_board(text)
-
-
-def component_table(records: list["ComponentRecord"]) -> Table:
-    """Components as a table."""
-    columns = ("component", "size", "diameter", "radius", "centre", "periphery", "pairs")
-    listed = table(*columns, numbers=columns)
-    for record in records:
-        figures = (record.size, record.diameter, record.radius, record.centre, record.periphery, record.pair_count)
-        listed.add_row(str(record.component), *("" if figure is None else f"{figure:,}" for figure in figures))
-    return listed
 
 
 def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":

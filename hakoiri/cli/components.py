@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.asking import component_row, component_table, opened
+from hakoiri.cli.asking import component_row, opened
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
@@ -37,11 +37,13 @@ def components(
         elif not run.puzzle.undirected:
             _list_weak(run, limit, json)
         else:
+            from coordinator.graphs.job import component_figures
+
             records = run.components(limit)
             if json:
                 print_json({"run": run.name, "components": [component_row(record, run.puzzle) for record in records]})
             else:
-                stdout().print(component_table(records))
+                stdout().print(rows_table([component_figures(record) for record in records]))
 
 
 def _list_weak(run: "Run", limit: int | None, json: bool) -> None:

@@ -1,21 +1,14 @@
-"""``solutions``, and what ``run`` tells of a tree."""
+"""``solutions``: those of a tree that were kept, drawn."""
 
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from hakoiri.cli.options import DataOption, JsonOption, RunArgument
-from hakoiri.render.progress import time_left
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from coordinator.runs.strategies import StrategyCost
-    from storage.layers.store import RunStore
+from hakoiri.render.tables import print_json, stderr, stdout
 
 _USUALLY_SHOWN = 3
 
@@ -57,60 +50,6 @@ def _write(target: Path, text: str) -> None:
     except OSError as error:
         raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
     stderr().print(Text(f"drawn into {target}"))
-
-
-def _tree_facts(summary: dict[str, Any], symmetries: int, automorphisms: int) -> "Table":
-    """The counts of a tree for people."""
-    known = summary["orbits"] is not None
-    left = summary["seconds_left"]
-    return facts(
-        {
-            "run": summary["run"],
-            "puzzle": summary["puzzle"],
-            "parameters": summary["parameters"],
-            "status": summary["status"],
-            "solutions": summary["solutions"],
-            "orbits": f"{summary['orbits']:,} by the {symmetries} symmetries of the figure" if known else None,
-            "classes": f"{summary['classes']:,} by the {automorphisms} automorphisms of its lines" if known else None,
-            "numbers placed": summary["nodes"],
-            "chunks": f"{summary['chunks_done']:,} of {summary['chunks']:,}" if known else None,
-            "time left": None if left is None else time_left((left[0], left[1])),
-            "digest": summary["digest"] or None,
-            "computing": f"{summary['seconds']:.3f} s, the chunks {summary['processor_seconds']:.3f} s of a processor",
-        }
-    )
-
-
-def print_tree(store: "RunStore", summary: dict[str, Any]) -> None:
-    """What a run has found."""
-    from coordinator.runs.create import pinned_puzzle
-    from puzzles.capabilities import Placements
-
-    puzzle, _ = pinned_puzzle(store)
-    if isinstance(puzzle, Placements):
-        stdout().print(_tree_facts(summary, puzzle.symmetries, puzzle.automorphisms))
-        if summary["status"] == "complete":
-            asks = ["hakoiri solutions last"] if puzzle.keeps and summary["orbits"] else []
-            stdout().print(f"[dim]now ask: {', '.join([*asks, 'hakoiri verify last'])}[/dim]")
-
-
-def print_strategies(compared: "list[StrategyCost]") -> None:
-    """Strategies beside each other, as multiples of the fastest."""
-    stdout().print()
-    stdout().print(_strategy_table(compared))
-
-
-def _strategy_table(compared: "list[StrategyCost]") -> "Table":
-    columns = ("numbers placed", "times", "processor", "times ")
-    listed = table("strategy", *columns, "run", numbers=columns)
-    fastest = compared[-1]
-    for each in compared:
-        slower = each.processor / fastest.processor if fastest.processor else 0.0
-        listed.add_row(
-            each.strategy, f"{each.nodes:,}", f"{each.nodes / max(fastest.nodes, 1):,.1f}",
-            f"{each.processor:,.4f} s", f"{slower:,.1f}", each.run,
-        )  # fmt: skip
-    return listed
 
 
 def register(app: typer.Typer) -> None:

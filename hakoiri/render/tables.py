@@ -50,6 +50,23 @@ def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     return made
 
 
+def rows_table(rows: list[dict[str, Any]]) -> Table:
+    """Rows with a column for each key of the first; columns of words are aligned to the left, all others right."""
+    names = list(rows[0]) if rows else []
+    words = {name for name in names if any(isinstance(row[name], str) and row[name][:1].isalpha() for row in rows)}
+    listed = table(*(name.replace("_", " ") for name in names), numbers=tuple({*names} - words))
+    for row in rows:
+        listed.add_row(*(_as_cell(row[name]) for name in names))
+    return listed
+
+
+def _as_cell(value: Any) -> Text:
+    if isinstance(value, float):
+        text = f"{value:,.4f}".rstrip("0")
+        return Text(f"{text}0" if text.endswith(".") else text)
+    return Text("" if value is None else _as_text(value))
+
+
 def facts(pairs: dict[str, Any]) -> Table:
     """Names and values, one pair a line; what is ``None`` is left out."""
     made = Table(box=None, pad_edge=False, show_header=False)

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, UnanswerableError
+from coordinator.runs.catalogue import runs_like
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
-from coordinator.runs.strategies import compared_strategies
 from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.report import Report
 from coordinator.session.resources import Resources
+from coordinator.trees.job import Subtrees
 from coordinator.trees.search import Grown, TreeSearch
 from hakoiri.api import Run, explore
 from hakoiri.export import export_run
@@ -95,11 +96,11 @@ def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Pat
     with explore("magic-star", {"points": "6"}, data=tmp_path) as run:
         manifest = run.store.manifest
         assert run.summary()["digest"] == right[4]
-    compared = compared_strategies(tmp_path, manifest)
-    assert [each.strategy for each in compared] == [PRUNE, FASTEST]
-    assert compared[0].nodes > 100 * compared[1].nodes
-    assert compared[1].run == manifest.run
-    assert compared[0].processor > compared[1].processor > 0
+    slow, fast = Subtrees.compare(manifest, lambda: runs_like(tmp_path, manifest)).rows
+    assert (slow["strategy"], fast["strategy"]) == (PRUNE, FASTEST)
+    assert slow["nodes"] > 100 * fast["nodes"]
+    assert fast["run"] == manifest.run
+    assert slow["processor"] > fast["processor"] > 0
 
 
 def test_large_subtrees_are_cut_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

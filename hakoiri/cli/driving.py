@@ -1,0 +1,113 @@
+"""What all commands that make or go on with a run share: drive it here, or queue it, and report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.signals import stopping_with
+from hakoiri.render.progress import progress_text, shown_progress
+from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
+from puzzles.errors import HakoiriError, PuzzleError
+
+if TYPE_CHECKING:
+    from coordinator.session.job import Job
+    from coordinator.session.resources import Resources
+
+
+def require_server(resources: "Resources") -> None:
+    """Before a run is made: a Redis server that is not there should leave nothing behind."""
+    if resources.redis is not None:
+        from worker.transport.connection import connect
+
+        connect(resources.redis).close()
+
+
+def report_queued(directory: Path, redis: str | None, json: bool) -> None:
+    """Wake an idle coordinator on Redis, if one is named, and say what was queued."""
+    if redis is not None:
+        _wake_coordinator(redis)
+    if json:
+        print_json({"run": directory.name, "status": "queued"})
+    else:
+        stdout().print(f"queued as {directory.name}; watch it with: hakoiri status {directory.name} --watch")
+
+
+def _wake_coordinator(url: str) -> None:
+    from coordinator.runs.service import wake
+    from worker.errors import WorkerError
+    from worker.transport.connection import connect
+
+    try:
+        wake(connect(url), url)
+    except WorkerError as error:
+        stderr().print(f"[dim]queued, but no coordinator could be woken: {error}[/dim]")
+
+
+def drive_and_report(
+    directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False
+) -> None:
+    """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
+    from coordinator.runs.catalogue import runs_like
+    from coordinator.runs.create import open_job
+    from coordinator.runs.summary import summarise
+    from coordinator.session.control import Control
+    from storage.layers.store import RunStore
+
+    control = Control()
+    again = f"hakoiri resume {directory.name}" + (f" --data {data}" if data is not None else "")
+    with stopping_with(control.interrupt) as received:
+        _drive(directory, resources, control, again, repair)
+        with RunStore(directory) as store:
+            job = open_job(store)
+            summary = summarise(job, resources.over(store.manifest.settings).budget())
+            if not json:
+                print_summary(job, summary)
+        # When the run is closed: its file is looked at among the others.
+        compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
+        if json:
+            print_json(summary | ({compared.name: compared.rows} if compared else {}))
+        elif compared and len(compared.rows) > 1:
+            stdout().print()
+            stdout().print(rows_table(compared.rows))
+    if summary["status"] != "complete":
+        stderr().print(Text(f"{summary['status']}: {summary['reason']}; go on with: {again}"))
+        raise typer.Exit(received.exit_code)
+
+
+def _drive(directory: Path, resources: "Resources", control: Any, again: str, repair: bool) -> None:
+    from coordinator.errors import ContradictionError
+    from coordinator.runs.drive import drive
+    from storage.errors import DamagedError
+    from worker.errors import TaskError
+
+    with shown_progress(stderr()) as progress:
+        try:
+            drive(directory, resources, control, progress, repair)
+        except HakoiriError as error:
+            # What is wrong with the puzzle itself goes wrong again.
+            final = (ContradictionError, DamagedError, PuzzleError, TaskError)
+            if "hakoiri resume" in str(error) or isinstance(error, final):
+                raise
+            raise type(error)(f"{error}; then '{again}'") from error
+
+
+def print_summary(job: "Job", summary: dict[str, Any]) -> None:
+    """A run for people."""
+    console, complete = stdout(), summary["status"] == "complete"
+    common = {name: summary[name] for name in ("run", "puzzle", "parameters", "start", "status")}
+    progress = None if complete else progress_text(job.store.state.progress)
+    found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
+    console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}))
+    for table in job.tables():
+        console.print()
+        if table.title:
+            console.print(Text(table.title, "bold"))
+        console.print(rows_table(table.rows))
+        if table.rest:
+            console.print(f"[dim]and {table.rest}[/dim]")
+    if complete:
+        asked = [*job.questions(), "verify"]
+        commands = (" ".join(["hakoiri", name, "last", *options]) for name, *options in map(str.split, asked))
+        console.print(f"[dim]now ask: {', '.join(commands)}[/dim]")
