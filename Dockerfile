@@ -33,9 +33,8 @@ ENV PATH=/opt/hakoiri/bin:$PATH \
 USER 10001:10001
 WORKDIR /data
 
-# Compile the kernels once, here. On another kind of processor they are compiled again when the container starts.
-RUN XDG_CACHE_HOME=$BUILT_KERNELS hakoiri run klotski --data /tmp/first \
-    && rm -r /tmp/first
+# Compile the kernels once, here. On another kind of processor they are compiled again when they are needed.
+RUN XDG_CACHE_HOME=$BUILT_KERNELS python -m worker.built_in
 
 # docker-compose.yml has a check for each service.
 HEALTHCHECK NONE

@@ -3,7 +3,8 @@
 numba's own cache does not see an edit of a module that a kernel imports (numba#9483), and filled from several processes
 at once it can crash (numba#4807). Here each compiled kernel is a file of its own, whose name tells what it was compiled
 from (`puzzles.fingerprint`), for which types and which processor: nothing is ever out of date, whichever version of the
-sources and however many processes use the directory. A file is the SHA-256 of the rest and what numba pickles.
+sources and however many processes use the directory. A file is the SHA-256 of the rest, and that a pickle: whether the
+code needs little of numba, and the compiled function as numba pickles it.
 ``NUMBA_CACHE_DIR`` in the environment says where they lie, else they are in the user's cache folder.
 """
 
@@ -11,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import pickle
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -25,14 +27,18 @@ import platformdirs
 from numba import extending, types
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint
 
-__all__ = ["cache_directory", "intrinsic", "jit", "prepare", "types"]
+__all__ = ["cache_directory", "intrinsic", "is_compiled", "jit", "prepare", "types"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+#: Goes up when a file holds something else than before.
+_FORMAT = 2
 _DIGEST_BYTES = hashlib.sha256().digest_size
+_PLAIN_SYMBOL = re.compile(r"llvm\.|_?Py|NRT_|numba_(attempt|do_raise|gil|runtime|unpickle)")
 _LOCK_FILE = "compiling"
 _this_thread = threading.local()
 
@@ -74,16 +80,22 @@ def prepare(load: Callable[[], None], announce: Callable[[], None] = lambda: Non
     Only then `announce` is called, before it, and no other process compiles meanwhile, so that of several that start
     together one does the work for all. `load` may be called twice.
     """
-    try:
-        _this_thread.only_loads = True
-        load()
-    except _MustCompile:
-        _this_thread.only_loads = False
+    if not is_compiled(load):
         announce()
         with _one_process():
             load()
+
+
+def is_compiled(load: Callable[[], None]) -> bool:
+    """Call `load`; whether all kernels that it calls are on disk. It is left at the first that is not."""
+    _this_thread.only_loads = True
+    try:
+        load()
+    except _MustCompile:
+        return False
     finally:
         _this_thread.only_loads = False
+    return True
 
 
 class _MustCompile(BaseException):
@@ -108,14 +120,15 @@ class _Kept(NullCache):
         return str(cache_directory() / self._function.__module__)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
         path = self._file(sig, target_context)
         raw = b""
         if path is not None:
             with suppress(OSError):
                 raw = path.read_bytes()
         if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
-            parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
+            is_plain, parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
+            # All of numba takes 0.3 s, for it imports scipy.
+            rtsys.initialize(target_context) if is_plain else target_context.refresh()
             return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
         if getattr(_this_thread, "only_loads", False):
             raise _MustCompile
@@ -125,7 +138,7 @@ class _Kept(NullCache):
         path = self._file(sig, data.target_context)
         if path is None or data.library.has_dynamic_globals:
             return
-        raw = dumps(data._reduce())  # type: ignore[no-untyped-call]
+        raw = dumps((_is_plain(data.library._final_module), data._reduce()))  # type: ignore[no-untyped-call]
         # What cannot be written is compiled again the next time.
         with suppress(OSError):
             path.parent.mkdir(exist_ok=True)
@@ -139,10 +152,16 @@ class _Kept(NullCache):
         if " at 0x" in str(sig):
             return None  # A function as an argument is named by its address.
         try:
-            digest = digest_of(fingerprint(self._function), signature, target_context.codegen().magic_tuple())
+            digest = digest_of(_FORMAT, fingerprint(self._function), signature, target_context.codegen().magic_tuple())
         except UnknownGlobalError:
             return None
         return Path(self.cache_path) / f"{self._function.__qualname__}-{digest}"
+
+
+def _is_plain(module: Any) -> bool:
+    """Whether compiled code calls nothing but Python and numba's runtime, which are there without the rest of numba."""
+    named = (each.name for each in (*module.functions, *module.global_variables) if each.is_declaration)
+    return all(_PLAIN_SYMBOL.match(name) for name in named)
 
 
 def _described(type_: Any) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ import numpy as np
 from puzzles.capabilities import Dealt, Placements
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys
-from puzzles.keys.order import is_increasing, lower_bounds
+from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from puzzles.nakuron.puzzle import Nakuron
 from puzzles.user.guard import check_expansion
 from storage.layers.blocks import pack_blocks, unpack_blocks
@@ -49,6 +49,9 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     merge([sparse], [keys])
     is_increasing(layer)
     lower_bounds(layer, keys)
+    mask_between(layer, 0, 1)
+    if not puzzle.undirected:
+        merge_sorted([layer, layer])
     unpack_blocks(pack_blocks(layer))
     lanes_of(layer)
     if isinstance(puzzle, Placements):

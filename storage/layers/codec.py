@@ -227,5 +227,6 @@ def decode_block(data: "memoryview | bytes | Bytes", first: Key, count: int, lay
     keys = layout.empty(count)
     keys[:1] = layout.pack([first])
     raw = np.frombuffer(data, dtype=np.uint8)
+    raw.flags.writeable = False  # For numba an array that can be written is of another type, and compiled anew.
     sound = _decode(raw, keys, layout.greatest) if layout.words == 1 else _decode_wide(raw, keys)
     return keys if sound else None

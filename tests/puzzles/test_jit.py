@@ -180,6 +180,25 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     assert sorted(process.communicate("\n")[0] for process in reversed(both)) == ["misses 0\n", "misses 1\n"]
 
 
+def test_what_compiled_code_needs_of_numba_is_there_when_it_is_loaded(tmp_path: Path) -> None:
+    """Symbols that numba defines only when it is about to compile; without any, half of numba is not imported."""
+    kernels = "import numpy as np\nfrom puzzles.jit import jit\n\n@jit\ndef dot(a):\n    return np.dot(a, a)\n\n"
+    kernels += "@jit\ndef total(a):\n    return a[0] + a[1]\n"
+    (tmp_path / "two_here.py").write_text(kernels, encoding="utf-8")
+    environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
+
+    def ask(name: str, loaded: int) -> str:
+        code = (
+            f"import sys\nimport numpy as np\nfrom two_here import {name}\nvalue = {name}(np.array([1.5, 2.0]))\n"
+            f"assert {name}.stats.cache_hits.total() == {loaded}\nprint(value, 'scipy.linalg' in sys.modules)"
+        )
+        argv = [sys.executable, "-c", code]
+        return subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stdout
+
+    assert (ask("dot", 0), ask("total", 0)) == ("6.25 True\n", "3.5 True\n")
+    assert (ask("dot", 1), ask("total", 1)) == ("6.25 True\n", "3.5 False\n")
+
+
 def test_every_kernel_can_be_kept() -> None:
     found = 0
     for package in PACKAGES:

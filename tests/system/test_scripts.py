@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.system.helpers import ROOT
+from worker.warm import PREPARING
 
 SCRIPTS = sorted(
     path for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"] if path.suffix != ".py" and path.is_file()
@@ -96,10 +97,14 @@ def test_the_check_of_the_lock_files(file: str, requirement: str, said: str, tmp
     assert done.returncode == (1 if said else 0)
 
 
+def kernels(home: Path) -> set[Path]:
+    return {path for path in (home / ".cache/hakoiri/kernels").rglob("*") if path.is_file()}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_fresh_clone_answers_by_one_command(tmp_path: Path) -> None:
-    """README's first command with an empty home; a second setup, from elsewhere, says and changes nothing."""
+    """README's first command with an empty home compiles all kernels; a second setup, from elsewhere, does nothing."""
     tree = copy_of_the_tree(tmp_path / "tree")
     environment = bare_environment(tmp_path / "home", HAKOIRI_DATA=str(tmp_path / "data"))
     done = call(tree / "scripts/start", env=environment, cwd=tmp_path)
@@ -107,6 +112,21 @@ def test_a_fresh_clone_answers_by_one_command(tmp_path: Path) -> None:
     for number in ("65,880", "898", "190"):
         assert re.search(rf"(?<![\d,]){number}(?![\d,])", done.stdout), f"no {number} in {done.stdout}"
     assert any((tmp_path / "data").iterdir())
+    assert done.stderr.count("preparing the kernels") == 1
+    assert PREPARING not in done.stderr
+
+    compiled = kernels(tmp_path / "home")
+    for words in (
+        "nakuron",
+        "magic-star",
+        "gap",
+        "superpuzz",
+        "tiles",
+        "sliding --from AABB/AACC/DE../FGHH/FGII --whole",
+    ):
+        ran = call(tree / ".venv/bin/hakoiri", "run", *words.split(), env=environment)
+        assert (ran.returncode, PREPARING in ran.stderr) == (0, False), ran.stderr
+    assert kernels(tmp_path / "home") == compiled
 
     before = {path: path.stat().st_mtime_ns for path in (tree / ".venv").rglob("*") if "__pycache__" not in path.parts}
     again = call(tree / "scripts/setup", env=environment, cwd=tmp_path)
