@@ -13,7 +13,7 @@ import platformdirs
 from coordinator.errors import RunError, UnknownRunError
 from storage.engine.environment import translated
 from storage.engine.probe import find_faults, require_sound
-from storage.errors import RunHeldError, StorageError
+from storage.errors import FormatError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of
 from storage.ledger.manifest import ENDED, Manifest, State, Status
@@ -29,7 +29,8 @@ _LOOK_SECONDS = 0.05
 class RunStatus:
     """How a run stands.
 
-    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it.
+    `fault` says why nothing is known of it, `foreign` that another version of Hakoiri knows it; `holder`
+    who drives it now; `awaited` that a coordinator is to drive it.
     """
 
     run: str
@@ -38,12 +39,13 @@ class RunStatus:
     holder: dict[str, Any] | None
     awaited: bool
     fault: str = ""
+    foreign: bool = False
 
     @property
     def status(self) -> str:
-        """The state's status, corrected for a driver that died without a word, or ``"damaged"``."""
+        """The state's status, corrected for a driver that died without a word; ``damaged`` or ``another format``."""
         if self.fault:
-            return "damaged"
+            return "another format" if self.foreign else "damaged"
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
         return "interrupted" if left and self.holder is None else self.state.status
 
@@ -104,12 +106,13 @@ def status_of(directory: Path) -> RunStatus:
 
 
 def _status_of(directory: Path, fault: str) -> RunStatus:
+    foreign = False
     if not fault:
         try:
             return read_status(directory)
         except StorageError as error:
-            fault = str(error)
-    return RunStatus(directory.name, None, State(), holder_of(directory), False, fault)
+            fault, foreign = str(error), isinstance(error, FormatError)
+    return RunStatus(directory.name, None, State(), holder_of(directory), False, fault, foreign)
 
 
 def read_status(directory: Path) -> RunStatus:

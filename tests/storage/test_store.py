@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
+import lmdb
 import numpy as np
 import pytest
 
-from coordinator.runs.catalogue import list_runs, status_of
+from coordinator.runs.catalogue import delete_run, list_runs, status_of
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
@@ -31,8 +32,8 @@ from storage.layers.audit import check_disjoint, check_layer
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger, create_run
 from storage.ledger.lock import RunLock, holder_of
-from storage.ledger.manifest import ComponentRecord
-from storage.ledger.records import seal
+from storage.ledger.manifest import ComponentRecord, Progress
+from storage.ledger.records import pack_record, seal
 from storage.names import (
     BLOCKS,
     FORMAT_VERSION,
@@ -341,8 +342,46 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=rf"format {FORMAT_VERSION + 1}, this program reads {FORMAT_VERSION}"):
             RunStore(directory)
     (listed,) = list_runs(tmp_path)
-    assert listed.status == "damaged"
+    assert listed.status == "another format"
     assert "format" in listed.fault
+
+
+def test_a_run_of_format_3_is_refused_and_left_alone(tmp_path: Path) -> None:
+    directory = tmp_path / "a1b2c3-klotski"
+    directory.mkdir()
+    fields = {"format": 3, "run": directory.name, "mode": "explore", "until_goal": False}
+    with lmdb.open(str(directory), map_size=1 << 20, max_dbs=2) as environment:
+        meta, _ = environment.open_db(b"meta"), environment.open_db(b"seen")
+        with environment.begin(write=True) as transaction:
+            transaction.put(b"manifest", pack_record(fields, b"metamanifest"), db=meta)
+    before = (directory / "data.mdb").read_bytes()
+    for writable in (False, True):
+        with pytest.raises(FormatError, match=r"a1b2c3-klotski has storage format 3, this program reads 4"):
+            RunStore(directory, writable)
+    with pytest.raises(FormatError, match="format 3"):
+        drive(directory, Resources(), Control(), SilentObserver())
+    assert (directory / "data.mdb").read_bytes() == before
+    (listed,) = list_runs(tmp_path)
+    assert (listed.status, "format 3" in listed.fault) == ("another format", True)
+    delete_run(directory)
+    assert list_runs(tmp_path) == []
+
+
+def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    directory = create_run(tmp_path, manifest(), queued=False, figures={"counted": 1}, limits={"to": 7})
+    progress = Progress(3, 7, "numbers", "counting", (1.5, 2.5), work=5, disk=12)
+    with RunStore(directory, writable=True) as store:
+        assert (store.state.figures, store.limits()) == ({"counted": 1}, {"to": 7})
+        state = replace(store.state, status="running", digest="d", progress=progress, figures={"counted": 3})
+        store.stage_limits({"to": 9})
+        store.commit(state)
+        written = store.state
+    with RunStore(directory) as store:
+        read = store.read_state()
+        # A tuple comes back from msgpack as a list.
+        assert list(read.progress.seconds_left or ()) == [1.5, 2.5]
+        assert replace(read, progress=progress) == written
+        assert store.limits() == {"to": 9}
 
 
 # What a census adds

@@ -1,0 +1,75 @@
+"""A kind of run for tests of the life that all kinds share: it counts, and keeps a row for each number."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from coordinator.runs.kinds import KINDS
+from coordinator.session.budget import Budget
+from coordinator.session.job import Job
+from coordinator.session.report import Check
+from coordinator.session.session import Session
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
+from storage.errors import DamagedError
+from storage.ledger.manifest import Figures, Progress
+from storage.names import ROWS, number_key
+
+
+@dataclass(frozen=True)
+class Counted(Figures):
+    """How far it has counted."""
+
+    counted: int = 0
+
+
+class Counting(Job):
+    """Counts to the limit ``to``, in the steps that its plan pins."""
+
+    figures = Counted
+    #: Called before each step, with the number of those done.
+    pause: ClassVar[Callable[[int], None]] = staticmethod(lambda done: None)
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        if set(plan) != {"step"}:
+            raise PuzzleError(f"a count has a step, not {sorted(plan)}")
+        return spec.build()
+
+    def work(self, session: Session) -> None:
+        found, limit = Counted.of(self.store.state), self.store.limits()["to"]
+        while found.counted < limit:
+            self.pause(found.counted)
+            session.control.check()
+            found = replace(found, counted=found.counted + self.store.manifest.plan["step"])
+            self.store.stage_record(ROWS, number_key(found.counted), {"number": found.counted})
+            session.tell(Progress(found.counted, limit, "numbers", f"counting by {self.store.manifest.plan['step']}"))
+            session.commit(replace(self.store.state, figures=found.as_dict()))
+        session.commit(replace(self.store.state, status="complete", digest=f"{found.counted:064x}"))
+
+    def repair(self, session: Session) -> None:
+        self.store.erase(ROWS)
+        session.commit(replace(self.store.state, digest="", figures=Counted().as_dict()))
+
+    def verify(self, check: Check) -> None:
+        found = Counted.of(self.store.state)
+        for number in range(1, found.counted + 1):
+            check.report.count("numbers")
+            if self.store.read(ROWS, number_key(number)) is None:
+                raise DamagedError(f"number {number} is missing")
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        return {"rows": len(self.store.names(ROWS))}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return {"counted to": summary["counted"]}
+
+    def questions(self) -> list[str]:
+        return ["recount --twice"]
+
+
+def register(pause: Callable[[int], None] = lambda done: None) -> None:
+    """The kind ``count`` is known in this process from now on."""
+    KINDS["count"] = ("tests.support.toy_kind", "Counting")
+    Counting.pause = staticmethod(pause)  # type: ignore[assignment]

@@ -1,0 +1,155 @@
+"""One life for all kinds of run: a kind that nobody knows but its class and its row in the registry."""
+
+import json
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from coordinator.errors import UnknownRunError
+from coordinator.runs.create import make_run
+from coordinator.runs.kinds import KINDS, kind_of
+from coordinator.session.resources import Resources
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+from storage.ledger.lock import holder_of
+from storage.names import ROWS, number_key
+from tests.support.toy_kind import register
+from tests.system.helpers import Hakoiri, wait_until
+
+PLAN, LIMITS = {"step": 1}, {"to": 8}
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setitem(KINDS, "count", ("", ""))
+        register()
+        yield
+
+
+def count(data: Path, queued: bool = False) -> Path:
+    return make_run(data, PuzzleSpec("klotski"), "count", PLAN, Resources(), queued, LIMITS)
+
+
+def stop_at(number: int, go_on: Path, done: int) -> None:
+    """Wait in a run, when it has counted so far, until there is a file."""
+    while done == number and not go_on.exists():
+        time.sleep(0.01)
+
+
+def paused(number: int, go_on: Path) -> None:
+    register(partial(stop_at, number, go_on))
+
+
+def test_a_plan_is_checked_before_a_run_is_made(tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="a count has a step"):
+        make_run(tmp_path, PuzzleSpec("klotski"), "count", {}, Resources())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
+    run = count(hakoiri.data, queued=True).name
+    queued = hakoiri.ask("status", run)
+    assert (queued["mode"], queued["status"], queued["step"], queued["counted"]) == ("count", "queued", 1, 0)
+    printed = " ".join(hakoiri.here("resume", run).stdout.split())
+    assert "status complete counted to 8 digest" in printed
+    assert "now ask: hakoiri recount last --twice, hakoiri verify last" in printed
+    (listed,) = hakoiri.ask("runs")["runs"]
+    assert (listed["status"], listed["counted"], listed["progress"]["done"]) == ("complete", 8, 8)
+    again = hakoiri.ask("resume", run)
+    assert (again["rows"], again["digest"], again["sessions"], again["depth"]) == (8, f"{8:064x}", 1, None)
+    assert hakoiri.ask("verify", run) == {"run": run, "ok": True, "checked": {"numbers": 8}, "faults": []}
+    hakoiri.here("delete", run, "--yes")
+    assert hakoiri.ask("runs") == {"runs": []}
+
+
+def test_watched_cancelled_and_resumed(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    run, go_on = count(hakoiri.data), tmp_path / "go on"
+    driver = hakoiri.start("resume", run.name, before=partial(paused, 3, go_on))
+    wait_until(lambda: hakoiri.ask("status", run.name)["progress"]["done"] == 3)
+    text = " ".join(hakoiri.here("status", run.name).stdout.split())
+    assert "status running" in text
+    assert "progress counting by 1; 3 of 8 numbers" in text
+    refused = hakoiri.here("resume", run.name, check=False)
+    assert (refused.code, "is held by process" in refused.error) == (1, True)
+    assert hakoiri.here("delete", run.name, "--yes", check=False).code == 1
+    cancelling = hakoiri.start("cancel", run.name)
+    with RunStore(run) as store:
+        wait_until(store.cancel_requested)
+    go_on.touch()
+    assert cancelling.finish().code == 0
+    assert driver.finish().code == 1
+    assert holder_of(run) is None
+    stopped = hakoiri.ask("status", run.name)
+    assert stopped["status"] == "cancelled"
+    assert 3 <= stopped["counted"] < 8
+    resumed = hakoiri.ask("resume", run.name)
+    assert (resumed["status"], resumed["counted"], resumed["rows"], resumed["sessions"]) == ("complete", 8, 8, 2)
+
+
+def test_stopped_by_a_signal(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    run, go_on = count(hakoiri.data), tmp_path / "go on"
+    driver = hakoiri.start("resume", run.name, before=partial(paused, 2, go_on))
+    wait_until(lambda: hakoiri.ask("status", run.name)["counted"] == 2)
+    driver.send(15)
+    go_on.touch()
+    finished = driver.finish()
+    assert (finished.code, "interrupted: stopped by SIGTERM" in finished.stderr) == (143, True)
+    assert hakoiri.ask("status", run.name)["status"] == "interrupted"
+    assert hakoiri.ask("resume", run.name)["counted"] == 8
+
+
+def test_damage_is_found_and_mended(hakoiri: Hakoiri) -> None:
+    run = count(hakoiri.data)
+    hakoiri.here("resume", run.name)
+    with RunStore(run, writable=True) as store:
+        store.erase(ROWS, number_key(5))
+        store.commit(store.state)
+    found = hakoiri.here("verify", run.name, "--json", check=False)
+    assert (found.code, found.json["faults"]) == (1, ["number 5 is missing"])
+    assert hakoiri.ask("resume", run.name, "--repair")["rows"] == 8
+    assert hakoiri.ask("verify", run.name)["ok"]
+
+
+def test_limits_may_grow_and_the_identity_stays(hakoiri: Hakoiri) -> None:
+    run = count(hakoiri.data)
+    hakoiri.here("resume", run.name)
+    with RunStore(run, writable=True) as store:
+        manifest = store.manifest
+        store.stage_limits({"to": 11})
+        store.commit(store.read_state())
+    assert hakoiri.ask("resume", run.name, "--repair")["counted"] == 11
+    with RunStore(run) as store:
+        assert (store.manifest, store.limits()) == (manifest, {"to": 11})
+
+
+def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
+    run = count(hakoiri.data)
+    del KINDS["count"]
+    with pytest.raises(UnknownRunError, match="kind of run 'count'; known kinds: explore"):
+        kind_of("count")
+    refused = hakoiri.here("resume", run.name, check=False)
+    assert (refused.code, "there is no kind of run 'count'" in refused.error) == (1, True)
+    assert hakoiri.ask("status", run.name)["mode"] == "count"
+    KINDS["count"] = ("", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("run klotski", "configurations"),
+        ("run klotski --whole", "components"),
+        ("run magic-star", "of {chunks} chunks"),
+    ],
+)
+def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri) -> None:
+    figures = hakoiri.ask(*command.split())
+    text = " ".join(hakoiri("status", "last").stdout.split())
+    assert words.format(**figures) in text[text.index("progress ") :]
+    progress = hakoiri.json("status", "last")["progress"]
+    assert json.dumps(progress)
+    assert progress["total"] in (None, progress["done"])
