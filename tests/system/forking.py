@@ -7,52 +7,87 @@ what `tests.system.preloaded` loads.
 
 import multiprocessing
 import os
+import runpy
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hakoiri.cli import main
+from worker.transport.supervisor import Supervisor
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["tests.system.preloaded"])
 
 
 class Forked:
-    """The command line as a child process, as `subprocess.Popen` would have it.
+    """A forked process, as `subprocess.Popen` would have it."""
 
-    `before` is called in it first: a function of a module, or a `functools.partial` of one.
-    """
-
-    def __init__(
-        self, arguments: list[str], streams: tuple[Path, Path], env: dict[str, str], cwd: Path,
-        before: Callable[[], object] | None,
-    ) -> None:  # fmt: skip
-        self._process = _SERVER.Process(target=_run, args=(arguments, streams, env, cwd, before))
+    def __init__(self, process: Any) -> None:
+        self._process = process
         self._process.start()
-        assert self._process.pid is not None
-        self.pid = self._process.pid
+        self.pid = int(self._process.pid)
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, negative for a signal, or ``None`` while it lives."""
+        code: int | None = self._process.exitcode
+        return code
 
     def poll(self) -> int | None:
-        """Its exit code, negative for a signal, or ``None`` while it lives."""
-        return self._process.exitcode
+        """The same."""
+        return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         """Its exit code once it has ended."""
         self._process.join(timeout)
-        if self._process.exitcode is None:
+        if self.returncode is None:
             raise subprocess.TimeoutExpired("hakoiri", timeout or 0)
-        return self._process.exitcode
+        return self.returncode
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it lives."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        """SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         """SIGKILL."""
         self.send_signal(signal.SIGKILL)
+
+
+def fork_command(
+    arguments: list[str], streams: tuple[Path, Path], env: dict[str, str], cwd: Path,
+    before: Callable[[], object] | None,
+) -> Forked:  # fmt: skip
+    """The command line as a child process, with stdout and stderr in files.
+
+    `before` is called in it first: a function of a module, or a `functools.partial` of one.
+    """
+    return Forked(_SERVER.Process(target=_run, args=(arguments, streams, env, cwd, before)))
+
+
+def fork_workers() -> None:
+    """Have the supervisor that this process is to be fork its workers, too; it has no threads yet."""
+    Supervisor._start = _start_worker  # type: ignore[method-assign]
+
+
+def _start_worker(supervisor: Supervisor) -> Any:
+    return Forked(multiprocessing.get_context("fork").Process(target=_work, args=(supervisor._environment,)))
+
+
+def _work(env: dict[str, str]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.environ.clear()
+    os.environ.update(env)
+    os.dup2(2, 1)
+    runpy.run_module("worker.main", run_name="__main__")
 
 
 def _run(

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import psutil
 
 from hakoiri.cli import main
-from tests.system.forking import Forked
+from tests.system.forking import Forked, fork_command
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,7 +86,7 @@ class Running:
         for stream in self._streams:
             stream.touch()
         if executable is None:
-            self.process: Forked | subprocess.Popen[bytes] = Forked(arguments, self._streams, env, cwd, before)
+            self.process: Forked | subprocess.Popen[bytes] = fork_command(arguments, self._streams, env, cwd, before)
             return
         assert before is None, "only in a process that is forked from one of ours"
         with self._streams[0].open("wb") as stdout, self._streams[1].open("wb") as stderr:

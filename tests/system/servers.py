@@ -14,6 +14,7 @@ from typing import Self
 import psutil
 import redis
 
+from tests.system.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from worker.transport.heartbeat import living_workers
 from worker.transport.names import WORKERS, worker_key
@@ -125,7 +126,8 @@ def started_workers(hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, st
     """`count` workers, all of them known to Redis when the block begins, none left when it has ended."""
     with redis.Redis.from_url(url) as client:
         before = living_workers(client)
-        supervisor = hakoiri.start("worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}))
+        environment = {"HAKOIRI_REDIS": url} | dict(env or {})
+        supervisor = hakoiri.start("worker", "-n", str(count), env=environment, before=fork_workers)
         try:
             wait_until(
                 lambda: len(living_workers(client) - before) >= count or supervisor.process.poll() is not None,

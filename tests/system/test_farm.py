@@ -18,16 +18,16 @@ from tests.system.servers import RedisServer, Workers
 SLOW = pytest.mark.slow
 #: What Redis says of a key without a time to live.
 FOR_EVER = -1
-#: What may stay in Redis: who lives, RQ's list of workers and queues, and what its maintenance remembers for a while.
-BOOKKEEPING = re.compile(
-    rb"hakoiri:workers?(:.+)?|rq:workers?(:.+)?|rq:queues|rq:(clean_registries|clean_groups|intermediate).*"
-    rb"|rq:queue:hakoiri:intermediate:first_seen:.+"
-)
+#: What may stay in Redis: who lives, and RQ's list of workers and queues.
+BOOKKEEPING = re.compile(rb"hakoiri:workers?(:.+)?|rq:workers?(:.+)?|rq:queues")
+#: What RQ keeps to look after its queue, and must let pass.
+HOUSEKEEPING = re.compile(rb"rq:clean_(registries|groups).*|rq:queue:hakoiri:intermediate:first_seen:.+")
 
 
 def leftovers(client: redis.Redis) -> list[bytes]:
     """The keys that belong to a run or to a job."""
-    return [key for key in client.scan_iter() if not BOOKKEEPING.fullmatch(key)]
+    others = [key for key in client.scan_iter() if not BOOKKEEPING.fullmatch(key)]
+    return [key for key in others if not HOUSEKEEPING.fullmatch(key) or client.ttl(key) == FOR_EVER]
 
 
 def goes_on(running: Running, finished: FinishedRuns) -> str:
