@@ -20,7 +20,8 @@ class Space:
 
     `begin` and `end` are the first and last layer sizes, or all of them. `spills` says that there is a layer whose
     successors certainly do not fit the smallest budget; a small space stays in memory whatever is asked for.
-    `slow` is whether it takes longer than a second or two.
+    `slow` is whether it takes longer than a second or two. `every_way`: the default suite drives it in every way, not
+    by threads alone; one of a family will do.
     """
 
     arguments: str
@@ -32,6 +33,7 @@ class Space:
     goal_depth: int | None = None
     spills: bool = False
     slow: bool = False
+    every_way: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -39,9 +41,9 @@ class Space:
         return shlex.split(self.arguments)
 
 
-def _whole(arguments: str, source: str, *layers: int, spills: bool = False, slow: bool = False) -> Space:
+def _whole(arguments: str, source: str, *layers: int, **marks: bool) -> Space:
     """A space all of whose layer sizes are published."""
-    return Space(arguments, source, layers, layers, sum(layers), len(layers) - 1, spills=spills, slow=slow)
+    return Space(arguments, source, layers, layers, sum(layers), len(layers) - 1, **marks)
 
 
 def _tiles(rows: int, columns: int) -> str:
@@ -57,7 +59,7 @@ _TILES = (
     _whole(
         _tiles(3, 3), "A089473",
         1, 2, 4, 8, 16, 20, 39, 62, 116, 152, 286, 396, 748, 1024, 1893, 2512, 4485, 5638, 9529, 10878, 16993, 17110,
-        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2,
+        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2, every_way=True,
     ),
     Space(_tiles(2, 4), KORF, configurations=20_160, depth=36),
     Space(_tiles(2, 5), KORF, configurations=1_814_400, depth=55),
@@ -70,12 +72,12 @@ _PANCAKES = (
         Space(f"pancakes -o n={n}", "A058986", configurations=size, depth=depth)
         for n, size, depth in ((2, 2, 1), (3, 6, 3), (4, 24, 4), (5, 120, 5), (6, 720, 7), (7, 5_040, 8))
     ),
-    _whole("pancakes -o n=8", "A092113", 1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
+    _whole("pancakes -o n=8", "A092113", 1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455, every_way=True),
     Space("pancakes -o n=9", "A058986", configurations=362_880, depth=10),
     Space("pancakes -o n=10", "A058986", configurations=3_628_800, depth=11, spills=True, slow=True),
     Space("pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, slow=True),
     *(
-        Space(f"burnt-pancakes -o n={n}", "A078941", configurations=size, depth=depth, slow=n > 6)
+        Space(f"burnt-pancakes -o n={n}", "A078941", configurations=size, depth=depth, slow=n > 6, every_way=n == 5)
         for n, size, depth in (
             (1, 2, 1), (2, 8, 4), (3, 48, 6), (4, 384, 8), (5, 3_840, 10), (6, 46_080, 12), (7, 645_120, 14),
         )
@@ -92,7 +94,10 @@ _TWISTY = (
         1, 6, 27, 120, 534, 2256, 8969, 33058, 114149, 360508, 930588, 1350852, 782536, 90280, 276, spills=True,
         slow=True,
     ),
-    _whole("pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32, spills=True),
+    _whole(
+        "pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32, spills=True,
+        every_way=True,
+    ),
 )  # fmt: skip
 
 _HANOI = (
@@ -100,7 +105,7 @@ _HANOI = (
     *(
         Space(
             f"hanoi -o pegs=4 -o discs={discs} --until-goal", "A007664", goal_depth=moves, spills=discs == 12,
-            slow=discs > 10,
+            slow=discs > 10, every_way=discs == 9,
         )
         for discs, moves in enumerate((1, 3, 5, 9, 13, 17, 25, 33, 41, 49, 65, 81), start=1)
     ),
@@ -121,7 +126,7 @@ _BLOCKS = (
     Space(
         f"sliding --from {HAKOIRI['start']} -o goal=B@4,2", "as klotski", tuple(HAKOIRI["layers begin"]),
         tuple(HAKOIRI["layers end"]), HAKOIRI["reachable"], HAKOIRI["eccentricity of the start"],
-        HAKOIRI["solution by metric"]["unit"],
+        HAKOIRI["solution by metric"]["unit"], every_way=True,
     ),
     *(
         Space(
@@ -137,7 +142,7 @@ TWICE = "two independent programs agree"
 _DEALS = (
     Space(
         "gap --from '26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15'", TWICE,
-        configurations=6_785, depth=38, goal_depth=33,
+        configurations=6_785, depth=38, goal_depth=33, every_way=True,
     ),
     Space(
         "gap --from '23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37'", TWICE,

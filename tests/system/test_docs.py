@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _WRITTEN = (".png", ".svg", ".graphml", ".csv", ".npz")
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
+#: What would take long, and what is typed instead: as much as lets one watch, and three games.
+_LESS = {("--chunk", "1"): (), ("--rounds", "3"): ("--rounds", "1")}
 
 
 def commands(text: Path) -> Iterator[list[str]]:
@@ -43,28 +46,49 @@ def typed(text: Path) -> list[list[str]]:
         "docs/tutorial.md",
         "docs/solitaires.md",
         "docs/nakuron.md",
-        # The same commands are typed by tests/system/test_magic_stars.py, without a process for each.
+        # The same commands are typed by tests/system/test_magic_stars.py.
         pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
     ],
 )
-def test_every_command_in_the_text_works(hakoiri: Hakoiri, name: str, tmp_path: Path) -> None:
+def test_every_command_in_the_text_works(
+    hakoiri: Hakoiri, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6
     for words in words_of_all:
-        there = [str(tmp_path / word) if word.endswith(_WRITTEN) else word for word in words]
-        finished = hakoiri(*(word for word in there if word not in ("--chunk", "1")))
+        there = [str(tmp_path / word) if word.endswith(_WRITTEN) else word for word in with_less(words)]
+        finished = hakoiri(*there) if name == "README.md" else hakoiri.here(*there)
         assert finished.stdout, finished
 
 
-@pytest.mark.parametrize("text", [text for text in _TEXTS if text.name != _FILES], ids=lambda text: text.name)
+def with_less(words: list[str]) -> list[str]:
+    """A command without what would take long."""
+    for number, pair in enumerate(pairwise(words)):
+        if pair in _LESS:
+            return [*words[:number], *_LESS[pair], *words[number + 2 :]]
+    return words
+
+
+def programs(text: Path) -> list[str]:
+    """The blocks of Python of a text."""
+    return re.findall(r"```python\n(.*?)```", text.read_text(encoding="utf-8"), re.DOTALL)
+
+
+_WITH_PYTHON = [text for text in _TEXTS if text.name != _FILES and programs(text)]
+
+
+def test_which_texts_have_python() -> None:
+    assert {text.name for text in _WITH_PYTHON} == {"README.md", "tutorial.md", "studies.md"}
+
+
+@pytest.mark.parametrize("text", _WITH_PYTHON, ids=lambda text: text.name)
 def test_python_in_the_text_runs(text: Path, tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", text.read_text(encoding="utf-8"), re.DOTALL)
-    if text.name in ("README.md", "tutorial.md"):
-        assert blocks
-    for block in blocks:
+    for program in programs(text):
         subprocess.run(
-            [sys.executable, "-W", "error", "-c", block], cwd=tmp_path, check=True, env=clean_environment(), timeout=120
-        )
+            [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, check=True, env=clean_environment(),
+            timeout=120,
+        )  # fmt: skip
 
 
 def test_every_command_is_in_the_readme() -> None:
