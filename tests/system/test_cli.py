@@ -3,6 +3,7 @@
 import hashlib
 import re
 import shlex
+import signal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,9 @@ from typer.testing import CliRunner
 from hakoiri.cli import app
 from puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI as KNOWN
-from tests.system.helpers import (
-    START_OF_2,
-    START_OF_201,
-    START_OF_248,
-    FinishedRuns,
-    Hakoiri,
-)
+from tests.system.forking import fork_workers
+from tests.system.helpers import ROOT, START_OF_2, START_OF_201, START_OF_248, Finished, FinishedRuns, Hakoiri
+from tests.system.servers import Workers
 
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"
@@ -28,13 +25,13 @@ NEAR = "ABBC/ABBC/DEEF/DGHF/.IJ."
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 RUN = "run puzzle parameters mode status configurations depth goal_depth layers largest_window largest_window_at digest"
 FIGURES = "component size diameter radius centre periphery"
-#: The issue's table: what each command's JSON holds at least; ``list: keys`` for the entries of a list.
+#: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
 DOCUMENTED = {
     "puzzles": "puzzles:name,summary,options,notes",
     "run": f"{RUN} seconds edges components",
     "enqueue": "run status",
-    "coordinator": "",
-    "worker": "",
+    "coordinator": "runs:run,status",
+    "worker": "workers replaced",
     "runs": "runs:run,puzzle,status,configurations,depth",
     "status": "run puzzle status configurations depth rate",
     "resume": f"{RUN} seconds",
@@ -53,10 +50,10 @@ DOCUMENTED = {
     "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
     "deal": "puzzle seed first deals",
     "study": "puzzle sizes seed strategy cap complete",
-    "hunt": "",
+    "hunt": "puzzle parameters objective seed legs deals positions seconds best records:deal,figures certificate",
     "optimise": "score moves sequence configurations seconds",
-    "generate": "",
-    "replay": "",
+    "generate": "puzzle size setting seed balls board",
+    "replay": "score moves balls left",
 }
 
 
@@ -82,46 +79,77 @@ def test_every_command_has_json(command: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[command].params for option in parameter.opts]
 
 
-@pytest.mark.parametrize(
-    ("line", "status"),
-    [
-        ("puzzles", None),
-        ("run klotski --from {small}", "complete"),
-        ("run klotski --whole", "complete"),
-        ("resume last", "complete"),
-        ("enqueue klotski", "queued"),
-        ("runs", None),
-        ("status last", "complete"),
-        ("delete last", "deleted"),
-        ("layers last", None),
-        ("components last", None),
-        ("diameter last", None),
-        ("distance last {near}", None),
-        ("path last --to {near}", None),
-        ("show {near}", None),
-        ("verify last", None),
-        ("export last --to {file}", None),
-        ("solve superpuzz -o columns=3 {deals}", None),
-        ("deal gap", None),
-        ("study gap --ranks 3 --deals 3", None),
-    ],
-)
-def test_json_is_one_object_with_the_documented_fields(
-    line: str, status: str | None, finished: FinishedRuns, hakoiri: Hakoiri, tmp_path: Path
-) -> None:
-    finished.copy(finished.counted, hakoiri.data)
-    command, deals = line.partition(" ")[0], tmp_path / "deals"
-    deals.write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")
-    done = hakoiri(*line.format(small=START_OF_2, near=NEAR, file=tmp_path / "run.csv", deals=deals).split(), "--json")
-    found = done.json
+#: A command, and the status that it tells if any. `{queued}` is a queued run, of one configuration.
+ASKED = {
+    "puzzles": None,
+    "run klotski --from {small}": "complete",
+    "run klotski --whole": "complete",
+    "resume last": "complete",
+    "enqueue klotski": "queued",
+    "cancel {queued}": "cancelled",
+    "coordinator --burst --redis {redis}": None,
+    "health --redis {redis}": None,
+    "runs": None,
+    "status last": "complete",
+    "delete last": "deleted",
+    "layers last": None,
+    "components last": None,
+    "diameter last": None,
+    "distance last {near}": None,
+    "path last --to {near}": None,
+    "show {near}": None,
+    "verify {explored}": None,
+    "export last --to {directory}/run.csv": None,
+    "solutions {star}": None,
+    "solve superpuzz -o columns=3 {directory}/deals": None,
+    "deal gap": None,
+    "study gap --ranks 3 --deals 3": None,
+    "hunt gap -o ranks=4 --legs 16": None,
+    "optimise nakuron --from {root}/examples/nakuron.txt --rounds 1": None,
+    "generate nakuron --size 5": None,
+    "replay {root}/examples/nakuron.txt 0123": None,
+}
+
+
+def assert_documented(told: Finished, command: str, status: str | None = None) -> None:
+    """All that is documented is in the JSON, and nothing of it on stderr."""
+    found = told.json
     for field in DOCUMENTED[command].split():
         name, _, inner = field.partition(":")
-        assert name in found, done
+        assert name in found, told
         for key in inner.split(",") if inner else ():
-            assert found[name], done
-            assert all(key in entry for entry in found[name]), (key, done)
+            assert found[name], told
+            assert all(key in entry for entry in found[name]), (key, told)
     assert status in (None, found.get("status"))
-    assert "{" not in done.stderr
+    assert "{" not in told.stderr
+
+
+def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
+    assert all(DOCUMENTED.values())
+    assert {line.partition(" ")[0] for line in ASKED} | {"worker"} == set(DOCUMENTED)
+
+
+@pytest.mark.parametrize(("line", "status"), ASKED.items())
+def test_json_is_one_object_with_the_documented_fields(
+    line: str, status: str | None, finished: FinishedRuns, hakoiri: Hakoiri, farm: Workers, tmp_path: Path
+) -> None:
+    finished.copy(finished.counted, hakoiri.data)
+    words: dict[str, Any] = {"small": START_OF_2, "near": NEAR, "directory": tmp_path, "root": ROOT, "redis": farm.url}
+    if "{queued}" in line or line.startswith("coordinator"):
+        words["queued"] = hakoiri.ask("enqueue", "klotski", "--from", START_OF_2)["run"]
+    if "{explored}" in line:
+        words["explored"] = finished.copy(finished.explored, hakoiri.data).name
+    if "{star}" in line:
+        words["star"] = hakoiri.ask("run", "magic-star", "-o", "solutions=keep")["run"]
+    (tmp_path / "deals").write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")
+    assert_documented(hakoiri.here(*line.format(**words).split(), "--json"), line.partition(" ")[0], status)
+
+
+def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:
+    supervisor = hakoiri.start("worker", "--redis", farm.url, "--json", before=fork_workers)
+    supervisor.wait_for("1 worker processes")
+    supervisor.send(signal.SIGTERM)
+    assert_documented(supervisor.finish(), "worker")
 
 
 def test_json_of_cancel_and_of_the_queue(hakoiri: Hakoiri) -> None:
@@ -159,7 +187,7 @@ def test_cancel_refuses_a_finished_run(finished: FinishedRuns) -> None:
 def test_run_finds_the_known_figures(
     arguments: str, expected: dict[str, Any], hakoiri: Hakoiri, finished: FinishedRuns
 ) -> None:
-    found = hakoiri.json("run", "klotski", *arguments.split())
+    found = hakoiri.ask("run", "klotski", *arguments.split())
     assert {name: found[name] for name in expected} == expected
     assert found["status"] == "complete"
     assert sum(found["layers"]) == found["configurations"]

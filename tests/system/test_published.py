@@ -92,7 +92,7 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
     return str(summary["digest"])
 
 
-@pytest.mark.parametrize(("space", "ways"), cases())
+@pytest.mark.parametrize(("space", "ways"), list(cases()))
 def test_published(space: Space, ways: list[str], hakoiri: Hakoiri, farm: Workers) -> None:
     digests = {
         name: checked_digest(space, WAYS[name], hakoiri, farm.url)
