@@ -5,6 +5,7 @@ A new puzzle of the registry is tried with its defaults, unasked; then `tests.su
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from puzzles.contract import Puzzle
@@ -53,6 +54,9 @@ def refused(case: Case) -> dict[str, str]:
 def test_a_puzzle_keeps_its_promises_and_what_is_pinned(sample: Sample) -> None:
     pool = explored(sample.case())
     assert refusals(pool) == {}
+    if pool.puzzle.layout.words > 1:
+        words = pool.puzzle.keys(pool.keys)
+        assert np.count_nonzero((words != words[0]).any(axis=0)) > 1, "a poor sample: keys differ in one word alone"
     if pool.puzzle.has_mirrors:
         assert refusals(explored(sample.case(merge_mirrors=True))) == {}
     if sample in BUILT_IN:
@@ -87,8 +91,8 @@ def test_every_choice_of_an_option_is_sampled(name: str) -> None:
 
 
 def test_keys_of_every_width_are_sampled() -> None:
-    wide = {explored(sample.case()).puzzle.layout.name for sample in BUILT_IN if sample.puzzle in ("gap", "nakuron")}
-    assert wide == {*LAYOUTS}
+    made = (sample.case() for sample in BUILT_IN if sample.puzzle in ("gap", "nakuron"))
+    assert {case.build(case.options, case.start).layout.name for case in made} == {*LAYOUTS}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

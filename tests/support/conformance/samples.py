@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from puzzles.nakuron.board import Board, random_board
+from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec, with_own_file
 from tests.support.conformance.pool import Case
 
@@ -17,8 +17,9 @@ _L_AND_WALL = "AAB#/ACBB/CC../D.EE"
 _HOOKS, _ROOMS = "A.A.B/AAABB/.C..#", "A.#.B/CC#.D"
 _SMALL = ("AAB/A.B/.BB", "AB./.#C/DD.", _HOOKS, _ROOMS, "A.BB.C", "A/A/./B/./.", "AB/CC", "AA../A...")
 _U64 = "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR....."
-_U128_WITH_WALLS = "AAB#CDEE/ABBCCDDE/FFGH#IJJ/K.L.M.N./OOPPQQRR/S.T.U.V./WW#XX#YY/Za.b.cd."
-_U128 = "AABBCCDD/AABBCCDD/EFGHIJKL/EFGHIJKL/MMNNOOPP/QQRRSSTT/U.V.W.X./.Y.Z.a.b"
+# The blanks at the top: moves there change the upper words of a key.
+_U128_WITH_WALLS = "Za.b.cd./WW#XX#YY/S.T.U.V./OOPPQQRR/K.L.M.N./FFGH#IJJ/ABBCCDDE/AAB#CDEE"
+_U128 = ".Y.Z.a.b/U.V.W.X./QQRRSSTT/MMNNOOPP/EFGHIJKL/EFGHIJKL/AABBCCDD/AABBCCDD"
 _GAP = "42 21 13 22 32 26 23/16 43 47 14 24 34 36/46 17 27 31 11 37 12/35 41 44 25 15 33 45"
 _MOST_JUMPS = "##.**##/##*.*##/*.**.**/**.**.*/.**.**./##**.##/##.**##"
 _FEW_PEGS = "##*..##/##.*.##/..*.*../.**..**/..*...*/##.**##/##*..##"
@@ -48,10 +49,6 @@ class Sample(NamedTuple):
             # Its words do not say which of several holes an ace goes to.
             vague=self.puzzle == "superpuzz",
         )
-
-
-def _empty_box(size: int) -> str:
-    return Board(("0" * size,) * size, ("5" * size,) * 4).text()
 
 
 def _suits(order: str) -> str:
@@ -91,13 +88,12 @@ SAMPLES = (
     Sample("magic-star", "points=6 strategy=generate"),
     Sample("magic-star", "points=8 strategy=generate"),
     Sample("magic-star", "points=12"),
-    Sample("magic-star", "points=13 strategy=prune"),
     Sample("magic-star", "points=15"),
     Sample("nakuron"),
     Sample("nakuron", start=random_board(3, 3, 5).text()),
     Sample("nakuron", start=random_board(5, 2, 2).text()),
     Sample("nakuron", start=random_board(9, 1, 3).text()),
-    Sample("nakuron", start=_empty_box(10)),
+    Sample("nakuron", start=random_board(10, 2, 2).text()),
     Sample("pancakes", "n=2", goal="1 2"),
     Sample("pancakes", "n=5", start="3 1 5 2 4"),
     Sample("pancakes", "n=8", goal="1 2 3 4 5 6 7 8"),
