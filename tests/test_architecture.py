@@ -191,3 +191,10 @@ def test_rooms_do_not_import_in_circles() -> None:
 
 def test_the_packages_are_all_there() -> None:
     assert {path.parent.name for path in Path(ROOT).glob("*/__init__.py")} == set(PACKAGES)
+
+
+def test_no_test_patches_by_a_dotted_name() -> None:
+    """Times and sizes are injected (`coordinator.session.tuning`), and what is replaced is named as Python names it."""
+    patches = re.compile(r"""(setattr|patch)\(\s*[rf]?["'][a-z]""")
+    for file in (ROOT / "tests").rglob("*.py"):
+        assert not patches.findall(file.read_text(encoding="utf-8")), file

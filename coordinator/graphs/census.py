@@ -28,11 +28,6 @@ from worker.graphs.components import label_components, order_by_component, part_
 from worker.graphs.searches import Graph
 from worker.tasks import Arrays
 
-#: Components of so many configurations and more are bounded one by one; smaller ones are searched from every vertex.
-SEARCHED_ALONE_FROM = 2_000
-#: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
-_BATCH_WORK = 1_000_000
-
 
 @dataclass(frozen=True)
 class Counted(Reached):
@@ -116,13 +111,13 @@ class Census:
     def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
         """The records of all components that have none yet, with their diametral pairs."""
         missing = sorted(set(range(self._found.components or 0)) - set(recorded_components(self._store)))
-        context = self._session.context
-        large = [component for component in missing if ordered.size(component) >= SEARCHED_ALONE_FROM]
+        context, tuning = self._session.context, self._session.context.tuning
+        large = [component for component in missing if ordered.size(component) >= tuning.searched_alone_from]
         for component in large:
             self._session.control.check()
             graph = ordered.part(component, component + 1)
             yield _record(ordered, component, measure_component(context, graph))
-        batches = list(_batches(missing[len(large) :], ordered))
+        batches = list(_batches(missing[len(large) :], ordered, tuning.batch_work))
         chunks = (_batch_arrays(ordered, batch) for batch in batches)
         small = sum(ordered.size(component) for component in missing[len(large) :])
         for number, result in context.map_chunks("eccentricities", chunks, small):
@@ -177,13 +172,13 @@ def _in_order(keys: Keys, graph: Graph, labels: np.ndarray) -> _Ordered:
     return _Ordered(keys[order], ordered, firsts)
 
 
-def _batches(components: list[int], ordered: _Ordered) -> Iterator[range]:
-    """Runs of consecutive components whose searches take about `_BATCH_WORK` together."""
+def _batches(components: list[int], ordered: _Ordered, most: int) -> Iterator[range]:
+    """Consecutive components whose searches touch about `most` vertices together."""
     begin, work = 0, 0
     for index, component in enumerate(components):
         work += ordered.size(component) ** 2
         last = index + 1 == len(components)
-        if last or work >= _BATCH_WORK or components[index + 1] != component + 1:
+        if last or work >= most or components[index + 1] != component + 1:
             yield range(components[begin], component + 1)
             begin, work = index + 1, 0
 

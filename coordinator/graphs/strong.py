@@ -23,10 +23,6 @@ from worker.graphs.components import Labels, part_of
 from worker.graphs.searches import Graph, Offsets, Vertices
 from worker.graphs.strong import Bounds, Diameters, all_diameters, inner_graph, transposed
 
-#: Components of so many configurations and more are bounded one by one; smaller ones are searched from every vertex.
-SEARCHED_ALONE_FROM = 2_000
-#: Searches from every vertex of a batch of small components touch about so many vertices: some 20 ms of work.
-_BATCH_WORK = 1_000_000
 #: What scipy takes: a number of 64 bits per edge and four arrays of 32 bits per vertex; then labels, order and places.
 _EDGE_BYTES, _VERTEX_BYTES = 8, 40
 
@@ -196,14 +192,14 @@ def _measured(context: ComputeContext, parts: _Parts, held: int, control: Contro
     while component < len(parts):
         control.check()
         end = component + 1
-        if parts.size(component) >= SEARCHED_ALONE_FROM:
+        if parts.size(component) >= context.tuning.searched_alone_from:
             # The graph of the component, the same the other way round, and the bounds.
             graph = parts.part(component, end)
             needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(component)
             context.budget.require(f"a strong component of {parts.size(component):,} configurations", held + needed)
             found[component] = _bounded(graph, control, observer)
         else:
-            end = _batch_end(parts, component)
+            end = _batch_end(parts, component, context.tuning.batch_work)
             firsts = parts.firsts[component : end + 1]
             found[component:end] = all_diameters(parts.part(component, end), firsts - firsts[0])
         found[component:end, 1:] += np.int32(parts.firsts[component])
@@ -212,10 +208,10 @@ def _measured(context: ComputeContext, parts: _Parts, held: int, control: Contro
     return found
 
 
-def _batch_end(parts: _Parts, begin: int) -> int:
+def _batch_end(parts: _Parts, begin: int, most: int) -> int:
     """Where the batch of small components ends that begins there."""
     end, work = begin, 0
-    while end < len(parts) and work < _BATCH_WORK:
+    while end < len(parts) and work < most:
         work += parts.size(end) ** 2
         end += 1
     return end

@@ -5,9 +5,10 @@ Its components must be closed and connected, in order, and their distances those
 
 import numpy as np
 
-from coordinator.graphs.census import SEARCHED_ALONE_FROM, Counted, census_digest
+from coordinator.graphs.census import Counted, census_digest
 from coordinator.graphs.eccentricity import sorted_pairs
 from coordinator.layers.reference import reference_distances
+from coordinator.session.tuning import DEFAULT
 from coordinator.session.verifier import Verifier, sample_places
 from puzzles.keys.layout import Key, Keys, ints, key_at, layout_of
 from puzzles.keys.order import lower_bounds
@@ -83,7 +84,7 @@ class CensusVerifier(Verifier):
         graph = _graph_of(members, around)
         stored = read_pairs(self._store, record.component)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
-        if self._full or len(members) <= SEARCHED_ALONE_FROM:
+        if self._full or len(members) <= DEFAULT.searched_alone_from:
             found = all_eccentricities(graph)
             centre = int(np.count_nonzero(found == found.min()))
             outermost = np.flatnonzero(found == found.max()).astype(np.int32)

@@ -19,8 +19,6 @@ from storage.layers.blocks import pack_blocks
 from storage.ledger.manifest import Depth
 from storage.names import CLOSED, CLOSED_KEY, META, number_key
 
-#: Keys merged at a time when segments on disk are merged.
-_BATCH_KEYS = 1 << 17
 _NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 
 
@@ -97,7 +95,7 @@ class ClosedSet:
         largest = max(sources, key=lambda layer: layer.size)
         total = sum(layer.size for layer in sources)
         low = index = 0
-        share = max(1, _BATCH_KEYS * largest.size // total)
+        share = max(1, self._session.context.tuning.merged_at_once * largest.size // total)
         for chunk in largest.chunks(0, share):
             high = key_at(chunk, -1) + 1
             index = self._write_range(number, sources, low, high, index)

@@ -4,7 +4,7 @@
          -> for each range: merge, less the known keys (threads or workers) -> blocks -> LMDB
 
 Nothing of it depends on how large the layer is. Finished ranges are committed every few seconds, and a long expansion
-is made durable by spilling all of it; a kill costs what was done since then (`CHECKPOINT_SECONDS`).
+is made durable by spilling all of it; a kill costs what was done since then (`Tuning.checkpoint`).
 """
 
 import time
@@ -28,8 +28,6 @@ from storage.names import META, PARTIAL_KEY
 from worker.layers.partition import Partition, partition_by
 from worker.tasks import Array, Arrays
 
-#: An expansion is made durable, and finished ranges are committed, at least this often.
-CHECKPOINT_SECONDS, COMMIT_SECONDS = 12.0, 2.0
 #: A known key takes so much less memory than a successor, which is also sorted, packed and kept.
 _KNOWN_WEIGHT = 5
 
@@ -181,7 +179,7 @@ class LayerStep:
             for number, keys in enumerate(self._current.chunks(begin, size)):
                 sizes[number] = len(keys)
                 yield [keys]
-                if time.monotonic() - self._durable_at > CHECKPOINT_SECONDS:
+                if time.monotonic() - self._durable_at > self._context.tuning.checkpoint:
                     return
 
         if farmed:
@@ -271,7 +269,7 @@ class LayerStep:
 
     def _finish_range(self, number: int) -> None:
         self._partial = replace(self._partial, merged=number + 1)
-        late = time.monotonic() - self._durable_at > COMMIT_SECONDS
+        late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
         if late or self._store.staged_bytes > self._shares.staged_bytes:
             self._save()
         self._tell("merged ranges", number + 1, self._partition.ranges)

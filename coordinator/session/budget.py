@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import psutil
 
 from coordinator.errors import OverBudgetError
+from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
 
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
 #: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
 BASE_BYTES = 150_000_000
-#: What a layer step takes however small the budget: with less it would be cut into too many pieces.
-LEAST_BYTES = 24_000_000
 _LEAST_CHUNK, _LEAST_REMOTE_CHUNK = 1_024, 1 << 17
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
@@ -38,6 +37,7 @@ class Budget:
     memory: int
     chunk: int | None = None
     farm_from: int | None = None
+    tuning: Tuning = DEFAULT
 
     def distributes(self, configurations: int) -> bool:
         """Whether that many configurations are worth cutting into chunks."""
@@ -49,7 +49,7 @@ class Budget:
         """The memory that each part of a layer step may take, `resident` being what this process takes already."""
         taken = psutil.Process().memory_info().rss if resident is None else resident
         free = self.memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
-        free = max(LEAST_BYTES, free - free // _SLACK)
+        free = max(self.tuning.least_bytes, free - free // _SLACK)
         return Shares(free, workers, puzzle.layout.bytes, self.chunk)
 
     def require(self, what: str, needed: int) -> None:

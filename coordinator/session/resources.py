@@ -48,4 +48,4 @@ class Resources:
     def budget(self) -> Budget:
         """Memory and chunks."""
         memory = self.memory if self.memory is not None else psutil.virtual_memory().available // 2
-        return Budget(memory, self.chunk, self.farm_from)
+        return Budget(memory, self.chunk, self.farm_from, self.tuning)

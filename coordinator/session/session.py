@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from coordinator.session.budget import Budget, Shares
 from coordinator.session.control import Control, Observer
 from coordinator.session.executor import Executor
+from coordinator.session.tuning import Tuning
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys
 from storage.layers.store import RunStore
@@ -30,6 +31,11 @@ class ComputeContext:
     local: Executor
     budget: Budget
     shares: Shares
+
+    @property
+    def tuning(self) -> Tuning:
+        """The times and sizes to steer by."""
+        return self.budget.tuning
 
     @property
     def remote_workers(self) -> int:

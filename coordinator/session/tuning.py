@@ -5,8 +5,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """Times are in seconds."""
+    """Times are in seconds, memory in bytes."""
 
+    #: What a layer step takes however small the budget: with less it would be cut into too many pieces.
+    least_bytes: int = 24_000_000
+    #: The expansion of a layer is made durable, and its finished ranges are committed, at least this often.
+    checkpoint: float = 12.0
+    range_commit: float = 2.0
+    #: Keys merged at a time when segments of older keys are merged on disk.
+    merged_at_once: int = 1 << 17
+    #: Prefixes of a tree are enough when there are as many as this, or when half of the levels are made,
+    enough_prefixes: int = 4_096
+    #: and if no more numbers than this are placed below each (some tenths of a second), judged by a few of them.
+    most_below: int = 10_000_000
+    #: Finished chunks of a tree wait at most this long for a commit.
+    chunk_commit: float = 0.5
+    #: Components of this many configurations and more are bounded one by one; smaller ones are searched from every
+    #: vertex, in batches whose searches touch about so many vertices: some 20 ms of work.
+    searched_alone_from: int = 2_000
+    batch_work: int = 1_000_000
     #: A chunk whose worker has not answered for so long goes to another worker as well, then after twice as long.
     deadline: float = 60.0
     #: What nobody fetches or renews is gone from Redis after this: a coordinator that died leaves nothing for long.

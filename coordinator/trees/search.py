@@ -39,13 +39,8 @@ from storage.results.subtrees import (
 )
 from worker.tasks import Array, Arrays, do_task
 
-#: Prefixes are enough when there are so many of them, or when half of the levels are made,
-ENOUGH_PREFIXES = 4_096
-#: and if no more than so many numbers are placed below each (some tenths of a second), judged by a few of them; but
-#: there are not to be more than these.
-_MOST_BELOW, _LOOKS_BELOW, _MOST_PREFIXES = 10_000_000, 4, 400_000
-#: Finished chunks wait so long at most for a commit.
-_COMMIT_SECONDS = 0.5
+#: By how many prefixes it is judged whether they are enough, and how many there are at most (`Tuning`).
+_LOOKS_BELOW, _MOST_PREFIXES = 4, 400_000
 #: How many chunks there are to be, and what they may take: less is lost in handing them out, more in a kill.
 _CHUNKS, _LEAST_SECONDS, _MOST_SECONDS = 1_000, 0.02, 4.0
 #: The pace is measured on single prefixes, for so long or so many of them.
@@ -105,7 +100,7 @@ class TreeSearch:
     """A search of a tree, on an open run, from its last commit on."""
 
     def __init__(self, session: Session) -> None:
-        self._session, self._store = session, session.store
+        self._session, self._store, self._tuning = session, session.store, session.context.tuning
         if not isinstance(session.puzzle, Placements):
             raise ContradictionError(f"{session.puzzle.name} is no tree; start a new run")
         self._puzzle = session.puzzle
@@ -160,12 +155,12 @@ class TreeSearch:
         return keys
 
     def _more_prefixes(self, keys: Keys) -> bool:
-        if len(keys) < ENOUGH_PREFIXES:
+        if len(keys) < self._tuning.enough_prefixes:
             return 2 * self._state.depth < self._puzzle.levels
         return len(keys) < _MOST_PREFIXES and self._exceeds(keys)
 
     def _exceeds(self, keys: Keys) -> bool:
-        return self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS_BELOW]], _MOST_BELOW)
+        return self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS_BELOW]], self._tuning.most_below)
 
     def _add(self, keys: Keys) -> None:
         record = self._store.put_layer(self._state.depth + 1, keys, 0)
@@ -244,7 +239,7 @@ class TreeSearch:
     def _perhaps_commit(self) -> None:
         now = time.monotonic()
         staged, most = self._store.staged_bytes, self._session.context.shares.staged_bytes
-        due = now - self._committed > _COMMIT_SECONDS or staged > most
+        due = now - self._committed > self._tuning.chunk_commit or staged > most
         if due:
             self._expected = self._left(now - self._began)
         self._tell()

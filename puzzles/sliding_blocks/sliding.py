@@ -25,8 +25,6 @@ from puzzles.sliding_blocks.sliding_kernels import ANY, METRICS, OVERFLOW, expan
 from puzzles.sliding_blocks.tables import Words, make_tables
 
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
-#: `configurations` lists no more keys at a time.
-_BLOCK = 1 << 20
 
 
 class Sliding(Puzzle):
@@ -44,6 +42,8 @@ class Sliding(Puzzle):
     )
     undirected = True
     start_is_board = True
+    #: How many keys `configurations` lists at a time.
+    block = 1 << 20
 
     def prepare(self, start: str | None) -> None:
         if start is None:
@@ -119,14 +119,14 @@ class Sliding(Puzzle):
         return least
 
     def configurations(self) -> Iterator[Keys]:
-        """Blocks of 1,048,576 keys but for the last one."""
+        """Blocks of `block` keys but for the last one."""
         stack = make_stack(self._tables)
         while True:
-            room = self.layout.empty(_BLOCK)
+            room = self.layout.empty(self.block)
             count = list_keys(stack, *self._tables[:3], room)
             if count:
                 yield room[:count]
-            if count < _BLOCK:
+            if count < self.block:
                 return
 
     def successors(self, key: Key) -> list[Key]:

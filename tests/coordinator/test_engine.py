@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tests.support.toy as toy_module
 from coordinator.layers.buckets import Buckets
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.step import LayerStep
@@ -78,10 +79,10 @@ def test_the_layers_are_those_of_a_plain_search(
     layout: str, keys: str, directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": layout, "keys": keys, "directed": directed}
-    MANNERS[manner].take(monkeypatch, layout)
+    resources = MANNERS[manner].take(monkeypatch, layout)
     calls = spied(monkeypatch, *WAYPOINTS)
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS[manner].resources)
+    driven(directory, resources)
     assert_as_expected(directory, options)
     assert waypoints(manner, keys, directed) <= set(calls)
 
@@ -91,11 +92,11 @@ def test_spill_files_that_cannot_be_removed_do_no_harm(
     layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": layout, "keys": "spread", "directed": "no"}
-    MANNERS["starving"].take(monkeypatch, layout)
+    resources = MANNERS["starving"].take(monkeypatch, layout)
     directory = new_run(tmp_path, options)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
-        driven(directory, MANNERS["starving"].resources)
+        driven(directory, resources)
     assert list((directory / SPILL_FOLDER).iterdir())
     shutil.rmtree(directory / SPILL_FOLDER)
     assert_as_expected(directory, options)
@@ -107,9 +108,9 @@ def test_a_large_last_layer_may_lead_nowhere(
     layout: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PUZZLES, "dead-ends", ("tests.support.toy", "DeadEnds"))
-    MANNERS[manner].take(monkeypatch, layout)
+    resources = MANNERS[manner].take(monkeypatch, layout)
     puzzle = DeadEnds({"layout": layout, "keys": "spread", "directed": "yes"})
-    with explore("dead-ends", puzzle.parameters, data=tmp_path, resources=MANNERS[manner].resources) as run:
+    with explore("dead-ends", puzzle.parameters, data=tmp_path, resources=resources) as run:
         layers = reference_layers(puzzle.successors, puzzle.start)
         assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers
         assert len(layers) == 6
@@ -121,13 +122,13 @@ def test_a_large_last_layer_may_lead_nowhere(
 def test_a_search_until_its_goal_stops_there(
     directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS[manner].take(monkeypatch, "u64")
+    resources = MANNERS[manner].take(monkeypatch, "u64")
     options = {"layout": "u64", "keys": "spread", "directed": directed}
     toy = Toy(options)
     layers = reference_layers(toy.successors, toy.start)
     goals = {layers[4][10], layers[5][3], layers[7][0]}
-    monkeypatch.setattr("tests.support.toy.is_goal", lambda key: key in goals)
-    with explore("toy", options, until_goal=True, data=tmp_path, resources=MANNERS[manner].resources) as run:
+    monkeypatch.setattr(toy_module, "is_goal", lambda key: key in goals)
+    with explore("toy", options, until_goal=True, data=tmp_path, resources=resources) as run:
         assert run.store.state.figures["goal_depth"] == 4
         assert [ints(run.layer(depth)) for depth in range(len(run.layer_sizes))] == layers[:5]
         assert not run.store.state.figures["exhausted"]
@@ -136,9 +137,9 @@ def test_a_search_until_its_goal_stops_there(
 
 
 def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    MANNERS["chunks"].take(monkeypatch, "u32")
+    resources = MANNERS["chunks"].take(monkeypatch, "u32")
     directory = new_run(tmp_path, {"layout": "u32"})
-    driven(directory, MANNERS["chunks"].resources)
+    driven(directory, resources)
     with RunStore(directory) as store:
         assert len(store.names(LAYERS)) == store.state.depth + 1
         with pytest.raises(DamagedError, match="is missing"):
@@ -149,10 +150,10 @@ def test_the_empty_layer_leaves_no_record(tmp_path: Path, monkeypatch: pytest.Mo
 def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
     layout: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["spilling"].take(monkeypatch, layout)
+    resources = MANNERS["spilling"].take(monkeypatch, layout)
     options = {"layout": layout, "keys": "clumped", "directed": directed, "size": "250"}
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS["spilling"].resources)
+    driven(directory, resources)
     for full in (False, True):
         report = verify_directory(directory, full, Control(), SilentObserver())
         assert report.faults == []
@@ -175,10 +176,10 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
 def test_paths_along_the_moves_are_shortest(
     layout: str, keys: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["spilling"].take(monkeypatch, layout)
+    resources = MANNERS["spilling"].take(monkeypatch, layout)
     options = {"layout": layout, "keys": keys, "directed": directed}
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS["spilling"].resources)
+    driven(directory, resources)
     layers = expected(layout, keys, directed).layers
     with closing(Run(RunStore(directory))) as run:
         for depth, layer in enumerate(layers):

@@ -8,6 +8,7 @@ import pytest
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
 from puzzles.registry import PUZZLES
 from storage.errors import DamagedError
 from storage.layers.spill import Spill
@@ -36,16 +37,16 @@ def options(layout: str, keys: str, directed: str) -> dict[str, str]:
     return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
 
 
-def repaired(directory: Path, manner: str) -> None:
-    assert drive(directory, MANNERS[manner].resources, Control(), SilentObserver(), repair=True).status == "complete"
+def repaired(directory: Path, resources: Resources) -> None:
+    assert drive(directory, resources, Control(), SilentObserver(), repair=True).status == "complete"
 
 
-def interrupted(directory: Path, manner: str, owner: type, method: str, number: int) -> None:
+def interrupted(directory: Path, resources: Resources, owner: type, method: str, number: int) -> None:
     """Drive a run up to a certain call."""
     control = Control()
     with pytest.MonkeyPatch.context() as patch:
         before_call(patch, owner, method, Countdown(number, lambda: control.interrupt("enough")))
-        assert driven(directory, MANNERS[manner].resources, control).status == "interrupted"
+        assert driven(directory, resources, control).status == "interrupted"
 
 
 def lose_entry(directory: Path, database: bytes, prefix: bytes, which: int = 0) -> None:
@@ -60,16 +61,16 @@ def lose_entry(directory: Path, database: bytes, prefix: bytes, which: int = 0) 
 def test_lost_blocks_are_computed_again(
     depths: list[int], options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["spilling"].take(monkeypatch, options["layout"])
+    resources = MANNERS["spilling"].take(monkeypatch, options["layout"])
     directory = new_run(tmp_path, options)
-    driven(directory, MANNERS["spilling"].resources)
+    driven(directory, resources)
     for depth in depths:
         lose_entry(directory, BLOCKS, number_key(depth), -1)
     with RunStore(directory) as store:
         for depth in depths:
             with pytest.raises(DamagedError, match=f"layer {depth} .*--repair"):
                 store.layer(depth)
-    repaired(directory, "spilling")
+    repaired(directory, resources)
     with RunStore(directory) as store:
         found = [(record.size, record.digest, record.goals) for record in store.layer_records()]
         assert found == expected(**options).records
@@ -84,9 +85,9 @@ def test_lost_blocks_are_computed_again(
 def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
     back: int, manner: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["durable"].take(monkeypatch, options["layout"])
+    resources = MANNERS["durable"].take(monkeypatch, options["layout"])
     directory = new_run(tmp_path, options)
-    interrupted(directory, "durable", Spill, "sync", 4)
+    interrupted(directory, resources, Spill, "sync", 4)
     with RunStore(directory, writable=True) as store:
         depth = store.state.depth
         assert depth > 2
@@ -95,12 +96,12 @@ def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
         store.erase(BLOCKS, number_key(depth + 1))
         store.commit(store.state)
     lose_entry(directory, BLOCKS, number_key(depth - back), -1)
-    MANNERS[manner].take(monkeypatch, options["layout"])
+    resources = MANNERS[manner].take(monkeypatch, options["layout"])
     with pytest.raises(DamagedError, match=f"layer {depth - back}"):
-        driven(directory, MANNERS[manner].resources)
+        driven(directory, resources)
     with RunStore(directory) as store:
         assert (store.state.status, store.state.depth) == ("interrupted", depth)
-    repaired(directory, manner)
+    repaired(directory, resources)
     assert_as_expected(directory, options)
 
 
@@ -109,9 +110,9 @@ def test_a_search_does_not_set_out_from_a_layer_with_a_lost_block(
 def test_damaged_runs_of_older_keys_are_made_again(
     how: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["spilling"].take(monkeypatch, options["layout"])
+    resources = MANNERS["spilling"].take(monkeypatch, options["layout"])
     directory = new_run(tmp_path, options)
-    interrupted(directory, "spilling", ClosedSet, "add", 10)
+    interrupted(directory, resources, ClosedSet, "add", 10)
     with RunStore(directory, writable=True) as store:
         names = store.names(CLOSED)
         value = store.read(CLOSED, names[-1])
@@ -122,8 +123,8 @@ def test_damaged_runs_of_older_keys_are_made_again(
             store.stage(CLOSED, names[-1], value[:-1] + bytes([value[-1] ^ 4]))
         store.commit(store.state)
     with pytest.raises(DamagedError, match="--repair"):
-        driven(directory, MANNERS["spilling"].resources)
-    repaired(directory, "spilling")
+        driven(directory, resources)
+    repaired(directory, resources)
     assert_as_expected(directory, options)
 
 
@@ -133,9 +134,9 @@ def test_damaged_runs_of_older_keys_are_made_again(
 def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
     how: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["durable"].take(monkeypatch, options["layout"])
+    resources = MANNERS["durable"].take(monkeypatch, options["layout"])
     directory, rng = new_run(tmp_path, options), Random(str(options))
-    interrupted(directory, "durable", Spill, "sync", 4)
+    interrupted(directory, resources, Spill, "sync", 4)
     with RunStore(directory) as store:
         partial = store.read_partial() or {}
     lengths = partial["spilled"]["lengths"]
@@ -151,6 +152,6 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
         path.write_bytes(content)
     with pytest.raises(DamagedError, match=rf"run {directory.name}: .*spill file {name} .*--repair"):
-        driven(directory, MANNERS["durable"].resources)
-    repaired(directory, "durable")
+        driven(directory, resources)
+    repaired(directory, resources)
     assert_as_expected(directory, options)

@@ -61,8 +61,7 @@ def manners(monkeypatch: pytest.MonkeyPatch, layout: str) -> Callable[[str], Res
     """Takes on a manner by its name; returns its ways."""
 
     def take(name: str) -> Resources:
-        MANNERS[name].take(monkeypatch, layout)
-        return MANNERS[name].resources
+        return MANNERS[name].take(monkeypatch, layout)
 
     return take
 

@@ -9,6 +9,7 @@ from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import LAYOUTS
 from puzzles.registry import PUZZLES, PuzzleSpec
@@ -37,7 +38,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def started(data: Path, **options: str) -> Path:
-    return make_run(data, PuzzleSpec("liar", options), "explore", {}, MANNERS["default"].resources)
+    return make_run(data, PuzzleSpec("liar", options), "explore", {}, Resources())
 
 
 @pytest.mark.parametrize("layout", ["u32", "u128"])
@@ -46,12 +47,12 @@ def started(data: Path, **options: str) -> Path:
 def test_a_broken_expansion_is_named(
     lie: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS[manner].take(monkeypatch, layout)
+    resources = MANNERS[manner].take(monkeypatch, layout)
     directory = started(tmp_path, layout=layout, keys="clumped", lie=lie)
     vertices = vertex_keys(layout, "clumped", 600)
     words = SAID[lie].format(start=f"{vertices[0]:#x}", layout=layout)
     with pytest.raises(TaskError if lie == "raises" else PuzzleError, match=words) as refusal:
-        drive(directory, MANNERS[manner].resources, Control(), SilentObserver())
+        drive(directory, resources, Control(), SilentObserver())
     assert "\n" not in str(refusal.value)
     with RunStore(directory) as store:
         assert store.state.status == "failed"
@@ -63,11 +64,11 @@ def test_a_broken_expansion_is_named(
 def test_moves_that_cannot_be_taken_back_are_found_within_few_layers(
     manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS[manner].take(monkeypatch, layout)
+    resources = MANNERS[manner].take(monkeypatch, layout)
     directory = started(tmp_path, layout=layout, keys="clumped", directed="yes", lie="one-way")
     words = r"liar says that every move can be taken back, but (0x[0-9a-f]+) leads to (0x[0-9a-f]+), which does not"
     with pytest.raises(ContradictionError, match=words) as refusal:
-        drive(directory, MANNERS[manner].resources, Control(), SilentObserver())
+        drive(directory, resources, Control(), SilentObserver())
     here, there = (int(word.rstrip(","), 16) for word in str(refusal.value).split() if word.startswith("0x"))
     liar = PuzzleSpec("liar", {"layout": layout, "keys": "clumped", "directed": "yes"}).build()
     assert there in liar.successors(here)
@@ -81,20 +82,18 @@ def test_moves_that_cannot_be_taken_back_are_found_within_few_layers(
 def test_a_single_move_that_cannot_be_taken_back_is_found_by_verify(
     layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    MANNERS["default"].take(monkeypatch, layout)
-    # The search looks at a sample, which this one escapes.
-    monkeypatch.setattr("coordinator.layers.inspection._TRIED", 0)
+    resources = MANNERS["default"].take(monkeypatch, layout)
     directory = started(tmp_path, layout=layout, keys="spread", lie="rare")
-    assert drive(directory, MANNERS["default"].resources, Control(), SilentObserver()).status == "complete"
-    dumb = vertex_keys(layout, "spread", 600)[40]
+    assert drive(directory, resources, Control(), SilentObserver()).status == "complete"
+    dumb = vertex_keys(layout, "spread", 600)[240]
     faults = verify_directory(directory, True, Control(), SilentObserver()).faults
     assert any(f"{dumb:#x}" in fault for fault in faults)
 
 
 def test_an_honest_puzzle_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    MANNERS["default"].take(monkeypatch, "u32")
+    resources = MANNERS["default"].take(monkeypatch, "u32")
     directory = started(tmp_path, lie="one-way")
-    assert drive(directory, MANNERS["default"].resources, Control(), SilentObserver()).status == "complete"
+    assert drive(directory, resources, Control(), SilentObserver()).status == "complete"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -110,10 +109,10 @@ def test_a_slip_of_a_guarded_puzzle_is_said_with_its_line_and_configuration(
     manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PUZZLES, "liar", ("tests.support.toy", "GuardedLiar"))
-    MANNERS[manner].take(monkeypatch, layout)
+    resources = MANNERS[manner].take(monkeypatch, layout)
     directory = started(tmp_path, layout=layout, keys="clumped", lie="raises")
     words = r"liar of .*toy.py: expand.* of (0x[0-9a-f]+) failed: line \d+, ZeroDivisionError: a slip of the pen"
     with pytest.raises(PuzzleError, match=words):
-        drive(directory, MANNERS[manner].resources, Control(), SilentObserver())
+        drive(directory, resources, Control(), SilentObserver())
     with RunStore(directory) as store:
         assert (store.state.status, store.state.depth) == ("failed", 0)

@@ -11,6 +11,7 @@ import pytest
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.layers.step import LayerStep
 from coordinator.session.resources import Resources
+from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, explore, open_run
 from puzzles.registry import PUZZLES
 from storage.layers.scratch import scratch_folder
@@ -36,10 +37,10 @@ def tiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 @pytest.fixture
-def starved(tiles: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def starved(tiles: Run) -> Run:
     """The same, to be asked with hardly any memory."""
-    monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 1_000_000)
-    return Run(tiles.store, Resources(workers=2, memory=1, farm_from=2_000))
+    tuning = Tuning(least_bytes=1_000_000)
+    return Run(tiles.store, Resources(workers=2, memory=1, farm_from=2_000, tuning=tuning))
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])
@@ -49,8 +50,8 @@ def test_paths_between_any_two_are_shortest(
     layout: str, keys: str, manner: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"layout": layout, "keys": keys, "directed": directed}
-    MANNERS[manner].take(monkeypatch, layout)
-    with explore("toy", options, data=tmp_path, resources=MANNERS[manner].resources) as run:
+    resources = MANNERS[manner].take(monkeypatch, layout)
+    with explore("toy", options, data=tmp_path, resources=resources) as run:
         assert isinstance(run.puzzle, Toy)
         reached = sorted(reference_distances(run.puzzle.successors, run.puzzle.start))
         calls = spied(monkeypatch, (LayerStep, "run"))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +16,7 @@ from coordinator.runs.create import make_run, require_same
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, census, explore, open_run
 from puzzles.contract import Expansion
 from puzzles.errors import PuzzleError
@@ -115,9 +117,9 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
     "step", [("configurations", 20_000), ("components", 1), ("components", 2), ("components", 300)], ids=str
 )
 def test_an_interrupted_census_goes_on_where_it_stopped(
-    step: tuple[str, int], resources: Resources, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: tuple[str, int], resources: Resources, whole_run: Run, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("coordinator.graphs.census._BATCH_WORK", 50_000)
+    resources = replace(resources, tuning=Tuning(batch_work=50_000))
     directory = started(tmp_path, "whole")
     state, steps = driven(directory, resources, lambda name, done: name == step[0] and done >= step[1])
     assert (state.status, state.figures["exhausted"]) == ("interrupted", False)

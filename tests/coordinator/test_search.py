@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from coordinator.errors import OverBudgetError, UnanswerableError
 from coordinator.layers import reference
 from coordinator.runs.drive import drive
-from coordinator.session.budget import BASE_BYTES, LEAST_BYTES, Budget
+from coordinator.session.budget import BASE_BYTES, Budget
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.api import Run, census, explore
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.digest import digest_text, lanes_of
@@ -187,7 +189,7 @@ def test_a_census_does_not_depend_on_its_ways(resources: Resources, whole_run: R
 def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: int, memory: int) -> None:
     puzzle = Klotski()
     shares = Budget(memory).shares(puzzle, workers, resident=BASE_BYTES)
-    assert shares.free == LEAST_BYTES or LEAST_BYTES < shares.free < memory
+    assert shares.free == DEFAULT.least_bytes or DEFAULT.least_bytes < shares.free < memory
     for remote_workers in (0, 2, 100):
         chunk = shares.chunk_size(configurations, puzzle.most_successors, remote_workers)
         in_work = 2 * workers * chunk * shares.key_bytes * (2 + 3 * puzzle.most_successors)
@@ -237,11 +239,8 @@ def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole
     [Resources(memory=2_000), Resources(memory=2_000, farm_from=150), Resources(memory=2_000, chunk=50, workers=1)],
     ids=str,
 )
-def test_too_little_memory_changes_nothing_but_the_way(
-    resources: Resources, usual_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 20_000)
-    with explore(data=tmp_path, resources=resources) as run:
+def test_too_little_memory_changes_nothing_but_the_way(resources: Resources, usual_run: Run, tmp_path: Path) -> None:
+    with explore(data=tmp_path, resources=replace(resources, tuning=Tuning(least_bytes=20_000))) as run:
         assert essence(run) == essence(usual_run)
 
 

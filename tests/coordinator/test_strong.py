@@ -1,7 +1,5 @@
 """Strong components of directed graphs and their diameters against networkx, in every way of measuring them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -18,7 +16,9 @@ from coordinator.graphs import strong
 from coordinator.graphs.strong import StrongComponents, strong_components
 from coordinator.session.budget import Budget
 from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
+from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS, Key, ints
@@ -29,7 +29,8 @@ from worker.graphs.strong import transposed
 
 Edges = set[tuple[int, int]]
 #: Small components one by one, small ones together, and all by bounds.
-WAYS = {"alone": (2_000, 1), "together": (2_000, 1_000_000), "bounded": (2, 1)}
+ALONE, TOGETHER, BOUNDED = Tuning(batch_work=1), Tuning(), Tuning(searched_alone_from=2)
+ways = pytest.mark.parametrize("tuning", [ALONE, TOGETHER, BOUNDED], ids=["alone", "together", "bounded"])
 
 
 class Drawn(Puzzle):
@@ -52,9 +53,9 @@ class Drawn(Puzzle):
             3 * other + 1 for vertex, other in sorted(self.edges, reverse=True) if 3 * vertex + 1 == key
         ]
 
-    def found(self, control: Control | None = None) -> StrongComponents:
+    def found(self, tuning: Tuning, control: Control | None = None) -> StrongComponents:
         """Its strong components."""
-        with local_context(self) as context:
+        with local_context(self, Resources(tuning=tuning)) as context:
             keys = self.keys([3 * vertex + 1 for vertex in range(self.vertices)])
             return strong_components(context, keys, 1, control or Control(), SilentObserver())
 
@@ -67,14 +68,6 @@ def drawn_graphs(draw: st.DrawFn) -> tuple[int, Edges]:
     for ring in draw(st.lists(st.lists(ends, min_size=1, max_size=8, unique=True), max_size=3)):
         edges |= {*pairwise([*ring, ring[0]])}
     return vertices, edges
-
-
-@contextmanager
-def measured(way: str) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strong, "SEARCHED_ALONE_FROM", WAYS[way][0])
-        patch.setattr(strong, "_BATCH_WORK", WAYS[way][1])
-        yield
 
 
 def assert_right(found: StrongComponents, vertices: int, edges: Edges) -> None:
@@ -99,26 +92,24 @@ def assert_right(found: StrongComponents, vertices: int, edges: Edges) -> None:
     assert found.histogram() == sorted(found.histogram(), reverse=True)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@ways
 @settings(max_examples=40)
 @given(drawn_graphs(), st.sampled_from(list(LAYOUTS)))
-def test_strong_components_are_those_of_networkx(way: str, drawn: tuple[int, Edges], layout: str) -> None:
-    with measured(way):
-        assert_right(Drawn(*drawn, layout).found(), *drawn)
+def test_strong_components_are_those_of_networkx(tuning: Tuning, drawn: tuple[int, Edges], layout: str) -> None:
+    assert_right(Drawn(*drawn, layout).found(tuning), *drawn)
 
 
-@pytest.mark.parametrize("way", ["alone", "bounded"])
-def test_larger_random_graphs(way: str) -> None:
+@pytest.mark.parametrize("tuning", [ALONE, BOUNDED], ids=["alone", "bounded"])
+def test_larger_random_graphs(tuning: Tuning) -> None:
     for seed in range(4):
         rng, vertices = Random(seed), 150
         edges = {(rng.randrange(vertices), rng.randrange(vertices)) for _ in range(vertices * (seed + 3) // 3)}
         order = rng.sample(range(vertices), 40)
         edges |= {*pairwise([*order, order[0]])}
-        with measured(way):
-            assert_right(Drawn(vertices, edges).found(), vertices, edges)
+        assert_right(Drawn(vertices, edges).found(tuning), vertices, edges)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@ways
 @pytest.mark.parametrize(
     ("vertices", "edges"),
     [
@@ -130,9 +121,8 @@ def test_larger_random_graphs(way: str) -> None:
     ],
     ids=["one", "chain", "two pairs", "ring", "all to all"],
 )
-def test_plain_shapes(way: str, vertices: int, edges: Edges) -> None:
-    with measured(way):
-        assert_right(Drawn(vertices, edges).found(), vertices, edges)
+def test_plain_shapes(tuning: Tuning, vertices: int, edges: Edges) -> None:
+    assert_right(Drawn(vertices, edges).found(tuning), vertices, edges)
 
 
 def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,8 +132,7 @@ def test_bounds_need_few_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     edges |= {(rng.randrange(400), rng.randrange(400)) for _ in range(60)}
     look = strong.Bounds.look_from
     monkeypatch.setattr(strong.Bounds, "look_from", lambda bounds, source: looks.append(source) or look(bounds, source))
-    monkeypatch.setattr(strong, "SEARCHED_ALONE_FROM", 2)
-    assert_right(Drawn(400, edges).found(), 400, edges)
+    assert_right(Drawn(400, edges).found(BOUNDED), 400, edges)
     assert len(looks) < 100
     assert len(set(looks)) == len(looks)
 
@@ -166,7 +155,7 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     (only,) = found.components
     assert (only.size, only.diameter, only.representative) == (248, exact.diameter, exact.record.representative)
     assert list(only.pair) == ints(exact.pairs[0])
-    with local_context(small_run.puzzle) as context, measured("bounded"):
+    with local_context(small_run.puzzle, Resources(tuning=BOUNDED)) as context:
         # The directed way finds the same.
         directed = strong_components(context, small_run.configurations()[0], 1, Control(), SilentObserver())
     assert [(one.size, one.diameter) for one in directed.components] == [(248, exact.diameter)]
@@ -176,12 +165,11 @@ def test_an_undirected_run_has_the_components_of_its_census(whole_run: Run, smal
     assert [weak.size for weak in whole_run.weak_components()] == [record.size for record in whole_run.components()]
 
 
-def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_stopped() -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
-    monkeypatch.setattr(strong, "SEARCHED_ALONE_FROM", 2)
     for checks in (1, 2, 5, 20):
         with pytest.raises(StopRun, match="enough"):
-            puzzle.found(ImpatientControl(checks))
+            puzzle.found(BOUNDED, ImpatientControl(checks))
 
 
 @pytest.mark.parametrize(
@@ -194,8 +182,8 @@ def test_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
-    with measured("bounded"), local_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
-        poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory), usual.shares)
+    with local_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
+        poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory, tuning=BOUNDED), usual.shares)
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
         strong_components(poor, keys, 1, Control(), SilentObserver())
 
@@ -204,10 +192,10 @@ def test_what_32_bits_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) 
     ring = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     monkeypatch.setattr(strong, "MOST_VERTICES", 59)
     with pytest.raises(UnanswerableError, match="60 moves are too many"):
-        ring.found()
+        ring.found(TOGETHER)
     monkeypatch.setattr(graphing, "MOST_VERTICES", 59)
     with pytest.raises(UnanswerableError, match="60 configurations are too many"):
-        ring.found()
+        ring.found(TOGETHER)
 
 
 def test_a_directed_run_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.report import Report
 from coordinator.session.resources import Resources
+from coordinator.session.tuning import Tuning
 from coordinator.trees.job import Subtrees
 from coordinator.trees.search import Grown, TreeSearch
 from hakoiri.api import Run, explore
@@ -74,8 +75,8 @@ def test_counts_and_solutions_do_not_depend_on_the_way(
     manner: str, right: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = new_run(tmp_path)
-    MANNERS[manner].take(monkeypatch, "u64")
-    assert driven(directory, MANNERS[manner].resources).status == "complete"
+    resources = MANNERS[manner].take(monkeypatch, "u64")
+    assert driven(directory, resources).status == "complete"
     assert answer(directory) == right
     assert verified(directory, full=True).faults == []
 
@@ -103,11 +104,9 @@ def test_strategies_agree_and_are_compared(right: tuple[Any, ...], tmp_path: Pat
     assert slow["processor"] > fast["processor"] > 0
 
 
-def test_large_subtrees_are_cut_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coordinator.trees.search.ENOUGH_PREFIXES", 100)
-    monkeypatch.setattr("coordinator.trees.search._MOST_BELOW", 3)
-    directory = new_run(tmp_path)
-    assert driven(directory).figures["solutions"] == 960
+def test_large_subtrees_are_cut_further(tmp_path: Path) -> None:
+    directory, tuning = new_run(tmp_path), Tuning(enough_prefixes=100, most_below=3)
+    assert driven(directory, Resources(tuning=tuning)).figures["solutions"] == 960
     with RunStore(directory) as store:
         cutting = read_cutting(store)
     assert cutting is not None
@@ -191,8 +190,8 @@ def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 told.append(progress.seconds_left)
 
     stop_before_chunk(monkeypatch, control, 200)
-    monkeypatch.setattr("coordinator.trees.search._COMMIT_SECONDS", -1.0)
-    state = drive(directory, Resources(workers=1, chunk=1), control, Watcher())
+    at_once = Tuning(chunk_commit=-1.0)
+    state = drive(directory, Resources(workers=1, chunk=1, tuning=at_once), control, Watcher())
     found = Grown.of(state)
     assert (found.chunks_done, found.chunks) == (200, 320)
     assert told[0] is None
@@ -336,13 +335,10 @@ def test_what_cannot_be_run_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_solutions_that_do_not_fit_are_refused_and_kept(
-    tmp_path: Path, right: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_solutions_that_do_not_fit_are_refused_and_kept(tmp_path: Path, right: tuple[Any, ...]) -> None:
     directory = new_run(tmp_path)
-    monkeypatch.setattr("coordinator.session.budget.LEAST_BYTES", 1_000)
     with pytest.raises(OverBudgetError, match="sorting 80 solutions needs"):
-        driven(directory, Resources(workers=1, memory=1_000))
+        driven(directory, Resources(workers=1, memory=1_000, tuning=Tuning(least_bytes=1_000)))
     assert driven(directory, Resources()).status == "complete"
     assert answer(directory) == right
 

@@ -5,6 +5,7 @@ import pkgutil
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -131,7 +132,7 @@ def test_a_full_disk_costs_time_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     cache_directory()
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
     assert compiled(imported())
     again = imported()
     assert compiled(again)

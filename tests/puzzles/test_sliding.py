@@ -253,11 +253,11 @@ def test_moves_stay_in_the_whole_space_and_can_be_taken_back(name: str, metric: 
     assert counts.max() <= puzzle.most_successors
 
 
-def test_blocks_go_on_where_they_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_go_on_where_they_stopped() -> None:
     puzzle = sliding(DAD)
     expected = whole(puzzle)
     for block in (1000, len(expected), len(expected) // 3):
-        monkeypatch.setattr("puzzles.sliding_blocks.sliding._BLOCK", block)
+        puzzle.block = block
         sizes = [len(keys) for keys in puzzle.configurations()]
         assert max(sizes) == block
         assert (whole(puzzle) == expected).all()

@@ -1,10 +1,12 @@
 """Drives toys in every manner, and says of a run whether it is what a plain search would have stored."""
 
 import hashlib
+import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +15,7 @@ import lmdb
 import numpy as np
 import pytest
 
+import coordinator.runs.drive as driving
 from coordinator.executors.opening import open_context as threads_alone
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.layers.search import Explored
@@ -21,6 +24,7 @@ from coordinator.runs.drive import drive
 from coordinator.session.control import Control, Observer, SilentObserver
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
+from coordinator.session.tuning import Tuning
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS, Key, ints
 from puzzles.registry import PuzzleSpec
@@ -53,7 +57,7 @@ def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
 
 
 class Elsewhere:
-    """Stands in for a farm: all that goes there and comes back are bytes, and results come in disorder."""
+    """Stands in for RQ workers: all that goes there and comes back are bytes, and results come in disorder."""
 
     name = "elsewhere"
 
@@ -62,7 +66,7 @@ class Elsewhere:
         self._puzzle, self._control = puzzle, control
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
-        """Draw chunks ahead, as a farm does, and answer the one drawn last."""
+        """Take chunks ahead, as the remote executor does, and answer the one drawn last."""
         numbered, flying = enumerate(chunks), []
         sent = pack_arrays(shared)
         while True:
@@ -80,27 +84,27 @@ class Elsewhere:
 
 
 class Manner(NamedTuple):
-    """Ways, the memory of a layer step in keys, and whether every single piece of work is made durable at once.
+    """Resources, the memory of a layer step in keys, and whether every single piece of work is made durable at once.
 
     `elsewhere` is the number of workers that are not threads of this process.
     """
 
-    resources: Resources
+    common: Resources
     keys: int = 1_000_000
     durable: bool = False
     elsewhere: int = 0
 
-    def take(self, patch: pytest.MonkeyPatch, layout: str) -> None:
-        """From now on runs are driven in this manner."""
+    def take(self, patch: pytest.MonkeyPatch, layout: str) -> Resources:
+        """The resources of runs that are driven in this manner, for keys of `layout`; others are from now on, too."""
         # Each of these takes longer than the whole search: it asks another process, and here no power is cut.
-        patch.setattr("coordinator.runs.drive.require_sound", lambda directory: None)
-        patch.setattr("lmdb.open", open_without_sync)
-        patch.setattr("os.fsync", lambda descriptor: None)
-        patch.setattr("coordinator.session.budget.LEAST_BYTES", self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES))
-        patch.setattr("coordinator.layers.closed_set._BATCH_KEYS", 64)
-        for name, seconds in (("CHECKPOINT_SECONDS", 12.0), ("COMMIT_SECONDS", 2.0)):
-            patch.setattr(f"coordinator.layers.step.{name}", -1.0 if self.durable else seconds)
-        patch.setattr("coordinator.runs.drive.open_context", self._context if self.elsewhere else threads_alone)
+        patch.setattr(driving, "require_sound", lambda directory: None)
+        patch.setattr(lmdb, "open", open_without_sync)
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        patch.setattr(driving, "open_context", self._context if self.elsewhere else threads_alone)
+        tuning = Tuning(least_bytes=self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES), merged_at_once=64)
+        if self.durable:
+            tuning = replace(tuning, checkpoint=-1.0, range_commit=-1.0)
+        return replace(self.common, tuning=tuning)
 
     @contextmanager
     def _context(

@@ -173,8 +173,8 @@ class Liar(Toy):
         self.vertices = vertex_keys(honest["layout"], honest["keys"], int(honest["size"]))
         self.table = dict(successor_table(*honest.values()))
         if self.lie == "rare":
-            # One single move of a configuration of the fourth layer or so, of about a hundred there.
-            self.table[self.vertices[40]] = []
+            # No sample that the search looks at has anything to do with this one.
+            self.table[self.vertices[240]] = []
         if self.lie == "many":
             self.most_successors = 4
 

@@ -4,7 +4,7 @@ import ctypes
 import os
 import resource
 
-import coordinator.layers.step
+from coordinator.session.tuning import DEFAULT
 
 #: From Linux's headers: the version of the structures of capget(2), and two capabilities as bits.
 _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
@@ -12,7 +12,7 @@ _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
 
 def be_impatient() -> None:
     """Have checkpoints so often that a run of seconds has as many as one of hours."""
-    coordinator.layers.step.CHECKPOINT_SECONDS, coordinator.layers.step.COMMIT_SECONDS = 0.15, 0.03
+    vars(DEFAULT).update(checkpoint=0.15, range_commit=0.03)
 
 
 def limit_files(size: int) -> None:

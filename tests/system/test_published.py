@@ -1,12 +1,13 @@
 """Published layer sizes: found by threads and by workers, in memory and spilled, each time with the same digests.
 
-However small the budget, a layer step has 24 MB (`coordinator.session.budget.LEAST_BYTES`), a quarter of them for
+However small the budget, a layer step has 24 MB (`coordinator.session.tuning`), a quarter of them for
 successors, so that only spaces with layers of several hundred thousand can be made to spill; the table says which.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -60,6 +61,17 @@ def cases() -> Iterator[Any]:
             yield pytest.param(space, list(WAYS), marks=slow, id=f"{name}-every-way")
 
 
+@contextmanager
+def one_core() -> Iterator[None]:
+    """This process may use no more."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
 def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict[str, Any], int]:
     """What the run prints, and how often it wrote to a spill file."""
     spilled: Counter[str] = Counter()
@@ -72,7 +84,7 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
     with ExitStack() as stack:
         stack.enter_context(patch.object(Spill, "append", counted))
         if way.alone:
-            stack.enter_context(patch("coordinator.executors.opening.cores", return_value=1))
+            stack.enter_context(one_core())
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 
