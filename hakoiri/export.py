@@ -13,6 +13,7 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
+from puzzles.capabilities import Placements
 from puzzles.keys.layout import ints
 
 
@@ -27,7 +28,7 @@ def export_run(run: Run, target: Path, images: bool = False) -> int:
     Of a tree the solutions that it kept: ``.csv`` orbit, key, solution; ``.npz`` arrays `orbits`, `keys`, and `numbers`
     by point, shape (solutions, points). One solution of each orbit, the least, or with `images` all of them.
     """
-    formats = _tree_formats(images) if run.store.manifest.mode == "tree" else FORMATS
+    formats = _tree_formats(images) if isinstance(run.puzzle, Placements) else FORMATS
     if images and formats is FORMATS:
         raise UnanswerableError(f"run {run.name} is no tree, its configurations have no images: leave out --images")
     if target.suffix not in formats:

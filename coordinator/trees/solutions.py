@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from coordinator.errors import UnanswerableError
+from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys
-from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.names import FOUND
 from storage.results.subtrees import read_chunk, read_cutting, require_found
@@ -13,15 +13,13 @@ from storage.results.subtrees import read_chunk, read_cutting, require_found
 STRATEGY, KEEPING = "strategy", "solutions"
 
 
-def found_solutions(store: RunStore) -> Iterator[Keys]:
+def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     """The least image of one solution of each orbit, batch by batch; in increasing order when the run is complete.
 
     Of a run that is not, what its chunks found up to now. Raises `UnanswerableError` if the run keeps none.
     """
     run = store.manifest.run
-    if store.manifest.mode != "tree":
-        raise UnanswerableError(f"run {run} is no tree and has no solutions to list; ask 'hakoiri path {run}'")
-    if PuzzleSpec.from_dict(store.manifest.puzzle).options.get(KEEPING) != "keep":
+    if not puzzle.keeps:
         raise UnanswerableError(
             f"run {run} counted its solutions and kept none; run it again with -o {KEEPING}=keep, then ask that run"
         )

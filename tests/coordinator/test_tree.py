@@ -312,7 +312,7 @@ def test_what_a_tree_cannot_answer_it_refuses(tmp_path: Path) -> None:
             run.configurations, lambda: run.distance("0x0"),
         )  # fmt: skip
         for question in questions:
-            with pytest.raises(UnanswerableError, match="is a tree of placings and no graph of moves"):
+            with pytest.raises(UnanswerableError, match="is of the kind tree, which has no graph of moves"):
                 question()
         with pytest.raises(UnanswerableError, match=r"must end in \.csv, \.npz"):
             export_run(run, tmp_path / "stars.graphml")

@@ -179,10 +179,10 @@ def test_the_report_counts_and_compares(hakoiri: Hakoiri) -> None:
 
 #: What makes no sense of a tree, and what is said of it.
 REFUSED = {
-    ("path", "last"): "is a tree of placings and no graph of moves",
-    ("distance", "last", FIGURE_6): "is a tree of placings and no graph of moves",
-    ("diameter", "last"): "is a tree of placings and no graph of moves",
-    ("components", "last"): "is a tree of placings and no graph of moves",
+    ("path", "last"): "is of the kind tree, which has no graph of moves",
+    ("distance", "last", FIGURE_6): "is of the kind tree, which has no graph of moves",
+    ("diameter", "last"): "is of the kind tree, which has no graph of moves",
+    ("components", "last"): "is of the kind tree, which has no graph of moves",
     ("solutions", "last"): "counted its solutions and kept none",
     ("export", "last", "--to", "x.csv"): "counted its solutions and kept none",
     ("export", "last", "--to", "x.graphml"): "the name must end in .csv, .npz",

@@ -1,0 +1,186 @@
+"""What an open run says of its configurations: layers, the graph of their moves, shortest paths.
+
+Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
+"""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordinator.errors import UnanswerableError
+from coordinator.executors.opening import open_context
+from coordinator.graphs.building import build_graph
+from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_path
+from coordinator.layers.search import Explored, Reached
+from coordinator.runs.create import pinned_puzzle
+from coordinator.runs.kinds import kind_of
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext
+from puzzles.capabilities import Quotient
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.order import order_of
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Depth, LayerRecord
+from storage.results.census import read_labels
+from worker.graphs.searches import Graph
+
+GOAL = "goal"
+#: What sorting a configuration takes besides two copies of its key: its place in the order, and its depth, twice.
+_BYTES_BESIDE_KEY = 16
+
+
+@dataclass(frozen=True)
+class ShortestPath:
+    """A shortest path: its keys from source to target, their texts, and one description per move."""
+
+    keys: list[Key]
+    configurations: list[str]
+    moves: list[str]
+
+    def __len__(self) -> int:
+        """The number of moves."""
+        return len(self.moves)
+
+
+class Answers:
+    """An open run of whatever kind. `puzzle` is the run's, `store` its data, `kind` what it is.
+
+    `resources` are those of this process that questions may take: threads and memory.
+    """
+
+    def __init__(self, store: RunStore, resources: Resources | None = None) -> None:
+        """Takes `store` over, and closes it if the run's puzzle is not the one of this program.
+
+        Where `resources` say nothing, what the run was made with counts.
+        """
+        self.store = store
+        self.resources = (resources or Resources()).here().over(store.manifest.settings)
+        try:
+            self.puzzle, self.spec = pinned_puzzle(store)
+            self.kind = kind_of(store.manifest.mode)
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def name(self) -> str:
+        """The run's full name."""
+        return self.store.manifest.run
+
+    @property
+    def whole(self) -> bool:
+        """Whether this is a census of the whole space, not a search from a start."""
+        return not self.kind.from_start
+
+    @property
+    def layer_sizes(self) -> list[int]:
+        """The number of configurations in each layer; of a whole space, which has no distances, the one number."""
+        return [record.size for record in self.layer_records()]
+
+    def layer_records(self) -> list[LayerRecord]:
+        """Size, digest and goals of each layer."""
+        return self.store.layer_records()
+
+    def layer(self, depth: Depth) -> Keys:
+        """The keys of layer `depth`, strictly increasing, in the puzzle's layout."""
+        if not 0 <= depth <= self.store.state.depth:
+            raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}")
+        return self.store.layer(depth)
+
+    def configurations(self) -> tuple[Keys, np.ndarray]:
+        """All keys of the run in increasing order, and for each its depth or, of a whole space, its component."""
+        self._require_graph()
+        if self.store.state.depth < 0:
+            return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
+        self._require_memory_for_all()
+        if self.whole:
+            keys = self.store.layer(0)
+            return keys, read_labels(self.store, len(keys))
+        layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
+        depths = np.repeat(np.arange(len(layers), dtype=np.uint32), [len(layer) for layer in layers])
+        keys = np.concatenate(layers)
+        order = order_of(keys)
+        return keys[order], depths[order]
+
+    def graph(self) -> tuple[Keys, Graph]:
+        """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""
+        keys, _ = self.configurations()
+        with self._context() as context:
+            return keys, build_graph(context, keys, closed=self._reached.exhausted)
+
+    def distance(self, target: str, source: str | None = None) -> int:
+        """The exact distance in moves from the start, or from `source`, to `target` (texts or ``0x`` keys)."""
+        return len(self.path(target, source))
+
+    def path(self, target: str = GOAL, source: str | None = None) -> ShortestPath:
+        """A shortest path to `target`, a configuration or ``"goal"``, from the start or from `source`.
+
+        Raises `UnanswerableError` if there is none, `ConfigurationError` for a text that is no configuration.
+        """
+        self._require_graph()
+        origin = self.puzzle.start if source is None else self.puzzle.parse(source)
+        path = self._path_of_keys(origin, target)
+        return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
+
+    def _path_of_keys(self, origin: Key, target: str) -> list[Key]:
+        key = None if target == GOAL else self.puzzle.parse(target)
+        if not self.whole and origin == self.puzzle.start:
+            return self._path_to_goal() if key is None else self._path_within_layers(key)
+        with self._context() as context:
+            path = search_path(context, self.store, origin, key, Control())
+        return require_path(path, self.puzzle.render(origin), target)
+
+    def _path_to_goal(self) -> list[Key]:
+        depth = Explored.of(self.store.state).goal_depth
+        if depth is None:
+            raise UnanswerableError(f"run {self.name} found no goal {self._where_it_looked()}")
+        goal = least_goal(self.puzzle, self.store.blocks(depth))
+        return path_from_start(self.store, self.puzzle, goal, depth)
+
+    def _path_within_layers(self, key: Key) -> list[Key]:
+        depth = self.store.find(key)
+        if depth is None:
+            raise UnanswerableError(f"run {self.name} did not find {self.puzzle.render(key)} {self._where_it_looked()}")
+        return path_from_start(self.store, self.puzzle, key, depth)
+
+    def _where_it_looked(self) -> str:
+        if self._reached.exhausted:
+            return "among all that its start can reach"
+        return f"up to layer {self.store.state.depth}, as far as it went; {self._how_to_go_on()}"
+
+    def _how_to_go_on(self) -> str:
+        if self.store.state.status == "complete":
+            return "run the puzzle again without --until-goal"
+        return f"go on with 'hakoiri resume {self.name}'"
+
+    def _real_start(self, source: str | None) -> Key:
+        """The configuration that the user named, where merged mirrors would know only its class."""
+        base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
+        return base.start if source is None else base.parse(source)
+
+    def _spell_out(self, keys: list[Key]) -> ShortestPath:
+        return ShortestPath(keys, [self.puzzle.render(key) for key in keys], self.puzzle.describe_moves(keys))
+
+    def _context(self, control: Control | None = None) -> AbstractContextManager[ComputeContext]:
+        """Threads of this process, for questions that need some computing."""
+        return open_context(self.puzzle, self.spec, self.resources, control or Control(), SilentObserver())
+
+    def _require_memory_for_all(self) -> None:
+        """`OverBudgetError` where all configurations do not fit the memory: twice, with their depths and an order."""
+        count = self._reached.configurations
+        needed = count * (2 * self.store.layout.bytes + _BYTES_BESIDE_KEY)
+        self.resources.budget().require(f"a list of all {count:,} configurations of run {self.name}", needed)
+
+    @property
+    def _reached(self) -> Reached:
+        return Reached.of(self.store.state)
+
+    def _require_graph(self) -> None:
+        if not issubclass(self.kind.figures, Reached):
+            asks = [*self.kind(self.store, self.puzzle).questions(), "status"]
+            raise UnanswerableError(
+                f"run {self.name} is of the kind {self.store.manifest.mode}, which has no graph of moves: no paths, "
+                f"distances or components; ask 'hakoiri {asks[0]} {self.name}'"
+            )
