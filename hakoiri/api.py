@@ -30,7 +30,6 @@ from hakoiri.components import ComponentAnswers, Diameter
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec
-from storage.engine.probe import require_sound
 from storage.layers.store import RunStore
 
 __all__ = ["Diameter", "Run", "ShortestPath", "census", "explore", "open_run"]
@@ -84,9 +83,7 @@ def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, res
 
     Raises `UnknownRunError`, and `DamagedError` if its file cannot be read.
     """
-    directory = find_run(data_directory(data), name)
-    require_sound(directory)
-    return Run(RunStore(directory), resources)
+    return Run(RunStore(find_run(data_directory(data), name)), resources)
 
 
 def explore(

@@ -12,7 +12,6 @@ import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
 from storage.engine.environment import translated
-from storage.engine.probe import find_faults, require_sound
 from storage.errors import FormatError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of
@@ -88,9 +87,15 @@ def find_run(data: Path, name: str) -> Path:
 def list_runs(data: Path, puzzle: str = "") -> list[RunStatus]:
     """Every run in a data directory, or those of one puzzle, the oldest first; a damaged one is listed as such."""
     named = (run for run in run_directories(data) if run.name.endswith(puzzle))
-    directories = sorted(named, key=created_at)
-    faults = find_faults(directories) if directories else []
-    return [_status_of(directory, fault) for directory, fault in zip(directories, faults, strict=True)]
+    return [_status_of(directory) for directory in sorted(named, key=created_at)]
+
+
+def _status_of(directory: Path) -> RunStatus:
+    try:
+        return status_of(directory)
+    except StorageError as error:
+        foreign = isinstance(error, FormatError)
+        return RunStatus(directory.name, None, State(), holder_of(directory), False, str(error), foreign)
 
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
@@ -101,22 +106,6 @@ def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
 
 def status_of(directory: Path) -> RunStatus:
     """How one run stands. `DamagedError` if its file cannot be read."""
-    require_sound(directory)
-    return read_status(directory)
-
-
-def _status_of(directory: Path, fault: str) -> RunStatus:
-    foreign = False
-    if not fault:
-        try:
-            return read_status(directory)
-        except StorageError as error:
-            fault, foreign = str(error), isinstance(error, FormatError)
-    return RunStatus(directory.name, None, State(), holder_of(directory), False, fault, foreign)
-
-
-def read_status(directory: Path) -> RunStatus:
-    """How a run stands whose file is known to be sound."""
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder = holder_of(directory)
     with Ledger(directory) as store:
@@ -125,7 +114,6 @@ def read_status(directory: Path) -> RunStatus:
 
 def cancel_run(directory: Path) -> Status:
     """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
-    require_sound(directory)
     with Ledger(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")

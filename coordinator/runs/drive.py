@@ -15,7 +15,6 @@ from puzzles.errors import PuzzleError
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
 from storage.engine.environment import refuse_network_file_system
-from storage.engine.probe import require_sound
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
@@ -41,21 +40,19 @@ def drive(
     run was begun with, `DamagedError` for damaged layers (unless `repair`, which computes them again first); storage,
     Redis, budget and puzzle errors leave the run interrupted or failed, saying why, with all committed layers.
     """
-    with RunLock(directory):
-        require_sound(directory)
-        with RunStore(directory, writable=True) as store:
-            try:
-                gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
-                if not gone and (store.state.status != "complete" or repair):
-                    job = open_job(store)
-                    refuse_network_file_system(directory)
-                    # Every kernel before the clock of the run starts.
-                    prepare(job.prepare, lambda: observer.note(PREPARING))
-                    _session(job, resources.over(store.manifest.settings), control, observer, repair)
-            finally:
-                if store.state.status in ENDED:
-                    (directory / QUEUED_FILE).unlink(missing_ok=True)
-            return store.state
+    with RunLock(directory), RunStore(directory, writable=True) as store:
+        try:
+            gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
+            if not gone and (store.state.status != "complete" or repair):
+                job = open_job(store)
+                refuse_network_file_system(directory)
+                # Every kernel before the clock of the run starts.
+                prepare(job.prepare, lambda: observer.note(PREPARING))
+                _session(job, resources.over(store.manifest.settings), control, observer, repair)
+        finally:
+            if store.state.status in ENDED:
+                (directory / QUEUED_FILE).unlink(missing_ok=True)
+        return store.state
 
 
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:

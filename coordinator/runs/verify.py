@@ -9,7 +9,6 @@ from pathlib import Path
 from coordinator.runs.create import open_job
 from coordinator.session.control import Control, Observer
 from coordinator.session.report import Check, Report
-from storage.engine.probe import require_sound
 from storage.errors import DamagedError
 from storage.layers.audit import check_disjoint, check_layer
 from storage.layers.store import RunStore
@@ -19,7 +18,6 @@ from storage.ledger.manifest import Progress
 def verify_directory(directory: Path, full: bool, control: Control, observer: Observer) -> Report:
     """`verify_run` for a run that may be damaged beyond opening: then that is the fault."""
     try:
-        require_sound(directory)
         with RunStore(directory) as store:
             return verify_run(store, full, control, observer)
     except DamagedError as error:

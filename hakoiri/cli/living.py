@@ -117,7 +117,7 @@ def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
     """Follow a run until it is neither queued nor running; the last status."""
     from rich.live import Live
 
-    from coordinator.runs.catalogue import read_status
+    from coordinator.runs.catalogue import status_of
 
     def line(now: "RunStatus") -> str:
         return f"{now.run}: {now.status}, {progress_text(now.state.progress)}"
@@ -125,7 +125,7 @@ def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
     with Live(line(found), console=stderr(), transient=True) as live:
         while found.status in _MOVING:
             time.sleep(_WATCH_SECONDS)
-            found = read_status(directory)
+            found = status_of(directory)
             live.update(line(found))
     return found
 

@@ -115,11 +115,9 @@ def resume(
     from coordinator.runs.catalogue import data_directory, find_run
     from coordinator.runs.create import require_same
     from coordinator.session.resources import Resources
-    from storage.engine.probe import require_sound
     from storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(data), name)
-    require_sound(directory)
     with Ledger(directory) as ledger:
         require_same(ledger.manifest, parse_options(options or []), puzzle, _board(start))
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)

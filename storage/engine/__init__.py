@@ -1,3 +1,3 @@
-"""LMDB: the environment of a run, its mapped pages, the probe of its file."""
+"""LMDB: the environment of a run, its pages, read with care."""
 
-__all__ = ["environment", "pages", "probe"]
+__all__ = ["environment", "pages"]

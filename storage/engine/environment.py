@@ -8,14 +8,16 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 import lmdb
 
-from storage.engine.pages import forget_mapping
+from storage.engine.pages import DataFile, PageError, Snapshot
 from storage.errors import DamagedError, DiskFullError, NotWritableError, StorageError
 from storage.names import DATA_FILE, DATABASES, MAP_BYTES
 
@@ -36,61 +38,116 @@ _NETWORK = {
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 
+#: A reader that finds the state of its transaction overwritten begins anew.
+_TRIES = 1000
+
 _open_here: set[tuple[int, Path]] = set()
+
+
+def create_environment(directory: Path, durable: bool = True) -> None:
+    """Make a data file with all databases, which are empty, in a directory."""
+    with translated(directory), closing(_open(directory, True, durable)) as new, new.begin(write=True) as transaction:
+        for database in DATABASES:
+            new.open_db(database, transaction)
 
 
 class Environment:
     """An open environment and its databases; `close` it, from the process that opened it.
 
-    Opens the databases that are there, with `new` makes them all. Unless `durable`, a transaction does not wait for
-    the disk.
+    It is written by LMDB and read by `storage.engine.pages`, so that damage is an error and never a signal. Unless
+    `durable`, a write does not wait for the disk.
     """
 
-    def __init__(self, directory: Path, writable: bool, durable: bool = True, new: bool = False) -> None:
+    def __init__(self, directory: Path, writable: bool, durable: bool = True) -> None:
         self.directory = directory.resolve()
         self._identity = (os.getpid(), self.directory)
         if self._identity in _open_here:
             raise StorageError(f"run {directory.name} is already open in this process; close it there first")
-        with translated(directory):
+        self._books_checked = False
+        with translated(directory), ExitStack() as opened:
+            self._file = DataFile(self.directory / DATA_FILE)
+            opened.callback(self._file.close)
             self._lmdb = _open(self.directory, writable, durable)
+            opened.pop_all()
         _open_here.add(self._identity)
-        try:
-            self.databases: dict[bytes, Any] = {}
-            for name in DATABASES:
-                with translated(directory), suppress(lmdb.NotFoundError):
-                    self.databases[name] = self._lmdb.open_db(name, create=new)
-        except StorageError:
-            self.close()
-            raise
 
-    def require(self, *names: bytes) -> None:
-        """`DamagedError` that names a database which is not there."""
-        for name in names:
-            if name not in self.databases:
-                raise damaged(self.directory, f"it has no {name.decode()}")
+    def get(self, database: bytes, name: bytes) -> bytes | None:
+        """One value."""
+        with self._snapshot() as snapshot:
+            return snapshot.get(snapshot.tree(database), name)
 
-    @contextmanager
-    def transaction(self, write: bool = False) -> "Iterator[lmdb.Transaction[memoryview]]":
-        """A transaction; durable on disk when a writing one has left without an error."""
-        if os.getpid() != self._identity[0]:
-            raise StorageError(f"run {self.directory.name} was opened before a fork; open it again in this process")
-        with translated(self.directory), self._lmdb.begin(None, None, write, True) as transaction:
-            yield transaction
+    def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
+        """The names that begin with `prefix`, in order."""
+        with self._snapshot() as snapshot:
+            return list(
+                takewhile(lambda name: name.startswith(prefix), snapshot.names(snapshot.tree(database), prefix))
+            )
 
-    def forget_pages(self) -> None:
-        """Let go of the pages of the file that reading has mapped: they count as memory of this process."""
-        forget_mapping(self.directory / DATA_FILE)
+    def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
+        """At most so many names, and their values, from the name `begin` on."""
+        with self._snapshot() as snapshot:
+            return list(islice(snapshot.entries(snapshot.tree(database), begin), most))
+
+    def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
+        """Of the names that begin with `prefix` the greatest that is not above `wanted`, else the least."""
+        with self._snapshot() as snapshot:
+            tree = snapshot.tree(database)
+            found = snapshot.last_name(tree, wanted)
+            if found is None or not found.startswith(prefix):
+                found = next(snapshot.names(tree, wanted), None)
+            return found if found is not None and found.startswith(prefix) else None
+
+    def write(self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Delete entries (database, name), then put others (database, name, value); all or none, durable on return."""
+        self._check_before_writing(puts, deleted)
+        with translated(self.directory), self._lmdb.begin(write=True) as transaction:
+            databases = {database for database, *_ in (*puts, *deleted)}
+            handles = {database: self._lmdb.open_db(database, transaction) for database in databases}
+            for database, name in deleted:
+                transaction.delete(name, db=handles[database])
+            for database, name, value in puts:
+                transaction.put(name, value, db=handles[database])
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""
         _open_here.discard(self._identity)
         self._lmdb.close()
+        self._file.close()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Snapshot]:
+        if os.getpid() != self._identity[0]:
+            raise StorageError(f"run {self.directory.name} was opened before a fork; open it again in this process")
+        with translated(self.directory):
+            for _ in range(_TRIES):
+                # To begin, LMDB reads the meta pages in its map.
+                self._file.read(1, 1)
+                with self._lmdb.begin() as transaction:
+                    # None where a writer has committed twice since.
+                    if (snapshot := self._file.snapshot(transaction.id())) is not None:
+                        yield snapshot
+                        return
+            raise PageError("its last transaction is on no meta page")
+
+    def _check_before_writing(
+        self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]]
+    ) -> None:
+        """Look at all pages that LMDB will go by. To put reads the way to one leaf, to delete its neighbours, too."""
+        with self._snapshot() as snapshot:
+            if not self._books_checked:
+                snapshot.check_books()
+                self._books_checked = True
+            trees = {database: snapshot.tree(database) for database, *_ in (*puts, *deleted)}
+            for database in {database for database, _ in deleted}:
+                deque(snapshot.names(trees[database]), maxlen=0)
+            for database, name, *_ in (*puts, *deleted):
+                snapshot.get(trees[database], name)
 
 
 def _open(directory: Path, writable: bool, durable: bool) -> lmdb.Environment:
     options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": durable}
     if writable:
-        environment = lmdb.open(str(directory), **options)
+        environment = lmdb.open(str(directory), create=False, **options)
         # Readers that were killed would keep old pages from being used again, and the file would grow.
         environment.reader_check()
         return environment
@@ -107,16 +164,20 @@ def translated(directory: Path) -> Iterator[None]:
     run = directory.name
     try:
         yield
+    except PageError as error:
+        raise damaged(directory, str(error)) from error
     except (lmdb.MapFullError, lmdb.DiskError) as error:
         raise disk_full(directory) from error
     except (lmdb.ReadonlyError, PermissionError) as error:
         raise not_writable(directory.parent) from error
+    except FileNotFoundError as error:
+        raise missing(directory) from error
     except OSError as error:
         if isinstance(error, StorageError):
             raise
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise disk_full(directory) from error
-        if error.errno in (errno.EROFS, errno.ENOTDIR, errno.ENOENT, errno.EACCES, errno.EPERM):
+        if error.errno in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
             raise not_writable(directory.parent) from error
         raise StorageError(f"run {run}: {error}") from error
     except lmdb.Error as error:
@@ -141,6 +202,13 @@ def disk_full(directory: Path) -> DiskFullError:
 def not_writable(data: Path) -> NotWritableError:
     """The error for a data directory that refuses us."""
     return NotWritableError(f"the data directory {data} is not writable; name another with --data or HAKOIRI_DATA")
+
+
+def missing(directory: Path) -> StorageError:
+    """The error for a run's file that is not there."""
+    if not directory.parent.is_dir():
+        return not_writable(directory.parent)
+    return damaged(directory, "a file of it is missing")
 
 
 def damaged(directory: Path, what: str) -> DamagedError:

@@ -1,35 +1,295 @@
-"""Mapped files and the memory of this process: pages once read stay in its resident set until they are let go."""
+"""LMDB's data file, read page by page with every figure checked: damage is an error here, and never a signal.
 
-import ctypes
-import functools
+LMDB trusts its file. Beyond a truncated end, or behind a damaged page number, a read of its memory map kills the
+process by SIGBUS. So Hakoiri writes by LMDB and reads by this, down the trees as far as a question needs and no
+farther: a file of any size opens at once. While pages are read an LMDB transaction must be held, or a writer may use
+them again.
+
+The format is that of LMDB 0.9 (`mdb.c`) on a machine of 64 bits, in its own byte order:
+
+    page      number (8 bytes), pad (2), kind (2), lower (2), upper (2); the offsets of its nodes (2 each) as far as
+              `lower`; the nodes from `upper` on
+    overflow  number (8), pad (2), kind (2), how many pages these are (4); a value
+    node      low (2), high (2), flags (2), length of the name (2), name; of a branch low, high and flags are the
+              child's number; of a leaf low and high are the size of the value, which follows, or the number of its
+              first overflow page (8), or a database
+    database  page size or 0 (4), flags (2), depth (2), branch, leaf and overflow pages, entries, root (8 each)
+    meta      number (8), pad (2), kind (2), unused (4), magic (4), version (4), address (8), size of the map (8),
+              the databases FREE and MAIN, last page (8), transaction (8)
+
+Pages 0 and 1 are meta pages, written in turn. MAIN has an entry for each named database. FREE has one for each
+transaction that let pages go: how many (8), then their numbers (8 each), in decreasing order.
+"""
+
+import os
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-_DONTNEED = 4
+from storage.names import MAP_BYTES
+
+_MAGIC, _VERSION = 0xBEEFC0DE, 1
+_BRANCH, _LEAF, _OVERFLOW, _META = 1, 2, 4, 8
+#: What the flags of a leaf's node may be: its value follows, or is in overflow pages, or is a database.
+_HERE, _ELSEWHERE, _DATABASE = 0, 1, 2
+_HEAD = struct.Struct("=QHHHH")
+_OVERFLOW_HEAD = struct.Struct("=QHHI")
+_NODE = struct.Struct("=HHHH")
+_RECORD = struct.Struct("=IHHQQQQQ")
+_META_HEAD = struct.Struct("=QHHIIIQQ48s48sQQ")
+_NUMBER = struct.Struct("=Q")
+_PAGE_SIZES = [1 << bits for bits in range(9, 16)]
+#: The flags of a database that say how its names and values are ordered, and that they are integers, as those of FREE.
+_ORDERING, _INTEGERS = 0x7F, 8
+_MOST_LEVELS = 32
+#: Parsed pages that are kept: about 20 kB each.
+_KEPT_PAGES = 64
 
 
-@functools.cache
-def _libc() -> ctypes.CDLL | None:
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    except (OSError, AttributeError):
-        return None
-    return libc
+class PageError(ValueError):
+    """The file is damaged: the message says where."""
 
 
-def forget_mapping(path: Path) -> None:
-    """Take the pages of a mapped file out of the resident set; they stay in the system's cache. Linux; else nothing.
+class _Place(NamedTuple):
+    """Where a page stands in its tree: the levels from it down to the leaves, and between which names its own lie."""
 
-    Safe at any moment: for a shared mapping of a file, MADV_DONTNEED only lets the next read find the page again.
+    number: int
+    levels: int
+    low: bytes = b""
+    high: bytes | None = None
+    #: Not FREE, whose names are integers.
+    ordered: bool = True
+
+
+class Tree(NamedTuple):
+    """One database as one transaction left it, and how many pages it takes."""
+
+    root: _Place
+    pages: int
+
+
+class _Meta(NamedTuple):
+    page_size: int
+    free: Tree
+    main: Tree
+    last_page: int
+    transaction: int
+
+
+class _Page(NamedTuple):
+    """A branch or leaf: of each node the name, the first of a branch being empty, and what stands there.
+
+    That is the number of a child; of a leaf flags, and offset and size of the value.
     """
-    libc, name = _libc(), str(path)
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return
-    if libc is None:
-        return
-    for line in maps.splitlines():
-        if line.endswith(name):
-            begin, end = (int(part, 16) for part in line.split(maxsplit=1)[0].split("-"))
-            libc.madvise(begin, end - begin, _DONTNEED)
+
+    raw: bytes
+    names: list[bytes]
+    nodes: list[tuple[int, int, int]]
+
+    def child(self, node: int, place: _Place) -> _Place:
+        """Where a child of this page stands."""
+        low = self.names[node] if node else place.low
+        high = self.names[node + 1] if node + 1 < len(self.names) else place.high
+        return _Place(self.nodes[node][0], place.levels - 1, low, high, place.ordered)
+
+
+class DataFile:
+    """An open data file; raises `PageError` if it is none that LMDB can open, ``OSError`` if it cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._latest: Snapshot | None = None
+        try:
+            self.page_size = _PAGE_SIZES[0]
+            self.page_size = self._meta(0).page_size
+            if self._meta(1).page_size != self.page_size:
+                raise PageError("its two meta pages differ")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; harmless when it is closed."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+    def read(self, page: int, count: int) -> bytes:
+        """The first `count` bytes from a page on."""
+        begin = page * self.page_size
+        if begin + count > os.fstat(self._file).st_size:
+            raise PageError(f"page {page} is missing, so it is truncated or overwritten")
+        return os.pread(self._file, count, begin)
+
+    def snapshot(self, transaction: int) -> "Snapshot | None":
+        """All databases as the transaction of that number left them; ``None`` where its meta page is not there."""
+        if self._latest is None or self._latest.transaction != transaction:
+            meta = self._meta(transaction & 1)
+            if meta.transaction != transaction:
+                return None
+            self._latest = Snapshot(self, meta)
+        return self._latest
+
+    def _meta(self, number: int) -> _Meta:
+        raw = self.read(number, _META_HEAD.size)
+        _, _, kind, _, magic, version, _, _, free, main, last_page, transaction = _META_HEAD.unpack(raw)
+        if (kind, magic, version) != (_META, _MAGIC, _VERSION):
+            raise PageError(f"page {number} is no meta page")
+        size, *_ = _RECORD.unpack(free)
+        if size not in _PAGE_SIZES or not 0 < last_page < MAP_BYTES // size:
+            raise PageError(f"meta page {number} is damaged")
+        return _Meta(size, _tree_of(free, ordered=False), _tree_of(main), last_page, transaction)
+
+
+class Snapshot:
+    """All databases as one transaction left them."""
+
+    def __init__(self, file: DataFile, meta: _Meta) -> None:
+        self._file, self._meta = file, meta
+        self.transaction = meta.transaction
+        self._pages: dict[tuple[int, int], _Page] = {}
+
+    def tree(self, database: bytes) -> Tree:
+        """A named database."""
+        for page, node in self._walk(self._meta.main, database):
+            if page.names[node] == database:
+                return self._named(page, node)
+            break
+        raise PageError(f"it has no {database.decode()}")
+
+    def names(self, tree: Tree, begin: bytes = b"") -> Iterator[bytes]:
+        """The names from `begin` on, in order."""
+        return (page.names[node] for page, node in self._walk(tree, begin))
+
+    def entries(self, tree: Tree, begin: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """The names and values from `begin` on, in order."""
+        return ((page.names[node], self._value(page, node)) for page, node in self._walk(tree, begin))
+
+    def get(self, tree: Tree, name: bytes) -> bytes | None:
+        """One value."""
+        for page, node in self._walk(tree, name):
+            return self._value(page, node) if page.names[node] == name else None
+        return None
+
+    def last_name(self, tree: Tree, most: bytes) -> bytes | None:
+        """The greatest name that is not above `most`."""
+        return self._last_below(tree.root, most)
+
+    def check_books(self) -> None:
+        """Raise `PageError` unless what LMDB goes by when it gives pages out makes sense."""
+        last, used = self._meta.last_page, 2 + self._meta.free.pages + self._meta.main.pages
+        used += sum(self._named(page, node).pages for page, node in self._walk(self._meta.main))
+        for _, value in self.entries(self._meta.free):
+            count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value)
+            del numbers[count:]
+            used += count
+            falling = all(before > after for before, after in pairwise([last + 1, *numbers, 1]))
+            if len(numbers) != count or not falling:
+                raise PageError("its list of free pages is damaged")
+        if used > last + 1:
+            raise PageError(f"{used} of its {last + 1} pages are used or free")
+
+    def _walk(self, tree: Tree, begin: bytes = b"") -> Iterator[tuple[_Page, int]]:
+        return self._below(tree.root, begin)
+
+    def _below(self, place: _Place, begin: bytes) -> Iterator[tuple[_Page, int]]:
+        if not place.levels:
+            return
+        page = self._checked(place)
+        if place.levels == 1:
+            for node in range(bisect_left(page.names, begin), len(page.names)):
+                yield page, node
+        else:
+            for node in range(bisect_right(page.names, begin) - 1, len(page.names)):
+                yield from self._below(page.child(node, place), begin)
+
+    def _last_below(self, place: _Place, most: bytes) -> bytes | None:
+        if not place.levels:
+            return None
+        page = self._checked(place)
+        for node in range(bisect_right(page.names, most) - 1, -1, -1):
+            if place.levels == 1:
+                return page.names[node]
+            # Where the names of one child begin above `most`, the last of the child before it is meant.
+            if (found := self._last_below(page.child(node, place), most)) is not None:
+                return found
+        return None
+
+    def _checked(self, place: _Place) -> _Page:
+        """A page whose names are between those that the pages above it say."""
+        wanted = place.number, _LEAF if place.levels == 1 else _BRANCH
+        if (page := self._pages.get(wanted)) is None:
+            if len(self._pages) >= _KEPT_PAGES:
+                self._pages.clear()
+            page = self._pages[wanted] = self._read_page(*wanted, place.ordered)
+        names = page.names if place.levels == 1 else page.names[1:]
+        if place.ordered and names and (names[0] < place.low or (place.high is not None and names[-1] >= place.high)):
+            raise PageError(f"page {place.number} is in the place of another")
+        return page
+
+    def _read_page(self, number: int, kind: int, ordered: bool) -> _Page:
+        raw = self._file.read(number, self._file.page_size)
+        found, _, flags, lower, upper = _HEAD.unpack_from(raw)
+        sound = _HEAD.size < lower <= upper <= len(raw) and number <= self._meta.last_page
+        if (found, flags) != (number, kind) or not sound:
+            raise PageError(f"page {number} is damaged, or in the place of another")
+        places = struct.unpack_from(f"={(lower - _HEAD.size) // 2}H", raw, _HEAD.size)
+        try:
+            if min(places) < upper or any(place % 2 for place in places):
+                raise struct.error("the offsets of its nodes")
+            page = _Page(raw, *_nodes_of(raw, places, kind))
+        except struct.error as error:
+            raise PageError(f"page {number} is damaged: {error}") from error
+        names = page.names[kind == _BRANCH :]
+        if ordered and not all(before < after for before, after in pairwise(names)):
+            raise PageError(f"page {number} is damaged: its names do not increase")
+        return page
+
+    def _value(self, page: _Page, node: int) -> bytes:
+        flags, place, size = page.nodes[node]
+        if flags != _ELSEWHERE:
+            return page.raw[place : place + size]
+        (number,) = _NUMBER.unpack_from(page.raw, place)
+        raw = self._file.read(number, _OVERFLOW_HEAD.size + size)
+        found, _, kind, count = _OVERFLOW_HEAD.unpack_from(raw)
+        if (found, kind, count) != (number, _OVERFLOW, -(-len(raw) // self._file.page_size)):
+            raise PageError(f"page {number} is damaged, or in the place of another")
+        return raw[_OVERFLOW_HEAD.size :]
+
+    def _named(self, page: _Page, node: int) -> Tree:
+        if page.nodes[node][0] != _DATABASE:
+            raise PageError(f"its database {page.names[node]!r} is damaged")
+        return _tree_of(self._value(page, node))
+
+
+def _tree_of(record: bytes, ordered: bool = True) -> Tree:
+    if len(record) != _RECORD.size:
+        raise PageError("a database of it is damaged")
+    _, flags, levels, branches, leaves, overflows, _, root = _RECORD.unpack(record)
+    if flags & _ORDERING != (0 if ordered else _INTEGERS) or levels > _MOST_LEVELS:
+        raise PageError("a database of it is damaged")
+    return Tree(_Place(root, levels, ordered=ordered), branches + leaves + overflows)
+
+
+def _nodes_of(raw: bytes, places: Sequence[int], kind: int) -> tuple[list[bytes], list[tuple[int, int, int]]]:
+    """Names and contents of the nodes of a page; ``struct.error`` where one does not lie within it."""
+    names, nodes = [], []
+    for place in places:
+        low, high, flags, length = _NODE.unpack_from(raw, place)
+        begin = place + _NODE.size + length
+        names.append(raw[place + _NODE.size : begin])
+        size = low | high << 16
+        if kind == _BRANCH:
+            nodes.append((size | flags << 32, 0, 0))
+            end = begin
+        else:
+            nodes.append((flags, begin, size))
+            end = begin + (_NUMBER.size if flags == _ELSEWHERE else size)
+        if end > len(raw) or (kind == _LEAF and flags not in (_HERE, _ELSEWHERE, _DATABASE)):
+            raise struct.error(f"its node at {place}")
+    if kind == _BRANCH:
+        names[0] = b""
+    return names, nodes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
+from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, key_at
 from puzzles.keys.order import lower_bounds, members, slice_between
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks
@@ -15,9 +15,7 @@ from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Depth, LayerRecord
 from storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
 
-#: Pages read since the last time they were let go, at most.
-_MOST_MAPPED_BYTES = 8 << 20
-#: Blocks read in one transaction: one that stayed open would keep old pages from being used again.
+#: Blocks read in one transaction at most: one that stayed open would keep old pages from being used again.
 _BATCH = 8
 
 
@@ -31,7 +29,6 @@ class RunStore(Ledger):
         super().__init__(directory, writable, durable)
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
-        self._mapped_bytes = 0
 
     def layer(self, depth: Depth) -> Keys:
         """The keys of a layer, strictly increasing. `DamagedError` if a block or their number is wrong."""
@@ -47,30 +44,27 @@ class RunStore(Ledger):
 
         With `after`, from the block on that begins with `begin` or later.
         """
-        prefix = number_key(number)
-        name: bytes | None
         if begin > self.layout.greatest:
             return
+        prefix = number_key(number)
         name = block_key(number, begin, self.layout.bytes) if after else self._name_around(database, number, begin)
+        most = 1
         while name is not None:
-            entries: list[tuple[bytes, Keys]] = []
-            with self._environment.transaction() as transaction:
-                cursor = transaction.cursor(db=self._databases[database])
-                more = cursor.set_range(name)
-                while more and bytes(cursor.key()).startswith(prefix) and len(entries) < _BATCH:
-                    entries.append((bytes(cursor.key()), self._decode(bytes(cursor.key()), cursor.value())))
-                    more = cursor.next()
-                name = bytes(cursor.key()) if more and bytes(cursor.key()).startswith(prefix) else None
-            for _, keys in entries:
-                yield keys
+            entries = self._environment.entries(database, name, most)
+            mine = [(found, value) for found, value in entries if found.startswith(prefix)]
+            # The least name that is greater.
+            name = mine[-1][0] + b"\0" if len(mine) == most else None
+            most = min(2 * most, _BATCH)
+            for found, value in mine:
+                yield self._decode(found, value)
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
         """The keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
         found = []
         for block in self.blocks(number, low, database):
-            if ints(block[:1])[0] >= high:
-                break
             found.append(slice_between(block, low, high))
+            if key_at(block, -1) >= high - 1:
+                break
         return np.concatenate(found) if found else self.layout.empty(0)
 
     def first_keys(self, number: Depth, database: bytes = BLOCKS) -> list[Key]:
@@ -145,25 +139,10 @@ class RunStore(Ledger):
 
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """The name of the block of a layer with the greatest first key that is not above `key`, else of its first."""
-        wanted = block_key(number, key, self.layout.bytes)
-        with self._environment.transaction() as transaction:
-            cursor = transaction.cursor(db=self._databases[database])
-            found = cursor.set_range(wanted)
-            if found and bytes(cursor.key()) == wanted:
-                return wanted
-            if (cursor.prev() if found else cursor.last()) and split_block_key(bytes(cursor.key()))[0] == number:
-                return bytes(cursor.key())
-            if cursor.set_range(wanted) and split_block_key(bytes(cursor.key()))[0] == number:
-                return bytes(cursor.key())
-            return None
+        return self._environment.name_around(database, block_key(number, key, self.layout.bytes), number_key(number))
 
-    def _decode(self, name: bytes, value: "memoryview | bytes") -> Keys:
-        self._mapped_bytes += len(value)
+    def _decode(self, name: bytes, value: bytes) -> Keys:
         try:
-            keys = decode_entry(name, memoryview(value), self.layout)
+            return decode_entry(name, memoryview(value), self.layout)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
-        if self._mapped_bytes > _MOST_MAPPED_BYTES:
-            self._mapped_bytes = 0
-            self._environment.forget_pages()
-        return keys

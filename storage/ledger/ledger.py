@@ -7,19 +7,19 @@ Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from storage.engine.environment import Environment, require_free, translated
+from storage.engine.environment import Environment, create_environment, require_free, translated
 from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
 from storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
 from storage.ledger.records import pack_record, unpack_record
 from storage.names import (
     CANCEL_KEY,
     CREATED_FILE,
-    DATABASES,
     FORMAT_VERSION,
     LAYERS,
     LIMITS_KEY,
@@ -71,14 +71,9 @@ def begin_books(
 ) -> None:
     """Make the data file of a run that nobody has driven yet, in an empty directory."""
     records = {MANIFEST_KEY: manifest.as_dict(), STATE_KEY: state.as_dict(), LIMITS_KEY: dict(limits)}
-    environment = Environment(directory, writable=True, durable=durable, new=True)
-    try:
-        with environment.transaction(write=True) as transaction:
-            meta = environment.databases[META]
-            for name, fields in records.items():
-                transaction.put(name, pack_record(fields, META + name), db=meta)
-    finally:
-        environment.close()
+    create_environment(directory, durable)
+    with closing(Environment(directory, writable=True, durable=durable)) as environment:
+        environment.write([(META, name, pack_record(fields, META + name)) for name, fields in records.items()])
 
 
 def _flush(path: Path) -> None:
@@ -101,15 +96,12 @@ class Ledger:
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
         self.directory = directory
         self._environment = Environment(directory, writable, durable)
-        self._databases = self._environment.databases
         self._pending: list[tuple[bytes, bytes, bytes]] = []
         self._pending_bytes = 0
         self._erasures: list[tuple[bytes, bytes]] = []
         self._poisoned = ""
         try:
-            self._environment.require(META)
             self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
-            self._environment.require(*DATABASES)
             self.state = self.read_state()
         except BaseException:
             self.close()
@@ -152,25 +144,15 @@ class Ledger:
 
     def cancel_requested(self) -> bool:
         """Whether somebody asked the driver of this run to stop for good."""
-        with self._environment.transaction() as transaction:
-            return transaction.get(CANCEL_KEY, db=self._databases[META]) is not None
+        return self.read(META, CANCEL_KEY) is not None
 
     def read(self, database: bytes, name: bytes) -> bytes | None:
         """One raw entry."""
-        with self._environment.transaction() as transaction:
-            value = transaction.get(name, db=self._databases[database])
-            return None if value is None else bytes(value)
+        return self._environment.get(database, name)
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
         """The names that begin with `prefix` of a database's entries, in order."""
-        with self._environment.transaction() as transaction:
-            cursor = transaction.cursor(db=self._databases[database])
-            found = []
-            more = cursor.set_range(prefix)
-            while more and bytes(cursor.key()).startswith(prefix):
-                found.append(bytes(cursor.key()))
-                more = cursor.next()
-            return found
+        return self._environment.names(database, prefix)
 
     # Writing
 
@@ -212,17 +194,12 @@ class Ledger:
         require_free(self.directory, int(self._pending_bytes * _WRITE_OVERHEAD))
         state = replace(state, updated=time.time())
         try:
-            with self._environment.transaction(write=True) as transaction:
-                for database, prefix in self._erasures:
-                    for name in self.names(database, prefix):
-                        transaction.delete(name, db=self._databases[database])
-                for database, name, value in self._pending:
-                    transaction.put(name, value, db=self._databases[database])
-                record = pack_record(state.as_dict(), META + STATE_KEY)
-                transaction.put(STATE_KEY, record, db=self._databases[META])
-                if state.status in ENDED:
-                    # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the wish.
-                    transaction.delete(CANCEL_KEY, db=self._databases[META])
+            deleted = [(database, name) for database, prefix in self._erasures for name in self.names(database, prefix)]
+            if state.status in ENDED:
+                # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the wish.
+                deleted.append((META, CANCEL_KEY))
+            record = pack_record(state.as_dict(), META + STATE_KEY)
+            self._environment.write([*self._pending, (META, STATE_KEY, record)], deleted)
         except StorageError as error:
             self._poisoned = str(error)
             raise
@@ -242,8 +219,7 @@ class Ledger:
 
     def request_cancel(self) -> None:
         """Ask the driver to stop for good. Safe beside a driver in another process; its last commit clears the wish."""
-        with self._environment.transaction(write=True) as transaction:
-            transaction.put(CANCEL_KEY, b"1", db=self._databases[META])
+        self._environment.write([(META, CANCEL_KEY, b"1")])
 
     # Inside
 
@@ -260,14 +236,6 @@ class Ledger:
             return unpack_record(value, what, database + name)
         except DamagedError as error:
             raise self._damaged(str(error)) from error
-
-    def _entries(self, database: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        with self._environment.transaction() as transaction:
-            cursor = transaction.cursor(db=self._databases[database])
-            more = cursor.set_range(prefix)
-            while more and bytes(cursor.key()).startswith(prefix):
-                yield bytes(cursor.key()), bytes(cursor.value())
-                more = cursor.next()
 
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name

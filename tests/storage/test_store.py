@@ -19,7 +19,6 @@ from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
 from puzzles.keys.layout import LAYOUTS, U32, Layout
-from storage.engine.probe import require_sound
 from storage.errors import (
     DamagedError,
     DiskFullError,
@@ -148,7 +147,6 @@ def test_a_killed_writer_leaves_whole_layers_alone(directory: Path) -> None:
     told = [int(process.stdout.readline()) for _ in range(12)][-1]
     process.kill()
     process.communicate()
-    require_sound(directory)
     with RunStore(directory, writable=True) as store:
         assert store.state.depth >= told
         for depth in range(store.state.depth + 1):

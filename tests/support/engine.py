@@ -96,8 +96,7 @@ class Manner(NamedTuple):
 
     def take(self, patch: pytest.MonkeyPatch, layout: str) -> Resources:
         """The resources of runs that are driven in this manner, for keys of `layout`; others are from now on, too."""
-        # Each of these takes longer than the whole search: it asks another process, and here no power is cut.
-        patch.setattr(driving, "require_sound", lambda directory: None)
+        # Each of these takes longer than the whole search, and here no power is cut.
         patch.setattr(lmdb, "open", open_without_sync)
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setattr(driving, "open_context", self._context if self.elsewhere else threads_alone)

@@ -1,0 +1,229 @@
+"""The reader of LMDB's file: it reads what LMDB reads, little of a large file, and damage is an error and no signal."""
+
+import os
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from textwrap import dedent
+
+import lmdb
+import numpy as np
+import pytest
+
+from coordinator.runs.catalogue import list_runs
+from puzzles.keys.layout import U64
+from storage.engine.environment import Environment, create_environment
+from storage.errors import DamagedError
+from storage.layers.blocks import encode_entries, pack_blocks
+from storage.layers.store import RunStore
+from storage.ledger.ledger import create_run
+from storage.ledger.manifest import LayerRecord
+from storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
+from tests.support.large_files import Blocks, add_blocks
+from tests.support.reading import ROOT
+from tests.support.stores import manifest
+
+PAGE = 4096
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[Environment]:
+    """An open empty environment."""
+    create_environment(tmp_path)
+    with closing(Environment(tmp_path, writable=True)) as opened:
+        yield opened
+
+
+def some_value(rng: Random) -> bytes:
+    """Of every kind: on the page, in one overflow page, filling some to the last byte."""
+    return rng.randbytes(rng.choice([0, 1, 17, 300, 1_900, 2_100, PAGE - 16, PAGE - 15, 3 * PAGE - 16, 20_000]))
+
+
+def some_name(rng: Random) -> bytes:
+    return rng.choice([b"\0\0\0\1", b"\0\0\0\2", b"\0\0\0\3"]) + rng.randbytes(rng.choice([1, 2, 8, 32]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_reads_what_lmdb_reads(seed: int, environment: Environment) -> None:
+    rng = Random(seed)
+    expected: dict[bytes, dict[bytes, bytes]] = {BLOCKS: {}, META: {}, CHUNKS: {}}
+    for _ in range(12):
+        for database, known in expected.items():
+            fresh = {some_name(rng): some_value(rng) for _ in range(rng.choice([1, 40, 250]))}
+            doomed = rng.sample(sorted(known), len(known) * rng.randrange(3) // 4)
+            environment.write(
+                [(database, name, value) for name, value in fresh.items()], [(database, name) for name in doomed]
+            )
+            expected[database] = {name: known[name] for name in known if name not in doomed} | fresh
+    for database, known in expected.items():
+        names = sorted(known)
+        assert environment.names(database) == names
+        assert environment.entries(database, b"", len(names)) == [(name, known[name]) for name in names]
+        for wanted in [*rng.sample(names, 30), *(some_name(rng) for _ in range(30)), b"", b"\xff"]:
+            assert environment.get(database, wanted) == known.get(wanted)
+            after = [(name, known[name]) for name in names if name >= wanted]
+            assert environment.entries(database, wanted, 5) == after[:5]
+            mine = [name for name in names if name.startswith(wanted[:4])]
+            assert environment.names(database, wanted[:4]) == mine
+            around = mine[max(0, bisect_right(mine, wanted) - 1)] if mine else None
+            assert environment.name_around(database, wanted, wanted[:4]) == around
+    assert environment.names(LAYERS) == []
+    assert environment.get(LAYERS, b"x") is environment.name_around(LAYERS, b"x", b"") is None
+    environment.close()
+    with lmdb.open(str(environment.directory), max_dbs=9) as there, there.begin() as transaction:
+        for database, known in expected.items():
+            cursor = transaction.cursor(there.open_db(database, transaction))
+            assert dict(cursor) == known
+
+
+# A large file
+
+#: The one block that can be read; differences of one take a byte each, so that it is of nearly full size.
+WRITTEN, STEP, KEYS = 300_000, 1 << 20, 65_000
+
+
+@pytest.fixture
+def large_run(tmp_path: Path) -> Path:
+    """A finished run of 43 GB."""
+    directory = create_run(tmp_path, manifest(layout="u64"), queued=False)
+    ((_, value),) = encode_entries(0, pack_blocks(np.arange(KEYS, dtype=np.uint64) + np.uint64(WRITTEN * STEP)))
+    blocks = Blocks(branches=26, size=len(value), step=STEP)
+    index = 0
+    for name in blocks.names():
+        index = zlib.crc32(name.tobytes(), index)
+    with RunStore(directory, writable=True) as store:
+        store.stage_layer(LayerRecord(0, blocks.count * KEYS, "0" * 32, 0, blocks.count * blocks.size, index, 1))
+        store.commit(replace(store.state, depth=0, status="complete"))
+    add_blocks(directory, blocks, {WRITTEN: value})
+    assert (directory / DATA_FILE).stat().st_size > 40e9
+    return directory
+
+
+@contextmanager
+def reads_counted() -> Iterator[list[int]]:
+    """The bytes of each read of a file in this process."""
+    counts: list[int] = []
+    pread = os.pread
+
+    def counted(file: int, count: int, offset: int) -> bytes:
+        counts.append(count)
+        return pread(file, count, offset)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "pread", counted)
+        yield counts
+
+
+def test_a_large_run_opens_at_once(large_run: Path) -> None:
+    began = time.perf_counter()
+    with reads_counted() as counts:
+        (listed,) = list_runs(large_run.parent)
+        with RunStore(large_run) as store:
+            assert [record.depth for record in store.layer_records()] == [0]
+    assert time.perf_counter() - began < 0.5
+    assert listed.status == "complete"
+    assert sum(counts) < 100_000
+
+
+def test_a_question_to_a_large_run_reads_little_of_it(large_run: Path) -> None:
+    with RunStore(large_run) as store:
+        with reads_counted() as counts:
+            first = WRITTEN * STEP
+            assert store.slice(0, first + 5, first + 9).tolist() == [first + 5, first + 6, first + 7, first + 8]
+            assert store.members(0, U64.pack([first + 70, first + KEYS])).tolist() == [True, False]
+        assert sum(counts) < 10 * 16 * PAGE
+        with pytest.raises(DamagedError, match="damaged"):
+            store.slice(0, first + STEP, first + STEP + 1)
+
+
+def test_a_large_run_takes_another_layer_at_once(large_run: Path) -> None:
+    began = time.perf_counter()
+    with reads_counted() as counts, RunStore(large_run, writable=True) as store:
+        store.put_layer(1, U64.pack([5, 7]), goals=0)
+        store.commit(replace(store.state, depth=1))
+    assert time.perf_counter() - began < 0.5
+    assert sum(counts) < 200_000
+    with RunStore(large_run) as store:
+        assert store.layer(1).tolist() == [5, 7]
+
+
+# Damage
+
+
+def test_a_file_cut_off_while_it_is_read_is_damage_and_no_signal(tmp_path: Path) -> None:
+    create_environment(tmp_path)
+    with closing(Environment(tmp_path, writable=True)) as environment:
+        environment.write([(BLOCKS, number_key(number), bytes(9_000)) for number in range(500)])
+        size = (tmp_path / DATA_FILE).stat().st_size
+        for kept in (size // 2, 5 * PAGE, 2 * PAGE, PAGE, 0):
+            os.truncate(tmp_path / DATA_FILE, kept)
+            with pytest.raises(DamagedError, match="damaged"):
+                environment.entries(BLOCKS, b"", 500)
+
+
+@pytest.mark.parametrize("what", ["too few pages", "the free list", "an overflow page's length"])
+def test_nothing_is_written_by_damaged_books(what: str, tmp_path: Path) -> None:
+    """LMDB would use pages again that others hold."""
+    create_environment(tmp_path)
+    path = tmp_path / DATA_FILE
+    with closing(Environment(tmp_path, writable=True)) as environment:
+        for version in range(6):
+            environment.write([(BLOCKS, number_key(number), bytes([version]) * 9_000) for number in range(30)])
+    raw = bytearray(path.read_bytes())
+    newest = max((0, 1), key=lambda page: struct.unpack_from("=Q", raw, page * PAGE + 144))
+    if what == "too few pages":
+        struct.pack_into("=Q", raw, newest * PAGE + 136, 40)
+    elif what == "the free list":
+        (root,) = struct.unpack_from("=Q", raw, newest * PAGE + 40 + 40)
+        (place,) = struct.unpack_from("=H", raw, root * PAGE + 16)
+        raw[root * PAGE + place + 16 + 8 + 5] ^= 1
+    else:
+        for page in range(2, len(raw) // PAGE):
+            if raw[page * PAGE + 10] == 4:
+                struct.pack_into("=I", raw, page * PAGE + 12, 4)
+    path.write_bytes(raw)
+    with closing(Environment(tmp_path, writable=True)) as environment, pytest.raises(DamagedError):
+        environment.write([(BLOCKS, number_key(number), b"") for number in range(30)])
+    assert path.read_bytes() == raw
+
+
+WRITER = """
+    import sys
+    from contextlib import closing, contextmanager
+    from pathlib import Path
+    from random import Random
+    from storage.engine.environment import Environment
+    rng = Random(1)
+    with closing(Environment(Path(sys.argv[1]), writable=True)) as environment:
+        for number in range(300):
+            names = [b"a", b"z", *(b"m" + rng.randbytes(2) for _ in range(20))]
+            gone = [(b"blocks", name) for name in environment.names(b"blocks", b"m")[: rng.randrange(40)]]
+            value = number.to_bytes(4, "big") * rng.choice([1, 500, 5_000])
+            environment.write([(b"blocks", name, value) for name in names], gone)
+    """
+
+
+def test_a_reader_beside_a_writer_sees_whole_transactions(tmp_path: Path) -> None:
+    """The first entry and the last are always written together, and pages are used again all the time."""
+    create_environment(tmp_path)
+    numbers = []
+    with (
+        subprocess.Popen([sys.executable, "-c", dedent(WRITER), str(tmp_path)], cwd=ROOT) as writer,
+        closing(Environment(tmp_path, writable=False)) as environment,
+    ):
+        while writer.poll() is None:
+            if entries := environment.entries(BLOCKS, b"", 10_000):
+                assert entries[0][1] == entries[-1][1]
+                assert all(value == value[:4] * (len(value) // 4) for _, value in entries)
+                numbers.append(int.from_bytes(entries[0][1][:4], "big"))
+    assert writer.returncode == 0
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) > 20
