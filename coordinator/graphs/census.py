@@ -79,6 +79,7 @@ class Census:
         finally:
             self._state = self._session.commit_staged(self._state)
         self._state = replace(self._state, status="complete", digest=census_digest(self._store))
+        self._session.tell(Progress(self._found.configurations, headline=f"{self._found.components:,} components"))
         self._commit(exhausted=True)
 
     def _commit(self, **found: Any) -> None:

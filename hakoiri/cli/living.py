@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, RunArgument
-from hakoiri.render.progress import progress_text
+from hakoiri.render.progress import progress_count, progress_text
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -28,11 +28,12 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
     if not found:
         stderr().print(f"no runs in {data_directory(data)}; make one with: hakoiri run klotski")
         return
-    listed = table("run", "mode", "status", "configurations", "depth", "made", numbers=("configurations", "depth"))
+    listed = table("run", "mode", "status", "done", "depth", "made", numbers=("done", "depth"))
     for status in found:
         row = _as_row(status)
         depth = "" if row["depth"] is None else str(row["depth"])
-        listed.add_row(row["run"], row["mode"], row["status"], f"{row['configurations']:,}", depth, row["created"])
+        done = "" if status.fault else progress_count(status.state.progress)
+        listed.add_row(row["run"], row["mode"], row["status"], done, depth, row["created"])
     stdout().print(listed)
     for status in found:
         if status.fault:

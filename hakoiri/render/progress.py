@@ -57,10 +57,14 @@ class ProgressLine:
 
 def progress_text(progress: Progress) -> str:
     """How far a run of whatever kind is, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``."""
-    total = "" if progress.total is None else f" of {progress.total:,}"
-    count = f"{progress.done:,}{total} {progress.unit}" if progress.unit else ""
-    text = "; ".join(part for part in (progress.headline, count) if part)
+    text = "; ".join(part for part in (progress.headline, progress_count(progress)) if part)
     return text + (f", {time_left(progress.seconds_left)}" if progress.seconds_left else "")
+
+
+def progress_count(progress: Progress) -> str:
+    """How much is done, e.g. ``12 of 160 chunks``."""
+    total = "" if progress.total is None else f" of {progress.total:,}"
+    return f"{progress.done:,}{total} {progress.unit}" if progress.unit else ""
 
 
 def time_left(left: Sequence[float]) -> str:

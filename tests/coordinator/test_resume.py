@@ -48,9 +48,9 @@ class Recorder(SilentObserver):
         self._control, self._interrupt_after = control, interrupt_after
 
     def progress(self, progress: Progress) -> None:
-        """Kept: a layer by its depth, all else by unit and number."""
+        """Kept: a layer by its depth, all else by unit and number, but not the last word of a census."""
         layer = re.fullmatch(r"layer (\d+)(: .* new)?.*", progress.headline)
-        if layer and not layer[2]:
+        if (layer and not layer[2]) or progress.headline.endswith(" components"):
             return
         name, done = ("layer", int(layer[1])) if layer else (progress.unit, progress.done)
         self.steps.append((name, done))

@@ -38,7 +38,14 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "fragments"),
     [
-        ("runs", ["run mode status configurations depth", "explore complete 25,955 167", "whole complete 65,880"]),
+        (
+            "runs",
+            [
+                "run mode status done depth",
+                "explore complete 25,955 configurations 167",
+                "whole complete 65,880 configurations",
+            ],
+        ),
         (
             "status {explored}",
             ["status complete", "configurations 25,955", "depth 167", "goal depth 116", "metric=unit"],
