@@ -33,8 +33,8 @@ TARGETS = {
     "whole job": {"seconds": 2.0, "computing": 1.0, "peak_mb": 250},
     "explore from the start": {"computing": 0.15, "peak_mb": 250},
     "whole job through Redis, 2 workers": {"seconds": 6.0, "peak_mb": 250},
-    "whole job through Redis, everything farmed, 2 workers": {"seconds": 6.0, "peak_mb": 250},
-    "explore through Redis, every layer farmed, 2 workers": {"seconds": 6.0},
+    "whole job through Redis, everything sent to workers, 2 workers": {"seconds": 6.0, "peak_mb": 250},
+    "explore through Redis, every layer sent to workers, 2 workers": {"seconds": 6.0},
     "hakoiri --help": {"seconds": 0.3},
     "tiles 3x4": {"computing": 12.0, "peak_mb": 2_500, "disk_mb": 700},
     "tiles 3x4 in 512 MB": {"peak_mb": 700, "disk_mb": 700},
@@ -105,17 +105,17 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
         return
     with _redis() as url, _workers(url, 2) as servers:
         everything = ("--redis", url, "--farm-from", "0")
-        farmed_jobs: list[tuple[str, int, tuple[str, ...]]] = [
+        remote_jobs: list[tuple[str, int, tuple[str, ...]]] = [
             ("whole job through Redis, 2 workers", repeat, ("run", "klotski", "--whole", "--redis", url)),
             (
-                "whole job through Redis, everything farmed, 2 workers",
+                "whole job through Redis, everything sent to workers, 2 workers",
                 repeat,
                 ("run", "klotski", "--whole", *everything),
             ),
-            ("explore through Redis, every layer farmed, 2 workers", repeat, ("run", "klotski", *everything)),
+            ("explore through Redis, every layer sent to workers, 2 workers", repeat, ("run", "klotski", *everything)),
             ("tiles 3x4 through Redis, 2 workers", few, ("run", *TILES, "--redis", url)),
         ]
-        for name, times, arguments in farmed_jobs:
+        for name, times, arguments in remote_jobs:
             if only in name:
                 yield name, _median([_timed(*arguments, servers=servers) for _ in range(times)])
 

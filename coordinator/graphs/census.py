@@ -145,7 +145,7 @@ def census_digest(store: RunStore) -> str:
 
 
 def measure_component(context: ComputeContext, graph: Graph) -> Eccentricities:
-    """Exact distances of a connected graph, its searches farmed where it is large enough."""
+    """Exact distances of a connected graph, its searches sent to the executor where it is large enough."""
     size = len(graph.offsets) - 1
     tasks = context.executor.workers if context.budget.distributes(size) else 1
 

@@ -172,8 +172,8 @@ class LayerStep:
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
         executor, sizes = self._context.executor, {}
-        farmed = self._context.remote_workers
-        size = self._shares.chunk_size(self._current.size, self._branching, farmed, self._pace)
+        remote = self._context.remote_workers
+        size = self._shares.chunk_size(self._current.size, self._branching, remote, self._pace)
 
         def chunks() -> Iterator[Arrays]:
             for number, keys in enumerate(self._current.chunks(begin, size)):
@@ -182,7 +182,7 @@ class LayerStep:
                 if time.monotonic() - self._durable_at > self._context.tuning.checkpoint:
                     return
 
-        if farmed:
+        if remote:
             for number, packed in executor.map("expand", chunks()):
                 self._buckets.add_sorted(unpack_blocks(Packed(*packed)))
                 yield sizes.pop(number)

@@ -1,10 +1,10 @@
 """The search of a tree: its first levels as layers, then the subtrees below them in chunks, committed as they come.
 
-    start -> layer 1 -> ... -> layer d, enough prefixes -> shuffled, cut into chunks -> harvest (threads or workers)
+    start -> layer 1 -> ... -> layer d, enough prefixes -> shuffled, cut into chunks -> counted (threads or workers)
           -> record of each chunk, with its solutions where the run keeps them -> sums, digest, layer d + 1
 
-Neither the counts nor the digest depend on how the tree is cut, or on who works off the chunks. A commit is made every
-half a second, so a kill costs the chunks in work.
+Neither the counts nor the digest depend on how the tree is cut, or on who counts the chunks. A commit is made every
+half a second, so a kill costs the chunks under way.
 """
 
 import time
@@ -73,7 +73,7 @@ class Grown(Figures):
 
 
 def shuffled(count: int) -> np.ndarray:
-    """The numbers below `count` in the order in which prefixes are worked off: that of as many numbers drawn.
+    """The numbers below `count` in the order in which prefixes are taken: that of as many random numbers.
 
     The same on every machine and in every session, and unrelated to the order of the keys.
     """
@@ -109,12 +109,12 @@ class TreeSearch:
         self._expected = self._state.progress.seconds_left
 
     def run(self) -> None:
-        """Search until every chunk is worked off. Commits as it goes; raises as `Exploration.run` does."""
+        """Search until every chunk is counted. Commits as it goes; raises as `Exploration.run` does."""
         cutting = read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
         self._records = read_chunks(self._store)
         try:
-            self._work_off(roots)
+            self._count(roots)
         finally:
             self._state = self._session.commit_staged(self._state)
         self._finish(cutting)
@@ -188,14 +188,14 @@ class TreeSearch:
     # Chunks
 
     def _executor(self, missing: int, prefixes: Keys) -> Executor | None:
-        """Who works off the rest; ``None``: it is so little that it is done here and now."""
+        """What counts the rest; ``None`` where there is so little that it is done here and now."""
         context = self._session.context
         if context.budget.chunk is not None or context.budget.farm_from is not None:
             return context.executor if context.budget.distributes(missing) else None
         left = self._pace(prefixes) * missing
         return context.executor if left > _WORTH_SENDING_SECONDS else None
 
-    def _work_off(self, roots: list[Keys]) -> None:
+    def _count(self, roots: list[Keys]) -> None:
         missing = [chunk for chunk in range(len(roots)) if chunk not in self._records]
         if not missing:
             return

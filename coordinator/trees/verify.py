@@ -167,7 +167,7 @@ class TreeVerifier(Verifier):
 
 
 def _result(counted: SubtreeCounts) -> tuple[int, ...]:
-    """A harvest as `ChunkRecord.result` has it."""
+    """Counts of a chunk as `ChunkRecord.result` has them."""
     return (counted.solutions, counted.orbits, counted.classes, counted.nodes, *lanes_of(counted.found))
 
 

@@ -140,7 +140,7 @@ class Ledger:
         """How far the layer after the last is, if an earlier session left it half done; fields of its maker's."""
         if self.read(META, PARTIAL_KEY) is None:
             return None
-        return self.read_record(META, PARTIAL_KEY, "record of the layer in work")
+        return self.read_record(META, PARTIAL_KEY, "record of the layer under way")
 
     def cancel_requested(self) -> bool:
         """Whether somebody asked the driver of this run to stop for good."""
