@@ -45,8 +45,9 @@ def load_search_kernels(puzzle: Puzzle) -> None:
     table = partition_by(keys, 1).table
     scatter(parts[0], table)
     layer = merge(parts, [keys[:0]])
-    sparse = puzzle.keys([0, puzzle.layout.greatest])
-    merge([sparse], [keys])
+    for others in ([0, 1], [0, puzzle.layout.greatest]):
+        # Close together and far apart: merged in a bitmap, and by sorting.
+        merge([puzzle.keys(others)], [keys])
     is_increasing(layer)
     lower_bounds(layer, keys)
     mask_between(layer, 0, 1)

@@ -8,7 +8,7 @@ import numpy as np
 from coordinator.errors import ContradictionError
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import HakoiriError, PuzzleError
-from puzzles.keys.layout import Key, Keys, ints, key_at
+from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows
 from puzzles.user.guard import check_expansion, describe_key
 from storage.ledger.manifest import Depth
@@ -38,13 +38,14 @@ def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
 def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> None:
     check_expansion(puzzle, keys, expansion)
     ends = np.cumsum(expansion.counts, dtype=np.int64)
-    chosen = np.random.default_rng(depth).choice(len(keys), min(_TRIED, len(keys)), replace=False)
-    for number, index in enumerate(sorted(int(place) for place in chosen)):
-        successors = expansion.successors[ends[index] - int(expansion.counts[index]) : ends[index]]
-        if number < _DECODED and len(successors):
+    chosen = np.sort(np.random.default_rng(depth).choice(len(keys), min(_TRIED, len(keys)), replace=False))
+    moves = [expansion.successors[ends[index] - expansion.counts[index] : ends[index]] for index in chosen]
+    for index, successors in zip(chosen[:_DECODED].tolist(), moves, strict=False):
+        if len(successors):
             _check_key(puzzle, key_at(keys, index), key_at(successors, depth % len(successors)))
-        if puzzle.undirected:
-            _check_way_back(puzzle, key_at(keys, index), successors)
+    if puzzle.undirected:
+        tried = np.concatenate([expansion.successors[:0], *moves])
+        _check_way_back(puzzle, keys[np.repeat(chosen, expansion.counts[chosen])], tried)
 
 
 def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:
@@ -56,16 +57,18 @@ def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:
         ) from error
 
 
-def _check_way_back(puzzle: Puzzle, key: Key, successors: Keys) -> None:
+def _check_way_back(puzzle: Puzzle, keys: Keys, successors: Keys) -> None:
+    """Each of `keys` leads to the successor in its place: whether that leads back."""
     if not len(successors):
         return
     further, counts = puzzle.expand(successors)
-    back = equal_rows(further, puzzle.keys([key]))
     owner = np.repeat(np.arange(len(counts)), counts)
+    back = equal_rows(further, keys[owner])
     found = np.bincount(owner[back], minlength=len(counts)) > 0
     if not found.all():
-        stray = ints(successors)[int(np.flatnonzero(~found)[0])]
+        stray = int(np.flatnonzero(~found)[0])
+        key, successor = (describe_key(puzzle, key_at(each, stray)) for each in (keys, successors))
         raise ContradictionError(
-            f"{puzzle.name} says that every move can be taken back, but {describe_key(puzzle, key)} leads to "
-            f"{describe_key(puzzle, stray)}, which does not lead back; say undirected = False"
+            f"{puzzle.name} says that every move can be taken back, but {key} leads to {successor}, "
+            "which does not lead back; say undirected = False"
         )
