@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 
 from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import members, slice_between
+from puzzles.keys.order import slice_between
 from storage.layers.store import RunStore
 from storage.names import BLOCKS
+from worker.layers.kernels import difference
 
 #: What a sample takes: so many keys from each of so many places.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
@@ -71,7 +72,7 @@ class HeldLayer:
 
     def exclude_from(self, keys: Keys) -> Keys:
         for piece in self._pieces:
-            keys = keys[~members(piece, keys)]
+            keys = difference(keys, piece)
         return keys
 
     def sample(self) -> Keys:

@@ -46,26 +46,29 @@ def try_out(puzzle: Puzzle) -> None:
 
 def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
     """Raise `PuzzleError` unless an expansion has the shape and layout that its puzzle promises."""
-    where = f"{puzzle.name}: expand, given {len(keys)} configurations" + (
-        f" from {describe_key(puzzle, key_at(keys, 0))} on," if len(keys) else ","
-    )
+    if fault := _fault_in(puzzle, keys, expansion):
+        begin = f" from {describe_key(puzzle, key_at(keys, 0))} on" if len(keys) else ""
+        raise PuzzleError(f"{puzzle.name}: expand, given {len(keys)} configurations{begin}, gave {fault}")
+    if len(keys) and int(expansion.counts.max()) > puzzle.most_successors:
+        worst = key_at(keys, int(expansion.counts.argmax()))
+        raise _too_many(puzzle, worst, int(expansion.counts.max()))
+
+
+def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
+    """What is wrong with the shape or layout of an expansion, or an empty string."""
     if not isinstance(expansion, tuple) or len(expansion) != 2:
-        raise PuzzleError(f"{where} gave {_kind(expansion)}, expected Expansion(successors, counts)")
+        return f"{_kind(expansion)}, expected Expansion(successors, counts)"
     successors, counts = expansion
     if not puzzle.layout.holds(successors):
         layout = puzzle.layout
         wanted = f"{layout.dtype}" if layout.words == 1 else f"{layout.dtype} of shape (n, {layout.words})"
-        raise PuzzleError(f"{where} gave successors as {_kind(successors)}; layout {layout.name} is {wanted}")
+        return f"successors as {_kind(successors)}; layout {layout.name} is {wanted}"
     if not isinstance(counts, np.ndarray) or counts.ndim != 1 or counts.dtype.kind not in "iu":
-        raise PuzzleError(f"{where} gave counts as {_kind(counts)}, expected uint16")
-    if len(counts) != len(keys) or int(counts.sum(dtype=np.int64)) != len(successors):
-        raise PuzzleError(
-            f"{where} gave {len(successors)} successors and {len(counts)} counts whose sum is "
-            f"{int(counts.sum(dtype=np.int64))}"
-        )
-    if len(counts) and int(counts.max()) > puzzle.most_successors:
-        worst = key_at(keys, int(counts.argmax()))
-        raise _too_many(puzzle, worst, int(counts.max()))
+        return f"counts as {_kind(counts)}, expected uint16"
+    total = int(counts.sum(dtype=np.int64))
+    if len(counts) != len(keys) or total != len(successors):
+        return f"{len(successors)} successors and {len(counts)} counts whose sum is {total}"
+    return ""
 
 
 def describe_key(puzzle: Puzzle, key: Key) -> str:

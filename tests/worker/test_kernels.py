@@ -27,7 +27,7 @@ from worker.errors import PayloadError, TaskError
 from worker.graphs.components import label_components, one_way_edge, order_by_component, part_of
 from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
 from worker.layers import kernels
-from worker.layers.kernels import DENSE_SPAN, merge, simple_edges, split
+from worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
 from worker.layers.partition import partition_by
 from worker.tasks import TASKS, Arrays, do_task
 from worker.transport.payload import pack_arrays, unpack_arrays
@@ -65,6 +65,16 @@ def test_merging_is_union_less_the_known(drawn: tuple[Layout, list[list[Key]], l
     # What was given is as it was.
     assert [ints(part) for part in parts] == some
     assert [ints(batch) for batch in known] == others
+
+
+@given(layouts, st.sets(st.integers(0, 90)), st.sets(st.integers(0, 90)))
+@example(U32, {7}, set(range(90)))  # Looked up one by one.
+@example(U128, {7, 90}, set(range(90)))
+@example(U64, set(range(90)), {7})
+def test_the_difference_of_two_batches(layout: Layout, some: set[Key], others: set[Key]) -> None:
+    keys, known = layout.pack(sorted(some)), layout.pack(sorted(others))
+    assert ints(difference(keys, known)) == sorted(some - others)
+    assert ints(keys) == sorted(some)
 
 
 @pytest.mark.parametrize("layout", [U32, U64], ids=["u32", "u64"])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from puzzles.jit import jit
 from puzzles.keys.bits import lowest_bit, popcount
 from puzzles.keys.layout import Counts, Keys, layout_of
-from puzzles.keys.order import equal, less, put, sort_keys
+from puzzles.keys.order import equal, less, members, put, sort_keys
 
 Words = NDArray[np.uint64]
 
@@ -16,6 +16,8 @@ Words = NDArray[np.uint64]
 #: duplicates counted. Measured: docs/measurements.md.
 DENSE_SPAN = 64
 _WORD_BITS = 64
+#: So many times fewer keys than others are looked up among them one by one; else both are walked through.
+_FEW = 32
 
 
 @jit
@@ -144,6 +146,14 @@ def _merge_dense(parts: Sequence[Keys], known: Sequence[Keys], least: int, most:
     keys = layout_of(parts[0]).empty(_count_bits(words))
     _list_bits(words, first, keys)
     return keys
+
+
+def difference(keys: Keys, known: Keys) -> Keys:
+    """The keys of one increasing batch that another does not hold."""
+    if len(known) > _FEW * len(keys):
+        return keys[~members(known, keys)]
+    left = keys.copy()
+    return left[: _subtract(left, known)]
 
 
 def simple_edges(sources: Keys, successors: Keys, counts: Counts) -> tuple[Keys, Counts]:
