@@ -2,6 +2,7 @@
 
 StorageError (HakoiriError)
 ├── RunHeldError (BlockingIOError)     another process drives the run
+├── GoneError (LookupError)            the run was deleted after it was found
 ├── DamagedError                       bytes on disk are not what was written: names the first block that fails
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
@@ -18,6 +19,10 @@ class StorageError(HakoiriError):
 
 class RunHeldError(StorageError, BlockingIOError):
     """Another live process holds the run's lock."""
+
+
+class GoneError(StorageError, LookupError):
+    """There is no such run any more."""
 
 
 class DamagedError(StorageError):

@@ -12,7 +12,7 @@ import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
 from storage.engine.environment import translated
-from storage.errors import FormatError, RunHeldError, StorageError
+from storage.errors import FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of
 from storage.ledger.manifest import ENDED, Manifest, State, Status
@@ -84,15 +84,17 @@ def find_run(data: Path, name: str) -> Path:
     return found[0]
 
 
-def list_runs(data: Path, puzzle: str = "") -> list[RunStatus]:
-    """Every run in a data directory, or those of one puzzle, the oldest first; a damaged one is listed as such."""
-    named = (run for run in run_directories(data) if run.name.endswith(puzzle))
-    return [_status_of(directory) for directory in sorted(named, key=created_at)]
+def list_runs(data: Path) -> list[RunStatus]:
+    """Every run in a data directory, the oldest first; a damaged one is listed as such."""
+    found = map(_status_of, sorted(run_directories(data), key=created_at))
+    return [status for status in found if status is not None]
 
 
-def _status_of(directory: Path) -> RunStatus:
+def _status_of(directory: Path) -> RunStatus | None:
     try:
         return status_of(directory)
+    except GoneError:
+        return None
     except StorageError as error:
         foreign = isinstance(error, FormatError)
         return RunStatus(directory.name, None, State(), holder_of(directory), False, str(error), foreign)
@@ -100,8 +102,8 @@ def _status_of(directory: Path) -> RunStatus:
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
     """The runs of the same puzzle that can be read, the oldest first."""
-    found = list_runs(data, manifest.puzzle["name"])
-    return [(status.manifest, status.state) for status in found if status.manifest]
+    known = ((status.manifest, status.state) for status in list_runs(data) if status.manifest)
+    return [(other, state) for other, state in known if other.puzzle["name"] == manifest.puzzle["name"]]
 
 
 def status_of(directory: Path) -> RunStatus:

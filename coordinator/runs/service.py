@@ -11,7 +11,7 @@ from coordinator.runs.catalogue import sweep
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
-from storage.errors import RunHeldError
+from storage.errors import GoneError, RunHeldError
 from storage.ledger.lock import holder_of
 from storage.names import QUEUED_FILE, created_at, run_directories
 from worker.errors import WorkerError
@@ -22,7 +22,7 @@ from worker.transport.names import WAKE
 _LOOK_SECONDS = 1.0
 #: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
 _RETRY_SECONDS = 30.0
-#: In place of a status: another coordinator drives the run.
+#: In place of a status: another coordinator drives the run, or it was deleted.
 HELD = "held"
 
 
@@ -84,7 +84,7 @@ def _drive_one(
     report(f"run {directory.name}: taken up")
     try:
         state = drive(directory, resources, control, observer, awaited=True)
-    except RunHeldError:
+    except (RunHeldError, GoneError):
         return HELD
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}")

@@ -18,7 +18,7 @@ from typing import Any
 import lmdb
 
 from storage.engine.pages import DataFile, PageError, Snapshot
-from storage.errors import DamagedError, DiskFullError, NotWritableError, StorageError
+from storage.errors import DamagedError, DiskFullError, GoneError, NotWritableError, StorageError
 from storage.names import DATA_FILE, DATABASES, MAP_BYTES
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
@@ -184,6 +184,8 @@ def translated(directory: Path) -> Iterator[None]:
         if any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)):
             # EIO is LMDB's word for a write that came out short. Reads go by the memory map and never give it.
             raise disk_full(directory) from error
+        if os.strerror(errno.ENOENT) in str(error):
+            raise missing(directory) from error
         if os.strerror(errno.EAGAIN) in str(error):
             raise StorageError(f"run {run} is being opened by another process; try again") from error
         raise damaged(directory, str(error)) from error
@@ -208,7 +210,12 @@ def missing(directory: Path) -> StorageError:
     """The error for a run's file that is not there."""
     if not directory.parent.is_dir():
         return not_writable(directory.parent)
-    return damaged(directory, "a file of it is missing")
+    return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
+
+
+def gone(directory: Path) -> GoneError:
+    """The error for a run that was deleted after somebody found it."""
+    return GoneError(f"run {directory.name} is not there any more: it was deleted")
 
 
 def damaged(directory: Path, what: str) -> DamagedError:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from storage.engine.environment import translated
+from storage.engine.environment import gone, translated
 from storage.errors import RunHeldError
 from storage.names import HOLDER_FILE
 
@@ -35,10 +35,21 @@ class RunLock:
             raise RunHeldError(
                 f"run {directory.name} is held by {who}; wait for it, or stop it with 'hakoiri cancel {directory.name}'"
             )
+        self._require_that_of(directory)
         with suppress(OSError):  # On a full disk the holder stays nameless, but holds.
             self._file.truncate(0)
             self._file.write(json.dumps(_myself()))
             self._file.flush()
+
+    def _require_that_of(self, directory: Path) -> None:
+        """Raise `GoneError` if the run was deleted before the lock was had: its file has another place or none."""
+        mine = os.fstat(self._file.fileno())
+        with suppress(FileNotFoundError):
+            there = (directory / HOLDER_FILE).stat()
+            if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+                return
+        self._file.close()
+        raise gone(directory)
 
     def release(self) -> None:
         """Let the run go."""

@@ -1,12 +1,14 @@
 """A run on disk: what is committed stays, what is not is gone, one writer at a time, and damage never passes unseen."""
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
@@ -14,7 +16,8 @@ import lmdb
 import numpy as np
 import pytest
 
-from coordinator.runs.catalogue import delete_run, list_runs, status_of
+from coordinator.runs import catalogue
+from coordinator.runs.catalogue import cancel_run, delete_run, list_runs, runs_like, status_of
 from coordinator.runs.drive import drive
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
@@ -23,6 +26,7 @@ from storage.errors import (
     DamagedError,
     DiskFullError,
     FormatError,
+    GoneError,
     PoisonedError,
     RunHeldError,
     StorageError,
@@ -259,6 +263,51 @@ def test_an_open_run_does_not_cross_a_fork(directory: Path) -> None:
     assert answers == ["queued", "queued"]
 
 
+# A run that is deleted meanwhile
+
+
+@pytest.mark.parametrize(
+    "writing", [partial(Ledger, writable=True), RunLock, cancel_run], ids=["books", "lock", "cancel"]
+)
+def test_a_deleted_run_is_not_made_again_by_writing_to_it(writing: Callable[[Path], object], directory: Path) -> None:
+    """As it is met by whoever found the run a moment ago."""
+    delete_run(directory)
+    with pytest.raises(GoneError, match=rf"run {directory.name} is not there any more"):
+        writing(directory)
+    assert list(directory.parent.iterdir()) == []
+
+
+def test_a_driver_that_waited_for_the_lock_of_a_deleted_run_leaves(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one who deletes lets the lock go when the run has gone; it is not the run's lock any more then."""
+    flock = fcntl.flock
+
+    def after_the_deletion(descriptor: int, kind: int) -> None:
+        if directory.exists():
+            shutil.rmtree(directory)
+        flock(descriptor, kind)
+
+    monkeypatch.setattr(fcntl, "flock", after_the_deletion)
+    with pytest.raises(GoneError):
+        drive(directory, Resources(), Control(), SilentObserver())
+    assert list(directory.parent.iterdir()) == []
+
+
+def test_a_run_that_is_deleted_while_runs_are_listed_is_not_listed(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_run(directory.parent, manifest("b-run"), queued=False)
+
+    def seen_before_the_deletion(data: Path) -> list[Path]:
+        found = run_directories(data)
+        delete_run(directory)
+        return found
+
+    monkeypatch.setattr(catalogue, "run_directories", seen_before_the_deletion)
+    assert [status.run for status in list_runs(directory.parent)] == ["b-run"]
+
+
 # Failing writes
 
 
@@ -380,6 +429,15 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
         assert list(read.progress.seconds_left or ()) == [1.5, 2.5]
         assert replace(read, progress=progress) == written
         assert store.limits() == {"to": 9}
+
+
+def test_runs_alike_are_those_of_the_same_puzzle(tmp_path: Path) -> None:
+    """Whatever their directories are called."""
+    for run, puzzle in (("1-pancakes", "pancakes"), ("2-burnt-pancakes", "burnt-pancakes"), ("3-copy", "pancakes")):
+        create_run(tmp_path, replace(manifest(run), puzzle=manifest().puzzle | {"name": puzzle}), queued=False)
+    with Ledger(tmp_path / "1-pancakes") as ledger:
+        pancakes = ledger.manifest
+    assert [like.run for like, _ in runs_like(tmp_path, pancakes)] == ["1-pancakes", "3-copy"]
 
 
 # What a census adds
