@@ -58,10 +58,7 @@ def _list_weak(run: "Run", limit: int | None, json: bool) -> None:
         ]
         print_json({"run": run.name, "components": rows})
         return
-    listed = table("component", "size", numbers=("component", "size"))
-    for weak in found[:limit]:
-        listed.add_row(str(weak.component), f"{weak.size:,}")
-    stdout().print(listed)
+    stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found[:limit]]))
     why = "" if run.whole else "; all that a search reaches hangs together through its start"
     stdout().print(f"[dim]weakly connected{why}[/dim]")
     stdout().print(
@@ -141,12 +138,11 @@ def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
 
 def _print_kinds(found: "StrongComponents") -> None:
     """How many components there are of each size and diameter: often thousands are alike."""
-    columns = ("components", "size", "diameter")
-    kinds, histogram = table(*columns, numbers=columns), found.histogram()
-    for size, diameter, count in histogram[:_ROWS]:
-        kinds.add_row(f"{count:,}", f"{size:,}", f"{diameter:,}")
+    histogram = found.histogram()
     stdout().print()
-    stdout().print(kinds)
+    stdout().print(
+        rows_table([{"components": count, "size": size, "diameter": apart} for size, apart, count in histogram[:_ROWS]])
+    )
     _print_more(len(histogram) - _ROWS, "kinds", "--json")
 
 
