@@ -1,4 +1,4 @@
-"""`verify` of a census: against the puzzle's own list of configurations and against searches by the plain rules.
+"""`verify` of a census: against the puzzle's own list of configurations and against searches by the reference rules.
 
 Its components must be closed and connected, in order, and their distances those of searches of their own.
 """
@@ -7,17 +7,21 @@ import numpy as np
 
 from coordinator.graphs.census import Counted, census_digest
 from coordinator.graphs.eccentricity import sorted_pairs
-from coordinator.layers.reference import reference_distances
-from coordinator.session.tuning import DEFAULT
 from coordinator.session.verifier import Verifier, sample_places
-from puzzles.keys.layout import Key, Keys, ints, key_at, layout_of
-from puzzles.keys.order import lower_bounds
+from puzzles.keys.layout import Keys, ints, key_at, layout_of
+from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import read_labels, read_pairs, recorded_components
-from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
+from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
+#: Configurations whose successors are Python integers at the same time.
+_KEYS_AT_ONCE = 1 << 12
+#: A configuration's label, place in a graph, and what searches of it take; a move as the target of both its ends.
+_BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
+#: Faults of one kind that are reported of the configurations looked at together.
+_MOST_FAULTS = 100
 
 
 class CensusVerifier(Verifier):
@@ -26,11 +30,10 @@ class CensusVerifier(Verifier):
     def check(self) -> None:
         if self._store.state.depth < 0:
             return
-        keys = self._store.layer(0)
-        listed = np.concatenate(list(self._puzzle.configurations()))
-        if not np.array_equal(keys, listed):
-            self._report.fault(f"the {len(keys)} stored configurations are not the {len(listed)} of the puzzle")
         self._found = Counted.of(self._store.state)
+        self._require_memory()
+        keys = self._store.layer(0)
+        self._check_keys(keys)
         if self._found.components is None:
             return
         labels = read_labels(self._store, len(keys))
@@ -44,16 +47,41 @@ class CensusVerifier(Verifier):
         if self._store.state.status == "complete" and self._store.state.digest != census_digest(self._store):
             self._report.fault("the digest of the run is not that of its census")
 
-    def _check_labels(self, keys: Keys, labels: np.ndarray) -> None:
-        component_of = dict(zip(ints(keys), labels.tolist(), strict=True))
-        looked_at = keys if self._full else keys[sample_places(len(keys), SAMPLE_OF_CENSUS, 0)]
-        for key in ints(looked_at):
+    def _require_memory(self) -> None:
+        """`OverBudgetError` unless all keys, those of a component, and its graph fit the memory."""
+        count, moves = self._found.configurations, 2 * (self._found.edges or 0)
+        needed = count * (3 * self._store.layout.bytes + _BYTES_BESIDE_KEYS) + moves * _BYTES_OF_MOVE
+        self._context.budget.require(f"verifying the census of {count:,} configurations", needed)
+
+    def _check_keys(self, keys: Keys) -> None:
+        listed, same = 0, True
+        for block in self._puzzle.configurations():
             self._control.check()
-            self._report.count("configurations")
-            for other in self._puzzle.successors(key):
-                self._report.count("successors")
-                if component_of.get(other) != component_of[key]:
-                    self._report.fault(f"{key:#x} leads to {other:#x}, which is not in its component")
+            same = same and np.array_equal(keys[listed : listed + len(block)], block)
+            listed += len(block)
+        if not same or listed != len(keys):
+            self._report.fault(f"the {len(keys)} stored configurations are not the {listed} of the puzzle")
+
+    def _check_labels(self, keys: Keys, labels: np.ndarray) -> None:
+        """No move leads out of its component."""
+        places = np.arange(len(keys)) if self._full else sample_places(len(keys), SAMPLE_OF_CENSUS, 0)
+        for begin in range(0, len(places), _KEYS_AT_ONCE):
+            self._control.check()
+            chosen = places[begin : begin + _KEYS_AT_ONCE]
+            successors, counts = self._successors(keys[chosen])
+            self._report.count("configurations", len(chosen))
+            self._report.count("successors", len(successors))
+            there = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
+            sources = np.repeat(chosen, counts)
+            astray = ~equal_rows(keys[there], successors) | (labels[there] != labels[sources])
+            for place in np.flatnonzero(astray)[:_MOST_FAULTS]:
+                key, other = key_at(keys, sources[place]), key_at(successors, place)
+                self._report.fault(f"{key:#x} leads to {other:#x}, which is not in its component")
+
+    def _successors(self, keys: Keys) -> tuple[Keys, np.ndarray]:
+        """By the reference rules: those of each key in turn, distinct, in order, without itself; how many each has."""
+        rows = [sorted({*self._puzzle.successors(key)} - {key}) for key in ints(keys)]
+        return layout_of(keys).pack([other for row in rows for other in row]), np.array([len(row) for row in rows])
 
     def _check_records(self, keys: Keys, labels: np.ndarray, records: dict[int, ComponentRecord]) -> None:
         complete, components = self._store.state.status == "complete", self._found.components
@@ -70,21 +98,20 @@ class CensusVerifier(Verifier):
                 self._report.fault(f"component {component}: its record is not that of its configurations")
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
-        """One component against the plain rules: closed, connected, its distances and pairs.
+        """One component against the reference rules: closed, connected, its distances and pairs.
 
         In a large component without `full` only the eccentricities of the periphery are searched anew.
         """
         self._control.check()
         self._report.count("components")
         what = f"component {record.component}"
-        around = {key: self._puzzle.successors(key) for key in ints(members)}
-        if set(reference_distances(lambda key: around.get(key, ()), key_at(members, 0))) != set(around):
+        graph = self._graph_of(members)
+        if graph is None or (distances_from(graph, 0) == UNSEEN).any():
             self._report.fault(f"{what} is not one connected component")
             return
-        graph = _graph_of(members, around)
         stored = read_pairs(self._store, record.component)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
-        if self._full or len(members) <= DEFAULT.searched_alone_from:
+        if self._full or len(members) <= self._context.tuning.searched_alone_from:
             found = all_eccentricities(graph)
             centre = int(np.count_nonzero(found == found.min()))
             outermost = np.flatnonzero(found == found.max()).astype(np.int32)
@@ -98,13 +125,18 @@ class CensusVerifier(Verifier):
         if record.pair_count != len(pairs) or not np.array_equal(expected, pairs):
             self._report.fault(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
 
-
-def _graph_of(members: Keys, around: dict[Key, list[Key]]) -> Graph:
-    """The graph of plain rules: no kernel had a hand in its edges."""
-    rows = [sorted({other for other in others if other != key}) for key, others in around.items()]
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    flat = layout_of(members).pack([other for row in rows for other in row])
-    return Graph(offsets, lower_bounds(members, flat).astype(np.int32))
+    def _graph_of(self, members: Keys) -> Graph | None:
+        """The graph of the reference rules: no kernel had a hand in its edges. ``None`` if one leads out of it."""
+        targets, counts = [np.empty(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
+        for begin in range(0, len(members), _KEYS_AT_ONCE):
+            self._control.check()
+            successors, rows = self._successors(members[begin : begin + _KEYS_AT_ONCE])
+            places = np.minimum(lower_bounds(members, successors), len(members) - 1)
+            if not equal_rows(members[places], successors).all():
+                return None
+            targets.append(places.astype(np.int32))
+            counts.append(rows)
+        return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets))
 
 
 def _sample_components(components: list[int]) -> list[int]:

@@ -5,41 +5,63 @@ each configuration of U(N) has a neighbour in U(N-1); of a directed puzzle it li
 and something in U(N-1) leads to each of U(N). Together with a start that is alone in U(0) this makes every layer
 exactly what it claims to be. Successors come from the puzzle's plain Python rules, not from the kernel that made the
 layers.
+
+As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import numpy as np
 
+from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.search import Explored
+from coordinator.layers.window import Layer, StoredLayer
+from coordinator.session.session import Session
 from coordinator.session.verifier import Verifier, sample_places
-from puzzles.keys.layout import Key, Keys, ints, key_at
+from puzzles.keys.layout import Keys, ints, key_at
 from puzzles.keys.order import members
+from storage.layers.blocks import pack_blocks
 from storage.layers.digest import chain
+from storage.layers.scratch import scratch_store
+from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth, Progress
+from storage.names import BLOCKS
 from worker.layers.kernels import merge
+from worker.tasks import Array
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64
-#: Configurations whose successors are looked up together: each lookup passes through the layers once.
+#: Configurations whose successors are Python integers at the same time.
 _KEYS_AT_ONCE = 1 << 12
+#: A move in a comparison takes so many keys, and so many bytes besides.
+_KEYS_PER_MOVE, _BYTES_PER_MOVE = 4, 32
+#: Faults of one kind that are reported of the configurations compared at a time.
+_MOST_FAULTS = 100
+
+#: Some keys of a layer, the distinct successors of each in turn, and how many each has.
+_Moves = tuple[Keys, Keys, Array]
 
 
 class LayersVerifier(Verifier):
     """The layers of an exploration against the rules of the puzzle."""
 
     def check(self) -> None:
-        deepest = self._store.state.depth
-        if deepest >= 0 and ints(self._store.layer(0)) != [self._puzzle.start]:
+        self._deepest = self._store.state.depth
+        if self._deepest >= 0 and ints(self._store.layer(0)) != [self._puzzle.start]:
             self._report.fault("layer 0 is not the start alone")
-        for depth in range(deepest + 1):
-            for keys in self._samples(depth):
-                for begin in range(0, len(keys), _KEYS_AT_ONCE):
-                    self._control.check()
-                    self._look_around(depth, ints(keys[begin : begin + _KEYS_AT_ONCE]))
-                if depth and not self._puzzle.undirected:
-                    self._look_back(depth, keys)
-            self._observer.progress(Progress(depth + 1, deepest + 1, "layers derived again"))
+        with ExitStack() as stack:
+            self._passed: _Passed | None = None
+            if self._full and not self._puzzle.undirected:
+                scratch = stack.enter_context(scratch_store(self._store))
+                self._passed = _Passed(Session(scratch, self._context, self._control, self._observer))
+            for depth in range(self._deepest + 1):
+                for keys, successors, counts in self._derived(depth):
+                    self._compare(depth, keys, successors, counts)
+                self._look_back(depth)
+                if self._passed:
+                    self._passed.add(depth, self._stored(depth))
+                self._observer.progress(Progress(depth + 1, self._deepest + 1, "layers derived again"))
         self._check_state()
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
@@ -58,47 +80,90 @@ class LayersVerifier(Verifier):
         if found:
             yield np.concatenate(found)
 
-    def _look_around(self, depth: Depth, keys: list[Key]) -> None:
+    def _derived(self, depth: Depth) -> Iterator[_Moves]:
+        """The keys that are looked at, with their distinct successors, in batches that fit the memory."""
+        layout = self._puzzle.layout
+        most = self._context.shares.free // (_KEYS_PER_MOVE * layout.bytes + _BYTES_PER_MOVE)
+        parts: list[_Moves] = []
+        moves = 0
+        for block in self._samples(depth):
+            for begin in range(0, len(block), _KEYS_AT_ONCE):
+                self._control.check()
+                keys = block[begin : begin + _KEYS_AT_ONCE]
+                found = [set(self._puzzle.successors(key)) for key in ints(keys)]
+                counts = np.array([len(successors) for successors in found], dtype=np.int64)
+                parts.append((keys, layout.pack([key for successors in found for key in successors]), counts))
+                moves += len(parts[-1][1])
+                self._report.count("configurations", len(keys))
+                self._report.count("successors", len(parts[-1][1]))
+                if moves >= most:
+                    yield _joined(parts)
+                    parts, moves = [], 0
+        if parts:
+            yield _joined(parts)
+
+    def _compare(self, depth: Depth, keys: Keys, successors: Keys, counts: Array) -> None:
         """Every move from `keys` must end in a layer that the theory allows."""
-        around = {key: set(self._puzzle.successors(key)) for key in keys}
-        self._report.count("configurations", len(keys))
-        self._report.count("successors", sum(map(len, around.values())))
-        allowed, before = self._layers_near(depth, sorted(set().union(*around.values())))
-        beyond = depth == self._store.state.depth and not Explored.of(self._store.state).exhausted
-        for key, successors in around.items():
-            if not beyond and (strays := successors - allowed):
-                stray = min(strays)
-                where = self._store.find(stray)
-                place = "no layer" if where is None else f"layer {where}"
-                self._report.fault(f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}")
-            if depth and self._puzzle.undirected and before.isdisjoint(successors):
-                self._report.fault(f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}")
-
-    def _layers_near(self, depth: Depth, found: list[Key]) -> tuple[set[Key], set[Key]]:
-        """Which of the successors of layer `depth` lie in a layer where they may, and which in the layer before."""
-        first = max(0, depth - 1) if self._puzzle.undirected else 0
-        allowed: set[Key] = set()
-        before: set[Key] = set()
-        left = self._puzzle.keys(found)
-        for other in range(min(depth + 1, self._store.state.depth), first - 1, -1):
-            if not len(left):
+        owners = np.repeat(np.arange(len(keys)), counts)
+        strays = distinct = merge([successors], [])
+        for layer in self._allowed(depth):
+            strays = layer.exclude_from(strays)
+            if not len(strays):
                 break
-            near = self._store.contains(other, left)
-            here = ints(left[near])
-            allowed.update(here)
-            before.update(here if other == depth - 1 else ())
-            left = left[~near]
-        return allowed, before
+        if len(strays) and (depth < self._deepest or Explored.of(self._store.state).exhausted):
+            self._report_strays(depth, keys, successors, owners, strays)
+        if depth and self._puzzle.undirected:
+            back = members(_common(distinct, self._stored(depth - 1)), successors)
+            alone = np.bincount(owners[back], minlength=len(keys)) == 0
+            for key in ints(keys[alone][:_MOST_FAULTS]):
+                self._report.fault(f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}")
+        if self._passed and depth < self._deepest:
+            self._passed.reached.add(_common(distinct, self._stored(depth + 1)))
 
-    def _look_back(self, depth: Depth, keys: Keys) -> None:
-        """Of a directed puzzle: some configuration of the layer before must lead to each of `keys`."""
+    def _allowed(self, depth: Depth) -> Iterator[Layer]:
+        """Where the successors of layer `depth` may lie: first where most of them do."""
+        first = max(0, depth - 1) if self._puzzle.undirected else depth if self._passed else 0
+        for other in range(min(depth + 1, self._deepest), first - 1, -1):
+            yield self._stored(other)
+        if self._passed:
+            yield from self._passed.older.layers()
+
+    def _stored(self, depth: Depth) -> Layer:
+        self._store.require_whole(depth)
+        return StoredLayer(self._store, depth, self._store.layer_record(depth).size)
+
+    def _report_strays(self, depth: Depth, keys: Keys, successors: Keys, owners: np.ndarray, strays: Keys) -> None:
+        astray = members(strays, successors)
+        for owner in np.unique(owners[astray])[:_MOST_FAULTS].tolist():
+            stray = min(ints(successors[astray & (owners == owner)]))
+            where = self._store.find(stray)
+            place = "no layer" if where is None else f"layer {where}"
+            self._report.fault(f"layer {depth}: {key_at(keys, owner):#x} leads to {stray:#x}, which is in {place}")
+
+    def _look_back(self, depth: Depth) -> None:
+        """Of a directed puzzle: something in the layer before must lead to each of a layer.
+
+        With `full` that layer is the one after `depth`, whose predecessors have just been looked at.
+        """
+        missing: Iterator[Keys] = iter(())
+        if self._passed and depth < self._deepest:
+            missing, depth = map(self._passed.reached.exclude_from, self._store.blocks(depth + 1)), depth + 1
+        elif depth and not self._passed and not self._puzzle.undirected:
+            missing = (self._without_predecessor(depth, keys) for keys in self._samples(depth))
+        for keys in missing:
+            self._control.check()
+            if len(keys):
+                self._report.fault(f"layer {depth}: nothing in layer {depth - 1} leads to {key_at(keys, 0):#x}")
+                break
+
+    def _without_predecessor(self, depth: Depth, keys: Keys) -> Keys:
+        """Those of a few keys of a layer that nothing in the layer before leads to."""
         for block in self._store.blocks(depth - 1):
             self._control.check()
-            successors = merge([self._puzzle.expand(block).successors], [])
-            keys = keys[~members(successors, keys)]
+            keys = keys[~members(merge([self._puzzle.expand(block).successors], []), keys)]
             if not len(keys):
-                return
-        self._report.fault(f"layer {depth}: nothing in layer {depth - 1} leads to {key_at(keys, 0):#x}")
+                break
+        return keys
 
     def _check_state(self) -> None:
         records = self._store.layer_records()
@@ -114,3 +179,59 @@ class LayersVerifier(Verifier):
             self._report.fault(f"the nearest goal is in layer {nearest}, the state says {found.goal_depth}")
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
             self._report.fault("the digest of the run is not that of its layers")
+
+
+class _Gathered:
+    """Keys in sorted batches, gathered in memory and beyond `share` bytes in a scratch store."""
+
+    def __init__(self, store: RunStore, share: int) -> None:
+        self._store, self._share = store, share
+        self._held, self._stored = store.layout.empty(0), list[StoredLayer]()
+
+    def add(self, keys: Keys) -> None:
+        """Gather an increasing batch."""
+        self._held = merge([self._held, keys], [])
+        if self._held.nbytes > self._share:
+            number = len(self._stored)
+            self._store.stage_blocks(number, pack_blocks(self._held))
+            self._store.commit(self._store.state)
+            self._stored.append(StoredLayer(self._store, number, len(self._held)))
+            self._held = self._store.layout.empty(0)
+
+    def exclude_from(self, keys: Keys) -> Keys:
+        """Those of some increasing keys that were not gathered."""
+        keys = keys[~members(self._held, keys)]
+        for layer in self._stored:
+            keys = layer.exclude_from(keys)
+        return keys
+
+    def clear(self) -> None:
+        """Forget all."""
+        if self._stored:
+            self._store.erase(BLOCKS)
+            self._store.commit(self._store.state)
+        self._held, self._stored = self._store.layout.empty(0), []
+
+
+class _Passed:
+    """Of a directed run: the `older` layers, and the keys of the next one that were `reached` from the present one."""
+
+    def __init__(self, session: Session) -> None:
+        scratch = session.store
+        self.older = ClosedSet(session, 0, lambda: scratch.commit(scratch.state))
+        self.reached = _Gathered(scratch, session.context.shares.layer_bytes)
+
+    def add(self, depth: Depth, layer: Layer) -> None:
+        """Go on to the next layer."""
+        self.reached.clear()
+        self.older.add(depth, layer)
+
+
+def _joined(parts: list[_Moves]) -> _Moves:
+    keys, successors, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return keys, successors, counts
+
+
+def _common(keys: Keys, layer: Layer) -> Keys:
+    """Those of some increasing keys that are in a layer."""
+    return keys[~members(layer.exclude_from(keys), keys)]

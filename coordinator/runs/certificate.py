@@ -71,7 +71,7 @@ class Certificate:
 def certify(puzzle: Dealt, deal: str, figures: DealFigures, control: Control, observer: Observer) -> Certificate:
     """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
     spec = PuzzleSpec(puzzle.name, puzzle.parameters, deal)
-    with _explored(spec, control, observer) as store:
+    with _explored(spec, Resources(), control, observer) as store:
         layers = [LayerDigest(record.size, record.digest) for record in store.layer_records()]
         found = _figures(store)
         if found != figures:
@@ -160,27 +160,29 @@ def _is_digest(value: Any, digits: int) -> bool:
     return isinstance(value, str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", value) is not None
 
 
-def verify_file(path: Path, full: bool, control: Control, observer: Observer) -> Report:
+def verify_file(path: Path, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:
     """`verify_certificate` for that of a file."""
     certificate = read_certificate(path)
     try:
-        return verify_certificate(certificate, full, control, observer)
+        return verify_certificate(certificate, full, resources, control, observer)
     except PuzzleError as error:
         raise CertificateError(f"{path} is no certificate: {error}") from error
 
 
-def verify_certificate(certificate: Certificate, full: bool, control: Control, observer: Observer) -> Report:
+def verify_certificate(
+    certificate: Certificate, full: bool, resources: Resources, control: Control, observer: Observer
+) -> Report:
     """Everything wrong with what a certificate says of its deal.
 
-    The deal is explored again by layers, the run checked by the plain rules (`coordinator.runs.verify`), and the deal
-    searched in memory. Raises `PuzzleError` where it names no deal, `StopRun` when `control` stops it.
+    The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory.
+    Raises `PuzzleError` where it names no deal, `StopRun` when `control` stops it.
     """
     puzzle = certificate.spec.build()
     if not isinstance(puzzle, Dealt):
         raise PuzzleError(f"{puzzle.name} has no deals")
     puzzle.tidy_deal(certificate.deal)
-    with _explored(certificate.spec, control, observer) as store:
-        report = verify_run(store, full, control, observer)
+    with _explored(certificate.spec, resources, control, observer) as store:
+        report = verify_run(store, full, resources, control, observer)
         _compare_layers(certificate, store, report)
         known = _figures(store)
     _compare(report, certificate.figures, known, "the run by layers")
@@ -220,12 +222,12 @@ def _told(figures: DealFigures) -> str:
 
 
 @contextmanager
-def _explored(spec: PuzzleSpec, control: Control, observer: Observer) -> Iterator[RunStore]:
+def _explored(spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> Iterator[RunStore]:
     """A finished run by layers in a temporary directory; `StopRun` when `control` stops it."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
-        directory = make_run(Path(data), spec, "explore", {}, Resources())
+        directory = make_run(Path(data), spec, "explore", {}, resources)
         try:
-            state = drive(directory, Resources(), control, observer)
+            state = drive(directory, resources, control, observer)
         finally:
             # The run's wish to be cancelled lies in a store that is closed by now.
             control.watch(lambda: False)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from coordinator.session.control import Control, Observer
+from coordinator.session.session import ComputeContext
 
 _MOST_FAULTS = 100
 
@@ -31,9 +32,13 @@ class Report:
 
 @dataclass(frozen=True)
 class Check:
-    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`."""
+    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
+
+    `context` has the memory that it may take.
+    """
 
     full: bool
     report: Report
+    context: ComputeContext
     control: Control
     observer: Observer

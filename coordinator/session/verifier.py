@@ -15,7 +15,7 @@ class Verifier:
     def __init__(self, store: RunStore, puzzle: Puzzle, check: Check) -> None:
         self._store, self._puzzle = store, puzzle
         self._full, self._report = check.full, check.report
-        self._control, self._observer = check.control, check.observer
+        self._context, self._control, self._observer = check.context, check.control, check.observer
 
 
 def sample_places(count: int, size: int, salt: int) -> np.ndarray:

@@ -207,15 +207,17 @@ def verify(
     full: Annotated[
         bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
     ] = False,
+    memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Derive again what is stored or certified, by the plain rules; exit code 1 and a list where anything is wrong."""
+    """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory, find_run
     from coordinator.runs.certificate import SUFFIX, verify_file
     from coordinator.runs.verify import verify_directory
     from coordinator.session.control import Control
+    from coordinator.session.resources import Resources
     from hakoiri.cli.signals import stopping_with
     from hakoiri.render.progress import shown_progress
 
@@ -223,7 +225,8 @@ def verify(
     path = Path(name) if certified else find_run(data_directory(data), name)
     with stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
         try:
-            report = (verify_file if certified else verify_directory)(path, full, control, progress)
+            verify = verify_file if certified else verify_directory
+            report = verify(path, full, Resources(memory=memory), control, progress)
         except StopRun as stop:
             stderr().print(f"verify {stop.reason}: nothing is proved")
             raise typer.Exit(received.exit_code) from None

@@ -12,9 +12,6 @@ from storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
 
-#: Keys of all layers looked at together for being in two of them.
-_KEYS_AT_ONCE = 1 << 22
-
 
 def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
     """The faults of one stored layer: broken blocks, keys out of order, a size or digest unlike its record."""
@@ -35,12 +32,12 @@ def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:
         yield f"layer {depth}: its keys have the digest {digest}, its record says {record.digest}"
 
 
-def check_disjoint(store: RunStore, depths: list[Depth]) -> Iterator[str]:
+def check_disjoint(store: RunStore, depths: list[Depth], together: int) -> Iterator[str]:
     """A fault for the least configuration that stands in two of the layers `depths`, which must be sound.
 
-    Looks at all layers together, one key range after the other, so that memory does not grow with the run.
+    Looks at all layers together, one key range after the other, each of about `together` keys.
     """
-    for low, high in pairwise(_bounds(store, depths)):
+    for low, high in pairwise(_bounds(store, depths, together)):
         keys: Keys = np.concatenate([store.slice(depth, low, high) for depth in depths])
         twice = equal_neighbours(sort_keys(keys))
         if len(twice):
@@ -49,11 +46,9 @@ def check_disjoint(store: RunStore, depths: list[Depth]) -> Iterator[str]:
             return
 
 
-def _bounds(store: RunStore, depths: list[Depth]) -> list[Key]:
-    """Key ranges that hold some millions of keys each: cut where blocks of the largest layer begin."""
-    sizes = {depth: store.layer_record(depth).size for depth in depths}
-    if not any(sizes.values()):
-        return []
-    firsts = store.first_keys(max(sizes, key=lambda depth: sizes[depth]))
-    step = max(1, len(firsts) * _KEYS_AT_ONCE // sum(sizes.values()))
-    return [0, *firsts[step::step], store.layout.greatest + 1]
+def _bounds(store: RunStore, depths: list[Depth], together: int) -> list[Key]:
+    """Key ranges of about so many keys, cut where blocks begin."""
+    keys = sum(store.layer_record(depth).size for depth in depths)
+    firsts = sorted(first for depth in depths for first in store.first_keys(depth))
+    step = max(1, len(firsts) * together // max(1, keys))
+    return sorted({0, *firsts[step::step], store.layout.greatest + 1}) if firsts else []

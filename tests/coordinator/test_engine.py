@@ -155,7 +155,7 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
     directory = new_run(tmp_path, options)
     driven(directory, resources)
     for full in (False, True):
-        report = verify_directory(directory, full, Control(), SilentObserver())
+        report = verify_directory(directory, full, Resources(), Control(), SilentObserver())
         assert report.faults == []
         assert report.checked["layers"] == len(expected(**options).layers)
     # A configuration of layer 4 moved to layer 3, its books with it.
@@ -165,7 +165,7 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
             store.erase(BLOCKS, number_key(depth))
             store.put_layer(depth, keys, int(Toy({"layout": layout}).is_goal(keys).sum()))
         store.commit(store.state)
-    report = verify_directory(directory, True, Control(), SilentObserver())
+    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
     assert any("layer 3" in fault for fault in report.faults)
 
 
@@ -230,4 +230,4 @@ def test_a_census_is_that_of_plain_searches(layout: str, keys: str, resources: R
             stored = run.diameter(record.component).pairs
             assert [(key_at(pair, 0), key_at(pair, 1)) for pair in stored] == pairs
         directory = run.store.directory
-    assert verify_directory(directory, True, Control(), SilentObserver()).faults == []
+    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults == []

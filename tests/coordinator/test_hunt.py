@@ -399,7 +399,7 @@ def certificate() -> Certificate:
 
 
 def verdict(certificate: Certificate) -> list[str]:
-    return verify_certificate(certificate, False, Control(), SilentObserver()).faults
+    return verify_certificate(certificate, False, Resources(), Control(), SilentObserver()).faults
 
 
 def test_a_certificate_is_what_the_plain_rules_say(certificate: Certificate, tmp_path: Path) -> None:
@@ -409,7 +409,7 @@ def test_a_certificate_is_what_the_plain_rules_say(certificate: Certificate, tmp
     assert certificate.figures == plain_figures(certificate.deal)
     write_certificate(certificate, tmp_path / "new" / "a.json")
     assert read_certificate(tmp_path / "new" / "a.json") == certificate
-    report = verify_file(tmp_path / "new" / "a.json", True, Control(), SilentObserver())
+    report = verify_file(tmp_path / "new" / "a.json", True, Resources(), Control(), SilentObserver())
     assert report.ok
     assert report.checked["configurations"] == sum(sizes)
 
@@ -484,7 +484,7 @@ def test_a_file_that_is_no_certificate_is_refused(
     write_certificate(certificate, target)
     target.write_text(json.dumps(json.loads(target.read_text(encoding="utf-8")) | change), encoding="utf-8")
     with pytest.raises(CertificateError) as refused:
-        verify_file(target, False, Control(), SilentObserver())
+        verify_file(target, False, Resources(), Control(), SilentObserver())
     assert words in str(refused.value)
     assert str(target) in str(refused.value)
     assert "\n" not in str(refused.value)

@@ -86,7 +86,7 @@ def test_a_single_move_that_cannot_be_taken_back_is_found_by_verify(
     directory = started(tmp_path, layout=layout, keys="spread", lie="rare")
     assert drive(directory, resources, Control(), SilentObserver()).status == "complete"
     dumb = vertex_keys(layout, "spread", 600)[240]
-    faults = verify_directory(directory, True, Control(), SilentObserver()).faults
+    faults = verify_directory(directory, True, resources, Control(), SilentObserver()).faults
     assert any(f"{dumb:#x}" in fault for fault in faults)
 
 

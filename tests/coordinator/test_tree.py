@@ -49,7 +49,7 @@ def driven(
 
 
 def verified(directory: Path, full: bool = False) -> Report:
-    return verify_directory(directory, full, Control(), SilentObserver())
+    return verify_directory(directory, full, Resources(), Control(), SilentObserver())
 
 
 def answer(directory: Path) -> tuple[Any, ...]:

@@ -39,7 +39,8 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
             assert store.names(BLOCKS, number_key(depth)) == [name for name, _ in entries]
             assert list(check_layer(store, depth)) == []
         assert [record.depth for record in store.layer_records()] == list(range(len(layers)))
-        assert list(check_disjoint(store, list(range(len(layers))))) == []
+        for together in (1, 1_000, 1 << 30):
+            assert list(check_disjoint(store, list(range(len(layers))), together)) == []
 
 
 @every_layout

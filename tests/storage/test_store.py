@@ -498,7 +498,7 @@ def test_checks_see_wrong_layers(directory: Path) -> None:
         wrong = store.put_layer(2, one + np.uint32(1), goals=0)
         store.stage_record(LAYERS, number_key(2), replace(wrong, size=4, digest="0" * 32).as_dict())
         store.commit(replace(store.state, depth=2))
-        assert list(check_disjoint(store, [0, 1])) == ["configuration 0x9 stands in layers 0, 1"]
+        assert list(check_disjoint(store, [0, 1], 100)) == ["configuration 0x9 stands in layers 0, 1"]
         faults = "; ".join(check_layer(store, 2))
         assert "3 configurations on disk, 4 in its record" in faults
         assert f"digest {wrong.digest}" in faults

@@ -1,0 +1,116 @@
+"""`verify` of layers and of a census: every kind of fault is found, in pieces that fit the memory, in linear time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coordinator.errors import OverBudgetError
+from coordinator.layers.closed_set import ClosedSet
+from coordinator.runs.verify import verify_directory
+from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
+from coordinator.session.tuning import Tuning
+from hakoiri.api import census, explore
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import LAYOUTS, Key, Keys, ints
+from puzzles.keys.order import sort_keys
+from puzzles.registry import PUZZLES
+from storage.layers.store import RunStore
+from storage.names import BLOCKS, SCRATCH_PREFIX, number_key
+from tests.support.engine import driven, new_run, spied
+from tests.support.toy import Toy, is_goal
+
+
+def faults(directory: Path, resources: Resources, full: bool = True) -> list[str]:
+    return verify_directory(directory, full, resources, Control(), SilentObserver()).faults
+
+
+#: Much memory, or so little that a comparison holds a hundred moves or so.
+@pytest.fixture(params=[Resources(), Resources(memory=1, tuning=Tuning(least_bytes=16_000))], ids=["plenty", "starved"])
+def resources(request: pytest.FixtureRequest) -> Resources:
+    """What a verification may take."""
+    found: Resources = request.param
+    return found
+
+
+def rewritten(directory: Path, depth: int, change: Callable[[Keys], Keys]) -> None:
+    """A layer changed as by a wrong search: its record is that of the changed keys."""
+    with RunStore(directory, writable=True) as store:
+        keys = sort_keys(change(store.layer(depth)))
+        store.erase(BLOCKS, number_key(depth))
+        store.put_layer(depth, keys, sum(is_goal(key) for key in ints(keys)))
+        store.commit(store.state)
+
+
+@pytest.mark.parametrize("directed", ["no", "yes"])
+@pytest.mark.parametrize(("layout", "keys"), [("u32", "clumped"), ("u256", "spread")])
+def test_wrong_layers_are_found(
+    layout: str, keys: str, directed: str, resources: Resources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    options = {"layout": layout, "keys": keys, "directed": directed}
+    directory = new_run(tmp_path, options)
+    driven(directory, Resources())
+    assert faults(directory, resources) == []
+    toy = Toy(options)
+    with RunStore(directory) as store:
+        layers = [ints(store.layer(depth)) for depth in range(store.state.depth + 1)]
+    # One that layer 2 leads to is gone from layer 3.
+    gone = layers[3][7]
+    rewritten(directory, 3, lambda found: found[np.array(ints(found), dtype=object) != gone])
+    before = next(key for key in layers[2] if gone in toy.successors(key))
+    assert f"layer 2: {before:#x} leads to {gone:#x}, which is in no layer" in faults(directory, resources)
+    # One that nothing in layer 2 leads to stands in layer 3 instead.
+    lonely = toy.vertices[-2]
+    assert not any(lonely in layer for layer in layers)
+    rewritten(directory, 3, lambda found: toy.keys([*layers[3], lonely]))
+    where = "nothing in layer 2 leads to {:#x}" if directed == "yes" else "{:#x} has no neighbour in layer 2"
+    assert f"layer 3: {where.format(lonely)}" in faults(directory, resources)
+    assert not list(directory.glob(f"{SCRATCH_PREFIX}*"))
+
+
+class Fan(Puzzle):
+    """Directed: one configuration, then 200, then twice 20,000, with keys all over 256 bits; back to the start."""
+
+    name = "fan"
+    layout, undirected, most_successors = LAYOUTS["u256"], False, 200
+    _factor = int("9e3779b97f4a7c15" * 4, 16)
+    _inverse = pow(_factor, -1, 1 << 256)
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def successors(self, key: Key) -> list[Key]:
+        number = key * self._inverse % (1 << 256)
+        if number == 0:
+            found = range(1, 201)
+        elif number <= 200:
+            found = range(1_000 + 100 * number, 1_100 + 100 * number)
+        else:
+            found = range(number + 100_000, number + 100_001) if number < 100_000 else range(1)
+        return [other * self._factor % (1 << 256) for other in found]
+
+
+def test_a_directed_run_is_verified_in_linear_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PUZZLES, "fan", (__name__, "Fan"))
+    with explore("fan", data=tmp_path) as run:
+        assert run.layer_sizes == [1, 200, 20_000, 20_000]
+        directory, blocks = run.store.directory, len(run.store.names(BLOCKS))
+    calls = spied(monkeypatch, (RunStore, "_decode"), (Fan, "expand"), (ClosedSet, "add"))
+    assert faults(directory, Resources()) == []
+    assert calls["add"] == 4
+    # Each block for its checksum, for being in one layer alone, for its goals, and whenever its layer is compared with
+    # another; a block of one layer with each of another, as it once was, would be some hundred times.
+    assert blocks > 20
+    assert calls["_decode"] < 9 * blocks
+    assert calls["expand"] == 0
+
+
+def test_a_census_is_verified_within_the_memory(tmp_path: Path) -> None:
+    with census("pancakes", {"n": "5"}, data=tmp_path) as run:
+        directory = run.store.directory
+    assert faults(directory, Resources(memory=1_000_000)) == []
+    with pytest.raises(OverBudgetError, match="verifying the census of 120 configurations needs"):
+        faults(directory, Resources(memory=5_000))
