@@ -1,7 +1,10 @@
 """What many tests share: the whole space, plain rules, a census, and explorations large, small and merged."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +15,19 @@ from puzzles.keys.layout import Key, Keys
 from puzzles.sliding_blocks.klotski import Klotski
 from tests.support.searching import SlowRules, Successors
 
+#: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
+_MEMORY, _ROOM_BYTES = Path("/dev/shm"), 4 << 30
+
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
+with suppress(OSError):
+    if shutil.disk_usage(_MEMORY).free >= _ROOM_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: the tests that kill processes wait for much of their time."""
-    return len(os.sched_getaffinity(0)) + 1
+    """As many as there are cores: each imports everything anew, which costs more than their waiting."""
+    return len(os.sched_getaffinity(0))
 
 
 @pytest.fixture(scope="session")

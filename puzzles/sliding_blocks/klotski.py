@@ -35,6 +35,15 @@ _PAIR_NUMBER = {pair: number for number, pair in enumerate(PAIRS)}
 _PIECES = [[Piece(row, column, *SHAPES[shape]) for row, column in PLACES[shape]] for shape in range(4)]
 _CELLS = {piece: frozenset(piece.cells(COLUMNS)) for pieces in _PIECES for piece in pieces}
 _ALL_CELLS = frozenset(range(ROWS * COLUMNS))
+_NUMBERS = {piece: (shape, place) for shape in range(4) for place, piece in enumerate(_PIECES[shape])}
+#: The piece one step further, for each of the directions; ``None`` beyond the edge.
+_STEPS = {
+    piece: [
+        further if (further := piece._replace(row=piece.row + down, column=piece.column + right)) in _CELLS else None
+        for down, right in _DIRECTIONS
+    ]
+    for piece in _CELLS
+}
 
 
 class Klotski(Puzzle):
@@ -144,10 +153,9 @@ class Klotski(Puzzle):
         """The key of ten pieces in any order; they must be the right ones and must not overlap."""
         places: list[list[int]] = [[], [], [], []]
         for piece in pieces:
-            shape = SHAPES.index((piece.height, piece.width))
-            places[shape].append(PLACES[shape].index((piece.row, piece.column)))
-        covered = frozenset(cell for piece in pieces for cell in _CELLS[piece])
-        first, second = sorted(_ALL_CELLS - covered)
+            shape, place = _NUMBERS[piece]
+            places[shape].append(place)
+        first, second = sorted(_ALL_CELLS.difference(*(_CELLS[piece] for piece in pieces)))
         return self._pack([*places[0], *places[1], *sorted(places[2])], (first, second))
 
     @staticmethod
@@ -169,13 +177,13 @@ class Klotski(Puzzle):
             return [target for target in _reach(piece, free) if target != piece]
         longest = 1 if metric == "unit" else max(ROWS, COLUMNS)
         found = []
-        for down, right in _DIRECTIONS:
+        for direction in range(len(_DIRECTIONS)):
             target = piece
             for _ in range(longest):
-                target = target._replace(row=target.row + down, column=target.column + right)
-                if not _CELLS.get(target, _ALL_CELLS) <= free:
+                further = _STEPS[target][direction]
+                if further is None or not _CELLS[further] <= free:
                     break
-                found.append(target)
+                found.append(target := further)
         return found
 
 
@@ -208,9 +216,8 @@ def _reach(piece: Piece, free: frozenset[int]) -> dict[Piece, Piece | None]:
     queue = deque([piece])
     while queue:
         here = queue.popleft()
-        for down, right in _DIRECTIONS:
-            there = here._replace(row=here.row + down, column=here.column + right)
-            if there not in before and _CELLS.get(there, _ALL_CELLS) <= free:
+        for there in _STEPS[here]:
+            if there is not None and there not in before and _CELLS[there] <= free:
                 before[there] = here
                 queue.append(there)
     return before

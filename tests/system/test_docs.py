@@ -102,7 +102,7 @@ def test_sample_of_the_readme_is_what_is_printed(hakoiri: Hakoiri) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     sample = re.search(r"\$ scripts/start\n(.*?)```", readme, re.DOTALL)
     assert sample
-    printed = hakoiri("run", "klotski", "--whole").stdout
+    printed = hakoiri.here("run", "klotski", "--whole").stdout
     for line in sample[1].splitlines():
         if not line.startswith(("run ", "computing ")):
             assert line.rstrip() in [found.rstrip() for found in printed.splitlines()], line

@@ -42,7 +42,7 @@ def goes_on(running: Running, finished: FinishedRuns) -> str:
 
 
 def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    found = hakoiri.json("run", "klotski", "--redis", farm.url, "--farm-from", "0")
+    found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm-from", "0")
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
         assert found[name] == finished.explored[name], name
     assert found["configurations"] == KNOWN["reachable"]
@@ -50,7 +50,7 @@ def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Fi
 
 
 def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    found = hakoiri.json("run", "klotski", "--whole", "--redis", farm.url, "--farm-from", "0")
+    found = hakoiri.ask("run", "klotski", "--whole", "--redis", farm.url, "--farm-from", "0")
     for name in ("configurations", "components", "edges", "digest"):
         assert found[name] == finished.counted[name], name
     assert (found["configurations"], found["components"]) == (KNOWN["configurations"], KNOWN["components"])
@@ -59,7 +59,7 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
 
 
 def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    by_workers = hakoiri.json("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "0")
+    by_workers = hakoiri.ask("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "0")
     by_threads = hakoiri.ask("run", "klotski", "--merge-mirrors")
     assert by_workers["digest"] == by_threads["digest"]
     assert (by_workers["largest_window"], by_workers["largest_window_at"]) == KNOWN["largest window, mirrors merged"]
@@ -120,7 +120,7 @@ def test_a_census_does_not_depend_on_the_chunks(
     chunk: str, farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns
 ) -> None:
     resources = ("--redis", farm.url) if chunk == "1000" else ("--workers", "3")
-    found = hakoiri.json("run", "klotski", "--whole", "--chunk", chunk, "--farm-from", "0", *resources)
+    found = hakoiri.ask("run", "klotski", "--whole", "--chunk", chunk, "--farm-from", "0", *resources)
     assert found["digest"] == finished.counted["digest"]
 
 

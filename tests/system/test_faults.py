@@ -121,7 +121,7 @@ def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, loc
         "no URL": (f"nonsense://:{PASSWORD}@here", "write redis://HOST:PORT/0"),
         "no port": (f"redis://:{PASSWORD}@127.0.0.1:port/0", "write redis://HOST:PORT/0"),
     }[kind]
-    refused = hakoiri(*command.split(), env={"HAKOIRI_REDIS": url}, check=False)
+    refused = hakoiri.here(*command.split(), env={"HAKOIRI_REDIS": url}, check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert said in refused.error
     assert PASSWORD not in refused.stderr
@@ -133,7 +133,7 @@ def test_redis_that_cannot_be_had(command: str, kind: str, hakoiri: Hakoiri, loc
 
 def test_a_run_is_queued_although_redis_is_absent(hakoiri: Hakoiri) -> None:
     """The data directory is the queue; Redis only wakes the coordinator sooner."""
-    queued = hakoiri("enqueue", "klotski", "--redis", f"redis://127.0.0.1:{closed_port()}/0", "--json")
+    queued = hakoiri.here("enqueue", "klotski", "--redis", f"redis://127.0.0.1:{closed_port()}/0", "--json")
     assert queued.json["status"] == "queued"
     assert "no coordinator could be woken" in queued.stderr
     assert hakoiri.ask("status", "last")["status"] == "queued"
@@ -155,7 +155,7 @@ def test_a_second_driver_is_refused(command: str, hakoiri: Hakoiri, redis_server
     running = start_held_run(hakoiri, redis_server)
     status = hakoiri.ask("status", "last")
     assert status["status"] == "running"
-    refused = hakoiri(*command.split(), check=False)
+    refused = hakoiri.here(*command.split(), check=False)
     assert (refused.code, refused.stdout) == (1, "")
     for words in (status["run"], f"process {running.pid} on host {socket.gethostname()}", "hakoiri cancel"):
         assert words in refused.error
@@ -166,7 +166,7 @@ def test_a_run_is_free_again_when_its_driver_dies(
     hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
     running = start_held_run(hakoiri, redis_server)
-    assert hakoiri("resume", "last", check=False).code == 1
+    assert hakoiri.here("resume", "last", check=False).code == 1
     running.kill()
     status = hakoiri.ask("status", "last")
     assert (status["status"], status["holder"]) == ("interrupted", "")
@@ -240,7 +240,7 @@ def test_the_password_of_redis_is_told_to_nobody(
     with workers(locked_redis.url, 1) as team:
         coordinator = hakoiri.start("coordinator", env=environment)
         coordinator.wait_for("coordinator ready")
-        hakoiri("enqueue", "klotski", "--farm-from", "0", "--chunk", "500", env=environment)
+        hakoiri.here("enqueue", "klotski", "--farm-from", "0", "--chunk", "500", env=environment)
         seen: set[str] = set()
         holder = hakoiri.run_directory() / HOLDER_FILE
 

@@ -28,9 +28,9 @@ EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What runs find that nobody disturbs: the digests of all layers, and of an exploration and a census as a whole."""
     hakoiri = Hakoiri(tmp_path_factory.mktemp("undisturbed"))
-    explored = hakoiri.json(*EXPLORE)
-    layers = hakoiri.json("layers", "last")["layers"]
-    whole = hakoiri.json(*WHOLE)
+    explored = hakoiri.ask(*EXPLORE)
+    layers = hakoiri.ask("layers", "last")["layers"]
+    whole = hakoiri.ask(*WHOLE)
     return {"explore": explored["digest"], "layers": [row["digest"] for row in layers], "whole": whole["digest"]}
 
 
@@ -60,9 +60,9 @@ def moments(seed: int, count: int, most: int = LAYERS - 10) -> list[int]:
 
 def assert_undisturbed(hakoiri: Hakoiri, undisturbed: dict[str, Any]) -> None:
     """The only run is complete, and each of its layers is what it would have been."""
-    summary = hakoiri.json("resume", "last")
+    summary = hakoiri.ask("resume", "last")
     assert (summary["status"], summary["configurations"], summary["goal_depth"]) == ("complete", 25_955, 116)
-    rows = hakoiri.json("layers", "last")["layers"]
+    rows = hakoiri.ask("layers", "last")["layers"]
     assert [row["digest"] for row in rows] == undisturbed["layers"]
     assert summary["digest"] == undisturbed["explore"]
 
@@ -93,11 +93,11 @@ def test_foreground_run_killed_again_and_again(
             break  # It was faster than the signal.
         kills += 1
         assert code == (-number if number == signal.SIGKILL else 128 + number), running.finish()
-        row = hakoiri.json("status", "last")
+        row = hakoiri.ask("status", "last")
         assert (row["status"], row["depth"]) == ("interrupted", len(kept) - 1)
         command = ["resume", "last", *SLOW_THREADS]
     assert kills, "no signal came in time"
-    hakoiri("resume", "last")
+    hakoiri.here("resume", "last")
     assert_kept(before, state_of(hakoiri)[1])
     assert_undisturbed(hakoiri, undisturbed)
 
@@ -142,7 +142,7 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
         assert state.figures.get("components_done", 0) >= done
         done = state.figures.get("components_done", 0)
         command = ["resume", "last", "--chunk", "20"]
-    summary = hakoiri.json(*command)
+    summary = hakoiri.ask(*command)
     assert (summary["status"], summary["digest"]) == ("complete", undisturbed["whole"])
     assert (summary["configurations"], summary["edges"], summary["components"]) == (65_880, 103_390, 898)
 
@@ -151,7 +151,7 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
 def test_coordinator_killed_again_and_again(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
 ) -> None:
-    hakoiri("enqueue", "klotski", *SLOW_REDIS)
+    hakoiri.here("enqueue", "klotski", *SLOW_REDIS)
     before: list[LayerRecord] = []
     with workers(redis_server.url, 2):
         for depth in moments(seed, 3):
@@ -161,7 +161,7 @@ def test_coordinator_killed_again_and_again(
             _, kept = state_of(hakoiri)
             assert_kept(before, kept)
             before = kept
-        hakoiri("coordinator", "--redis", redis_server.url, "--burst")
+        hakoiri.here("coordinator", "--redis", redis_server.url, "--burst")
     assert_kept(before, state_of(hakoiri)[1])
     assert_undisturbed(hakoiri, undisturbed)
 
@@ -238,7 +238,7 @@ def test_everything_killed_at_once(
         team.supervisor.end()
         server.kill()
     _, kept = state_of(hakoiri)
-    hakoiri("resume", "last")
+    hakoiri.here("resume", "last")
     assert_kept(kept, state_of(hakoiri)[1])
     assert_undisturbed(hakoiri, undisturbed)
-    assert hakoiri.json("verify", "last", "--full")["ok"]
+    assert hakoiri.ask("verify", "last", "--full")["ok"]

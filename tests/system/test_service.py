@@ -216,6 +216,6 @@ def test_workers_are_stopped_in_good_order(
 
 
 def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
-    healthy: dict[str, Any] = hakoiri.json("health", "--redis", farm.url, "--data", str(tmp_path / "new"))
+    healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url, "--data", str(tmp_path / "new"))
     assert healthy == {"ok": True, "workers": 2}
-    assert "2 workers live" in hakoiri("health", "--redis", farm.url).stdout
+    assert "2 workers live" in hakoiri.here("health", "--redis", farm.url).stdout

@@ -140,7 +140,7 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     assert len(killed) < len(left) < 80
 
     (command,) = re.findall("go on with: hakoiri (.*)", interrupted.stderr)
-    finished = hakoiri(*shlex.split(command))
+    finished = hakoiri.here(*shlex.split(command))
     assert f"{len(left)} deals were there before" in finished.stderr
     last = there()
     assert len(last) == 80
