@@ -87,6 +87,7 @@ def _work(env: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(env)
     os.dup2(2, 1)
+    sys.modules.pop("worker.main", None)
     runpy.run_module("worker.main", run_name="__main__")
 
 

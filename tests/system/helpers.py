@@ -86,6 +86,7 @@ class Running:
         for stream in self._streams:
             stream.touch()
         if executable is None:
+            assert env.get("PYTHONPATH") == os.environ.get("PYTHONPATH"), "too late for a process that is forked"
             self.process: Forked | subprocess.Popen[bytes] = fork_command(arguments, self._streams, env, cwd, before)
             return
         assert before is None, "only in a process that is forked from one of ours"

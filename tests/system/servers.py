@@ -122,13 +122,22 @@ class Workers:
 
 
 @contextmanager
-def started_workers(hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None) -> Iterator[Workers]:
-    """`count` workers, all of them known to Redis when the block begins, none left when it has ended."""
+def started_workers(
+    hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None, executable: Path | None = None
+) -> Iterator[Workers]:
+    """`count` workers, all of them known to Redis when the block begins, none left when it has ended.
+
+    Forked, they and their supervisor; or, as a user has them, from an `executable`.
+    """
     with redis.Redis.from_url(url) as client:
         before = living_workers(client)
-        environment = {"HAKOIRI_REDIS": url} | dict(env or {})
-        supervisor = hakoiri.start("worker", "-n", str(count), env=environment, before=fork_workers)
+        supervisor = hakoiri.start(
+            "worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}), executable=executable,
+            before=None if executable else fork_workers,
+        )  # fmt: skip
         try:
+            # It says so when it can be stopped.
+            supervisor.wait_for("worker processes for")
             wait_until(
                 lambda: len(living_workers(client) - before) >= count or supervisor.process.poll() is not None,
                 what="the workers",

@@ -18,7 +18,7 @@ import pytest
 import redis
 
 from puzzles.user.files import FILES
-from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
+from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.transport.heartbeat import living_workers
 from worker.transport.messages import TaskRequest
@@ -112,7 +112,7 @@ def victims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victims]:
     environment = {"PYTHONPATH": str(trap), "TRAP_MARK": str(mark), FILES: str(directory / "own.py")}
     with (
         RedisServer(directory / "redis") as server,
-        started_workers(command, server.url, 1, environment) as team,
+        started_workers(command, server.url, 1, environment, HAKOIRI) as team,
     ):
         yield Victims(team, server.client, trap, mark, listener)
     listener.close()
