@@ -7,6 +7,7 @@ StorageError (HakoiriError)
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
 ├── NotWritableError (PermissionError) the data directory refuses us, or is a network file system
+├── AddressSpaceError (MemoryError)    this process may not have the addresses that LMDB reserves
 └── PoisonedError                      a write failed before: this process may not write to the run any more
 """
 
@@ -39,6 +40,10 @@ class DiskFullError(StorageError, OSError):
 
 class NotWritableError(StorageError, PermissionError):
     """The data directory cannot be used for writing."""
+
+
+class AddressSpaceError(StorageError, MemoryError):
+    """The map of a data file does not fit into the addresses that this process may have."""
 
 
 class PoisonedError(StorageError):

@@ -12,7 +12,7 @@ import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
 from storage.engine.environment import translated
-from storage.errors import FormatError, GoneError, RunHeldError, StorageError
+from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of
 from storage.ledger.manifest import ENDED, Manifest, State, Status
@@ -93,6 +93,8 @@ def list_runs(data: Path) -> list[RunStatus]:
 def _status_of(directory: Path) -> RunStatus | None:
     try:
         return status_of(directory)
+    except AddressSpaceError:
+        raise
     except GoneError:
         return None
     except StorageError as error:

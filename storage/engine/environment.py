@@ -18,7 +18,7 @@ from typing import Any
 import lmdb
 
 from storage.engine.pages import DataFile, PageError, Snapshot
-from storage.errors import DamagedError, DiskFullError, GoneError, NotWritableError, StorageError
+from storage.errors import AddressSpaceError, DamagedError, DiskFullError, GoneError, NotWritableError, StorageError
 from storage.names import DATA_FILE, DATABASES, MAP_BYTES
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
@@ -38,6 +38,7 @@ _NETWORK = {
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: A reader that finds the state of its transaction overwritten begins anew.
 _TRIES = 1000
 
@@ -145,50 +146,55 @@ class Environment:
 
 
 def _open(directory: Path, writable: bool, durable: bool) -> lmdb.Environment:
-    options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "writemap": False, "sync": durable}
+    options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "sync": durable, "create": False}
+    try:
+        environment = lmdb.open(str(directory), readonly=not writable, **options)
+    except lmdb.ReadonlyError:
+        if writable:
+            raise
+        # A read-only medium has no room for a reader's lock, and no writer either.
+        environment = lmdb.open(str(directory), readonly=True, lock=False, **options)
+    except lmdb.MemoryError as error:
+        raise AddressSpaceError(
+            f"run {directory.name} cannot be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take no "
+            "memory, and this process may not have so many; lift its limit with 'ulimit -v unlimited'"
+        ) from error
     if writable:
-        environment = lmdb.open(str(directory), create=False, **options)
         # Readers that were killed would keep old pages from being used again, and the file would grow.
         environment.reader_check()
-        return environment
-    try:
-        return lmdb.open(str(directory), readonly=True, create=False, **options)
-    except lmdb.ReadonlyError:
-        # A read-only medium has no room for a reader's lock, and no writer either.
-        return lmdb.open(str(directory), readonly=True, create=False, lock=False, **options)
+    return environment
 
 
 @contextmanager
 def translated(directory: Path) -> Iterator[None]:
     """LMDB's and the system's errors as Hakoiri's, naming the run and the next step."""
-    run = directory.name
     try:
         yield
-    except PageError as error:
-        raise damaged(directory, str(error)) from error
-    except (lmdb.MapFullError, lmdb.DiskError) as error:
-        raise disk_full(directory) from error
-    except (lmdb.ReadonlyError, PermissionError) as error:
-        raise not_writable(directory.parent) from error
-    except FileNotFoundError as error:
-        raise missing(directory) from error
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise disk_full(directory) from error
-        if error.errno in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
-            raise not_writable(directory.parent) from error
-        raise StorageError(f"run {run}: {error}") from error
-    except lmdb.Error as error:
-        if any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)):
-            # EIO is LMDB's word for a write that came out short. Reads go by the memory map and never give it.
-            raise disk_full(directory) from error
-        if os.strerror(errno.ENOENT) in str(error):
-            raise missing(directory) from error
-        if os.strerror(errno.EAGAIN) in str(error):
-            raise StorageError(f"run {run} is being opened by another process; try again") from error
-        raise damaged(directory, str(error)) from error
+    except StorageError:
+        raise
+    except (PageError, OSError, lmdb.Error) as error:
+        raise _translation(error, directory) from error
+
+
+def _translation(error: Exception, directory: Path) -> Exception:
+    run = directory.name
+    code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
+    if (
+        isinstance(error, lmdb.MapFullError)
+        or code in _NO_ROOM
+        or (isinstance(error, lmdb.Error) and code == errno.EIO)
+    ):
+        # EIO is LMDB's word for a write that came out short. Reads go by the memory map and never give it.
+        return disk_full(directory)
+    if code in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
+        return not_writable(directory.parent)
+    if code == errno.ENOENT:
+        return missing(directory)
+    if code == errno.ENOMEM:
+        return MemoryError(f"run {run}: {error}")
+    if isinstance(error, lmdb.Error) and code == errno.EAGAIN:
+        return StorageError(f"run {run} is being opened by another process; try again")
+    return StorageError(f"run {run}: {error}") if isinstance(error, OSError) else damaged(directory, str(error))
 
 
 def disk_full(directory: Path) -> DiskFullError:

@@ -20,6 +20,11 @@ def limit_files(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
+def limit_addresses(size: int) -> None:
+    """Let the process have `size` bytes of addresses and no more."""
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
 def obey_permissions() -> None:
     """Be somebody whom permissions stop: root without its power to pass them over."""
     if os.getuid():

@@ -12,7 +12,7 @@ import pytest
 
 from storage.ledger.ledger import Ledger
 from storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
-from tests.system.before import limit_files
+from tests.system.before import limit_addresses, limit_files
 from tests.system.helpers import Finished, FinishedRuns, Hakoiri
 
 PAGE = 4096
@@ -108,6 +108,25 @@ def test_a_quota(mode: str, limit: int, hakoiri: Hakoiri, finished: FinishedRuns
     )  # fmt: skip
     says_how_to_go_on(refused, hakoiri.data)
     goes_on_when_there_is_room(hakoiri, undisturbed, hakoiri.data)
+
+
+# No addresses
+
+
+@pytest.mark.parametrize("command", [*QUESTIONS, "delete last --yes", "run klotski", "enqueue klotski"])
+def test_too_little_address_space_is_no_damage(command: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """LMDB reserves a terabyte of addresses, and takes no memory for them: ``ulimit -v`` may forbid that."""
+    directory = finished.copy(finished.explored, hakoiri.data)
+    done = hakoiri(*command.split(), "--json", check=False, before=partial(limit_addresses, 1 << 36))
+    if command.startswith("delete"):
+        assert (done.code, directory.exists()) == (0, False)
+        return
+    assert (done.code, done.stdout) == (1, "")
+    assert "1,024 GB of addresses" in done.error
+    assert "ulimit -v" in done.error
+    assert not re.search("damage|delete|--memory|resume", done.error)
+    assert [entry.name for entry in hakoiri.data.iterdir()] == [directory.name]
+    assert hakoiri.ask("status", "last")["status"] == "complete"
 
 
 # Damage anywhere
