@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,33 @@ class ScoredMoves(NamedTuple):
     scores: Scores
 
 
+class Arena(NamedTuple):
+    """What a beam plays on: arrays that all chunks share, the board as the one row of an array, its reserve."""
+
+    shared: list[NDArray[Any]]
+    first: NDArray[Any]
+    reserve: int
+    #: How many games are worth a chunk.
+    games: int = 1
+
+
 class Scored(Puzzle):
     """Moves score: the best play has the highest sum of scores, then the fewest moves.
 
     The reserve of a configuration bounds what is still to be had. A move lowers the reserve
     by at least its score and never raises it: so no play scores for ever, and the best one is a shortest path.
     """
+
+    #: How boards are moved on by a beam: a name of a table in `worker.tasks`.
+    mover: ClassVar[str] = "keys"
+    #: The names of strategies that play one game after another (the task ``play``).
+    games: ClassVar[tuple[str, ...]] = ()
+    #: Those among them whose games are all the same.
+    fixed_games: ClassVar[tuple[str, ...]] = ()
+    #: `arena` and `replay` take boards, too, that have no keys.
+    large_boards: ClassVar[bool] = False
+    #: A play has no more moves.
+    most_moves: ClassVar[int] = 30_000
 
     @abstractmethod
     def score(self, before: Key, after: Key) -> int:
@@ -66,6 +87,20 @@ class Scored(Puzzle):
         moves = self.scored(self.keys([before]))
         leading = [number for number, key in enumerate(ints(moves.successors)) if key == after]
         return max(leading, key=lambda number: (int(moves.scores[number]), -number))
+
+    def spell(self, moves: Sequence[int]) -> str:
+        """A play as `write_play` has it, from the numbers of its moves."""
+        return " ".join(map(str, moves))
+
+    @classmethod
+    def tidy_board(cls, text: str) -> str:
+        """Where there are `large_boards`: the one text of a board; `ConfigurationError` for one that is none."""
+        return text
+
+    def arena(self, start: str | None = None) -> Arena:
+        """The start, or another board, for a beam."""
+        key = self.start if start is None else self.parse(start)
+        return Arena([], self.keys([key]).astype(np.uint64).reshape(1, -1), self.reserve(key))
 
     def replay(self, play: str, start: str | None = None) -> int:
         """The score of what `write_play` gave, by the reference rules; `PuzzleError` for a move that does not exist."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt, Placements
+from puzzles.capabilities import Dealt, Placements, Scored
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.layout import Keys
@@ -24,6 +24,7 @@ from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sw
 from worker.layers.kernels import merge, simple_edges
 from worker.layers.partition import scatter
 from worker.nakuron import tilting
+from worker.plays import moving
 from worker.solitaires import hunting as hunting_cards
 from worker.solitaires import solving as solving_cards
 
@@ -107,7 +108,7 @@ def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[a start, how to search] -> what was found (`worker.deals.solving.request`, `.answer`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to solve")
-    return solving.answer(SOLVERS[puzzle.solver].solve(puzzle, *solving.asked(chunk)))
+    return solving.answer(SOLVERS[puzzle.solver].solve(*solving.asked(puzzle, chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -135,18 +136,27 @@ def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [np.array(tally, dtype=np.int64), lanes, *pack_blocks(found if puzzle.keeps else found[:0])]
 
 
-def tilt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[fields of Nakuron, parents, sides] -> the fields after these tilts (`worker.nakuron.tilting.tilt_chunk`)."""
-    return tilting.tilt_chunk(chunk, shared)
+def move(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[boards, parents, moves], shared as the puzzle has it -> the boards that they lead to (`worker.plays.moving`)."""
+    moved: Arrays = _mover(puzzle).move(puzzle, chunk, shared)
+    return moved
 
 
 def play(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[which games of Nakuron] -> the best of them (`worker.nakuron.tilting.play_chunk`)."""
-    return tilting.play_chunk(chunk, shared)
+    """[which games], shared as for `move`, then the first board -> the best of them (`worker.plays.moving`)."""
+    played: Arrays = _mover(puzzle).play(puzzle, chunk, shared)
+    return played
 
 
-#: What `puzzles.capabilities.Dealt` names.
+def _mover(puzzle: Puzzle) -> Any:
+    if not isinstance(puzzle, Scored):
+        raise TaskError(f"{puzzle.name} has no moves that score")
+    return _MOVERS[puzzle.mover]
+
+
+#: What `puzzles.capabilities.Dealt` and `.Scored` name.
 SOLVERS = {"layers": solving, "cards": solving_cards}
+_MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
@@ -155,13 +165,13 @@ TASKS: dict[str, Task] = {
     "expand": expand,
     "hunt": hunt,
     "merge": merge_range,
+    "move": move,
     "neighbours": neighbours,
     "pairs": pairs,
     "play": play,
     "scatter": scatter_expand,
     "solve": solve_deal,
     "subtrees": subtrees,
-    "tilt": tilt,
 }
 
 

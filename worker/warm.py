@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Placements
+from puzzles.capabilities import Dealt, Placements, Scored
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
-from puzzles.nakuron.puzzle import Nakuron
 from puzzles.user.guard import check_expansion
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.digest import lanes_of
@@ -18,7 +17,8 @@ from worker.graphs.searches import Graph, all_eccentricities, distances_from, fa
 from worker.graphs.strong import Bounds, all_diameters, inner_graph, transposed
 from worker.layers.kernels import merge, simple_edges
 from worker.layers.partition import partition_by, scatter
-from worker.nakuron.tilting import load_tilting_kernels
+from worker.plays.met import Met
+from worker.plays.moving import games_request
 from worker.tasks import do_task
 
 #: What a user is told before kernels that are not on disk are compiled.
@@ -31,8 +31,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
     load_graph_kernels(puzzle)
     load_solving_kernels(puzzle)
     load_walking_kernels(puzzle)
-    if isinstance(puzzle, Nakuron):
-        load_tilting_kernels()
+    load_moving_kernels(puzzle)
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:
@@ -89,6 +88,19 @@ def load_walking_kernels(puzzle: Puzzle) -> None:
     if isinstance(puzzle, Dealt) and puzzle.hunted:
         leg = Leg(puzzle.random_deal(1, 0), "positions", 1, 1.0, 1, 2, MOST_POSITIONS)
         do_task("hunt", puzzle, hunting.request(leg), [])
+
+
+def load_moving_kernels(puzzle: Puzzle) -> None:
+    """The same for optimisations, where moves score."""
+    if isinstance(puzzle, Scored):
+        arena = puzzle.arena()
+        boards, digests, _, takes = do_task("move", puzzle, [arena.first], arena.shared)
+        nothing = np.zeros(1, dtype=np.int64)
+        Met(0).fresh(digests, nothing, nothing)
+        moves = np.flatnonzero(takes[0] >= 0)[:1]
+        do_task("move", puzzle, [boards, np.zeros(len(moves), dtype=np.int64), moves], arena.shared)
+        if puzzle.games:
+            do_task("play", puzzle, games_request(0, 0, 0, 1), [*arena.shared, arena.first[0]])
 
 
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:

@@ -9,20 +9,16 @@ has twice as many generations as the one before, and longer legs, so that hunts 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
 from puzzles.keys.splitmix import random_words
 from puzzles.registry import PuzzleSpec, names_of
-from storage.results.findings import SUFFIX
 from worker.deals.hunting import OBJECTIVES, Leg, Objective
 from worker.deals.solving import DealFigures
 
-FOLDER = "hunts"
 #: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
 _POOL = 4
 #: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
@@ -58,7 +54,8 @@ class Moment(NamedTuple):
 class Standing:
     """How a leg ended: where the walk stands, the best deal that it met, how good both are, and what it took.
 
-    `seconds` are those of all calls of the hunt, `tried` and `generated` the leg's own.
+    `seconds` are those of all sessions, `tried` and `generated` the leg's own. The best deal's `figures` are known
+    where it is better than all deals of earlier generations.
     """
 
     leg: int
@@ -68,12 +65,24 @@ class Standing:
     best_score: int
     tried: int
     generated: int
-    seconds: float
+    seconds: float = 0.0
+    when: str = ""
+    figures: DealFigures | None = None
+
+    def row(self) -> dict[str, Any]:
+        """For the table of legs."""
+        return {name: value for name, value in asdict(self).items() if name != "leg"}
+
+    @classmethod
+    def of(cls, leg: int, row: Mapping[str, Any]) -> "Standing":
+        """The inverse of `row`; ``KeyError`` or ``TypeError`` for one that is none."""
+        figures = None if row["figures"] is None else DealFigures(**row["figures"])
+        return cls(leg, **{**row, "figures": figures})
 
 
 @dataclass(frozen=True)
 class Record:
-    """A deal better than all before it, with all its figures, and when it was found."""
+    """A deal better than those of all legs before, with all its figures, and when it was found."""
 
     score: int
     deal: str
@@ -83,87 +92,81 @@ class Record:
     when: str
 
 
+def records_among(standings: Mapping[int, Standing]) -> list[Record]:
+    """The records, in the order of their legs: the same in whatever order these landed."""
+    records: list[Record] = []
+    for number, leg in sorted(standings.items()):
+        if leg.figures is not None and (not records or leg.best_score > records[-1].score):
+            records.append(Record(leg.best_score, leg.best, leg.figures, number, leg.seconds, leg.when))
+    return records
+
+
 @dataclass(frozen=True)
-class Hunt:
+class HuntPlan:
     """What is hunted for.
 
     `pool` deals are followed at once, and so many workers can be kept busy. A leg ends when `work` positions are
     generated; deals of `cap` positions are passed over.
     """
 
-    puzzle: str
-    options: Mapping[str, str]
-    objective: Objective
+    objective: Objective = "positions"
     seed: int = 1
     cap: int = _DEFAULT_CAP
     pool: int = _POOL
-    work: int | None = None
-    #: Of the file of a user's puzzle.
-    digest: str = ""
+    work: int = 0
 
-    @property
-    def spec(self) -> PuzzleSpec:
-        """The puzzle as workers are told."""
-        return PuzzleSpec(self.puzzle, dict(self.options), digest=self.digest)
+    @classmethod
+    def made(
+        cls, puzzle: Dealt, objective: Objective, seed: int, cap: int = _DEFAULT_CAP, pool: int = _POOL
+    ) -> "HuntPlan":
+        """That of a new hunt; `PuzzleError` where there is nothing to hunt for."""
+        if objective not in OBJECTIVES:
+            raise PuzzleError(f"--maximise {objective}: allowed are {'|'.join(OBJECTIVES)}")
+        return cls(objective, seed, cap, pool, _WORK[objective] >> max(0, _FULL_SIZE - puzzle.size))
 
-    def build(self) -> Dealt:
-        """The puzzle; `PuzzleError` if there is nothing to hunt for."""
-        return self._puzzle
 
-    @cached_property
-    def _puzzle(self) -> Dealt:
-        if self.objective not in OBJECTIVES:
-            raise PuzzleError(f"--maximise {self.objective}: allowed are {'|'.join(OBJECTIVES)}")
-        puzzle = self.spec.build()
-        if not isinstance(puzzle, Dealt) or not puzzle.hunted:
-            known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
-            raise PuzzleError(f"{self.puzzle} has no deals to hunt for; {known} has")
-        return puzzle
+def hunted(spec: PuzzleSpec) -> Dealt:
+    """The puzzle; `PuzzleError` if it has no deals that can be hunted for."""
+    puzzle = spec.build()
+    if not isinstance(puzzle, Dealt) or not puzzle.hunted:
+        known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
+        raise PuzzleError(f"{spec.name} has no deals to hunt for; {known} has")
+    return puzzle
 
-    def about(self) -> dict[str, str]:
-        """What a file of findings belongs to."""
-        options = " ".join(f"{name}={value}" for name, value in self.build().parameters.items())
-        return {
-            "hunt": self.puzzle, "options": options, "objective": self.objective, "seed": str(self.seed),
-            "cap": str(self.cap), "pool": str(self.pool), "work": str(self.leg_work), "digest": self.digest,
-        }  # fmt: skip
 
-    def file(self, data: Path) -> Path:
-        """Where its findings lie."""
-        sizes = "-".join(self.build().parameters.values())
-        return data / FOLDER / f"{self.puzzle.replace(':', '-')}-{sizes}-{self.objective}-{self.seed}{SUFFIX}"
+@dataclass(frozen=True)
+class Pool:
+    """The deals that a hunt follows, generation by generation."""
 
-    @property
-    def leg_work(self) -> int:
-        """Positions generated in a leg."""
-        return self.work or _WORK[self.objective] >> max(0, _FULL_SIZE - self.build().size)
+    plan: HuntPlan
+    puzzle: Dealt
 
     def moment(self, generation: int) -> Moment:
         """The cycle and stage of a generation, counted from 0."""
-        return moment_of(generation, stages_of(self.build()))
+        return moment_of(generation, stages_of(self.puzzle))
 
     def leg(self, number: int, deals: Sequence[str], above: int) -> Leg:
         """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
-        generation, member = divmod(number, self.pool)
+        generation, member = divmod(number, self.plan.pool)
         moment = self.moment(generation)
-        heat, work = temperature(self.objective, moment), self.leg_work >> max(0, _FULL_CYCLE - moment.cycle)
-        seed = next(random_words((self.seed << 32) + number))
-        return Leg(deals[member], self.objective, seed, heat, work, self.cap, above)
+        heat, work = temperature(self.plan.objective, moment), self.plan.work >> max(0, _FULL_CYCLE - moment.cycle)
+        seed = next(random_words((self.plan.seed << 32) + number))
+        return Leg(deals[member], self.plan.objective, seed, heat, work, self.plan.cap, above)
 
     def deals(self, generation: int, before: Sequence[Standing], best: Standing | None = None) -> list[str]:
         """What a generation begins with; `before` is how the one before it ended, by member.
 
         `best` is the leg that met the best deal of all before this generation.
         """
-        puzzle, moment = self.build(), self.moment(generation)
+        puzzle, moment = self.puzzle, self.moment(generation)
         if not moment.step and not moment.grown:
-            numbers = range(moment.cycle * self.pool, (moment.cycle + 1) * self.pool)
-            return [puzzle.sized(moment.size).random_deal(self.seed, number) for number in numbers]
+            numbers = range(moment.cycle * self.plan.pool, (moment.cycle + 1) * self.plan.pool)
+            return [puzzle.sized(moment.size).random_deal(self.plan.seed, number) for number in numbers]
         standings = list(before)
         if not moment.step:
             # The better half twice, each time grown in its own way.
             standings.sort(key=lambda standing: -standing.score)
-            standings = [standings[member // 2] for member in range(self.pool)]
+            standings = [standings[member // 2] for member in range(self.plan.pool)]
         elif moment.step % _SELECT_EVERY == 0:
             scores = [standing.score for standing in standings]
             winner = standings[scores.index(max(scores))]
@@ -174,7 +177,8 @@ class Hunt:
         if moment.step:
             return deals
         words = (
-            next(random_words((self.seed << 32) + ~(generation * self.pool + member))) for member in range(self.pool)
+            next(random_words((self.plan.seed << 32) + ~(generation * self.plan.pool + member)))
+            for member in range(self.plan.pool)
         )
         smaller = puzzle.sized(moment.size - 1)
         return [smaller.grown(deal, word) for deal, word in zip(deals, words, strict=True)]
@@ -205,13 +209,3 @@ def temperature(objective: Objective, moment: Moment) -> float:
     hot, warm, cold = _TEMPERATURES[objective]
     begun = warm if moment.grown else hot
     return begun * math.exp(math.log(cold / begun) * moment.step / (moment.length - 1))
-
-
-def standing_of(leg: int, figures: Mapping[str, Any]) -> Standing:
-    """A row of kind ``leg``; ``KeyError`` or ``TypeError`` for one that is none."""
-    return Standing(leg, **figures)
-
-
-def record_of(figures: Mapping[str, Any]) -> Record:
-    """A row of kind ``record``; ``KeyError`` or ``TypeError`` for one that is none."""
-    return Record(**{**figures, "figures": DealFigures(**figures["figures"])})

@@ -53,7 +53,7 @@ class Deal:
         return "unsolvable" if self.exhausted else "capped"
 
     def figures(self) -> dict[str, Any]:
-        """For a file of findings: everything but size and number."""
+        """For a row: everything but size and number."""
         return {name: value for name, value in asdict(self).items() if name not in ("size", "number")}
 
     @classmethod

@@ -1,5 +1,7 @@
 """Runs made: a puzzle checked, its identity pinned in a manifest, and built again from there."""
 
+import hashlib
+import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,10 +21,12 @@ from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 from puzzles.user.files import find_again, known
 from puzzles.user.guard import try_out
 from storage.engine.environment import refuse_network_file_system
+from storage.errors import StorageError
 from storage.layers.store import RunStore
-from storage.ledger.ledger import create_run
+from storage.ledger.ledger import Ledger, create_run
+from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Manifest
-from storage.names import FORMAT_VERSION
+from storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
 
 #: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
 _OWN_FILE = "puzzle_file"
@@ -32,7 +36,10 @@ def make_run(
     data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
     queued: bool = False, limits: Mapping[str, Any] | None = None,
 ) -> Path:  # fmt: skip
-    """The directory of a new run in state queued. Checks the puzzle, its options and the plan; durable on return.
+    """The directory of a run in state queued. Checks the puzzle, its options and the plan; durable on return.
+
+    It is a new run, or that of the same plan where its kind has one run for each: then it goes on, up to `limits`.
+    `RunHeldError` if somebody drives that.
 
     `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` and `limits` are in
     the kind's own words. Runs the file of a puzzle of one's own, which the user has named.
@@ -44,18 +51,48 @@ def make_run(
     if spec.digest:
         try_out(puzzle)
         kept[_OWN_FILE] = str(known(spec.name, spec.digest).path)
-    run, start = new_run_name(data, puzzle.name), spec.start
+    start = spec.start
     if kind.from_start or start is not None:
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
         # is the user's own start, not the least of its images.
         start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
+    pinned = replace(spec, options=puzzle.parameters, start=start)
+    run = _name_of_plan(pinned, puzzle, mode, plan) if kind.named_by_plan else new_run_name(data, puzzle.name)
     manifest = Manifest(
-        FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"),
-        replace(spec, options=puzzle.parameters, start=start).as_dict(), puzzle.version, puzzle.layout.name, mode,
-        plan, kept,
+        FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version, puzzle.layout.name,
+        mode, plan, kept,
     )  # fmt: skip
     refuse_network_file_system(data)
-    return create_run(data, manifest, queued, kind.figures().as_dict(), limits)
+    if not (data / run / DATA_FILE).exists():
+        try:
+            return create_run(data, manifest, queued, kind.figures().as_dict(), limits)
+        except StorageError:
+            # Another process may have been faster.
+            if not kind.named_by_plan or not (data / run / DATA_FILE).exists():
+                raise
+    return _go_on(data / run, manifest, kind, limits or {}, queued)
+
+
+def _name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, mode: str, plan: Mapping[str, Any]) -> str:
+    """Six hexadecimal digits of the run's identity, then the puzzle: as for other runs, but always the same."""
+    identity = json.dumps([spec.as_dict(), puzzle.version, mode, plan], sort_keys=True)
+    return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"
+
+
+def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping[str, Any], queued: bool) -> Path:
+    """Set a run going again that is there already, with other limits; `RunHeldError` if somebody drives it."""
+    with RunLock(directory), Ledger(directory, writable=True) as ledger:
+        there = ledger.manifest
+        for what in ("puzzle", "puzzle_version", "mode", "plan"):
+            if getattr(there, what) != getattr(manifest, what):
+                raise MismatchError(
+                    f"run {there.run} has another {what.replace('_', ' ')} by the same name; give another --data"
+                )
+        ledger.stage_limits(kind.extended(limits, ledger.state))
+        ledger.commit(replace(ledger.state, status="queued", reason=""))
+        if queued:
+            (directory / QUEUED_FILE).touch()
+    return directory
 
 
 def _text_of_start(puzzle: Puzzle) -> str:

@@ -45,6 +45,9 @@ def drive(
             gone = awaited and (store.state.status in ENDED or not (directory / QUEUED_FILE).exists())
             if not gone and (store.state.status != "complete" or repair):
                 job = open_job(store)
+                if job.settled() and not repair:
+                    store.commit(replace(store.state, status="complete", reason=""))
+                    return store.state
                 refuse_network_file_system(directory)
                 # Every kernel before the clock of the run starts.
                 prepare(job.prepare, lambda: observer.note(PREPARING))
@@ -61,6 +64,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     control.watch(store.cancel_requested)
     store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
     try:
+        resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context, control, observer)
             if repair:

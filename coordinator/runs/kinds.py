@@ -14,6 +14,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "explore": ("coordinator.layers.job", "Explore"),
     "whole": ("coordinator.graphs.job", "Whole"),
     "tree": ("coordinator.trees.job", "Subtrees"),
+    "study": ("coordinator.deals.study_job", "StudyDeals"),
+    "hunt": ("coordinator.deals.hunt_job", "HuntDeals"),
+    "optimise": ("coordinator.plays.job", "Optimise"),
 }
 
 

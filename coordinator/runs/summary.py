@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import LayerRecord, Manifest, State
 
+#: Letters of a plan's value in lists of runs.
+_MOST_SHOWN = 200
+
 if TYPE_CHECKING:
     from coordinator.session.budget import Budget
     from coordinator.session.job import Job
@@ -34,7 +37,8 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "start": spec.start,
         "merge_mirrors": spec.merge_mirrors,
         "until_goal": False,
-        **manifest.plan,
+        # What is too long to be read, such as a large board, is the run's own affair.
+        **{name: value for name, value in manifest.plan.items() if len(str(value)) <= _MOST_SHOWN},
         "created": manifest.created,
     }
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from coordinator.session.budget import Budget
+from coordinator.session.control import Observer
 from coordinator.session.report import Check
+from coordinator.session.resources import Resources
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
@@ -32,6 +34,8 @@ class Job(ABC):
 
     #: The work sets out from the puzzle's start, so that the start is part of the run's identity.
     from_start: ClassVar[bool] = False
+    #: One plan is one run: making it again goes on with it, up to other limits.
+    named_by_plan: ClassVar[bool] = False
     #: What `State.figures` of such a run are.
     figures: ClassVar[type[Figures]]
 
@@ -42,6 +46,20 @@ class Job(ABC):
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         """The puzzle of a run that is to be made; `PuzzleError` where it or the plan makes no sense for this kind."""
         return spec.build()
+
+    @classmethod
+    def extended(cls, limits: Mapping[str, Any], state: State) -> dict[str, Any]:
+        """The limits of a run that is made again; ``seconds`` from now on become seconds of all sessions."""
+        seconds = limits.get("seconds")
+        return dict(limits) | ({} if seconds is None else {"seconds": state.seconds + seconds})
+
+    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+        """What of `resources` the work can use; `OverBudgetError` where its memory is too little for anything."""
+        return resources
+
+    def settled(self) -> bool:
+        """Whether there is nothing left to do, so that no executor need be opened to find out."""
+        return False
 
     def prepare(self) -> None:
         """Call the kernels that the work needs, so that none is compiled once its clock runs."""

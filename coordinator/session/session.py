@@ -78,6 +78,11 @@ class Session:
         """Whether the last commit is long enough ago that finished work should not wait."""
         return time.monotonic() - self._committed > _COMMIT_SECONDS
 
+    @property
+    def seconds(self) -> float:
+        """The time of all sessions together, up to now."""
+        return self.store.state.seconds + time.monotonic() - self._counted
+
     def tell(self, progress: Progress) -> None:
         """Say how far the work is; the next commit makes it durable, for whoever asks from elsewhere."""
         self._progress = progress

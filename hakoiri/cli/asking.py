@@ -212,9 +212,9 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
+    from coordinator.deals.certificate import SUFFIX, verify_file
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory, find_run
-    from coordinator.runs.certificate import SUFFIX, verify_file
     from coordinator.runs.verify import verify_directory
     from coordinator.session.control import Control
     from coordinator.session.resources import Resources

@@ -12,6 +12,9 @@ from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from puzzles.errors import HakoiriError, PuzzleError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordinator.session.control import Control
     from coordinator.session.job import Job
     from coordinator.session.resources import Resources
 
@@ -46,9 +49,13 @@ def _wake_coordinator(url: str) -> None:
 
 
 def drive_and_report(
-    directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False
-) -> None:
-    """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
+    directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False,
+    finish: "Callable[[Any, Control], dict[str, Any]] | None" = None,
+) -> None:  # fmt: skip
+    """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete.
+
+    `finish` is given the job of a complete run and what stops it; what it returns is reported, too.
+    """
     from coordinator.runs.catalogue import runs_like
     from coordinator.runs.create import open_job
     from coordinator.runs.summary import summarise
@@ -62,6 +69,8 @@ def drive_and_report(
         with RunStore(directory) as store:
             job = open_job(store)
             summary = summarise(job, resources.over(store.manifest.settings).budget())
+            if finish is not None:
+                summary |= finish(job, control) if summary["status"] == "complete" else {}
             if not json:
                 print_summary(job, summary)
         # When the run is closed: its file is looked at among the others.
@@ -99,7 +108,8 @@ def print_summary(job: "Job", summary: dict[str, Any]) -> None:
     common = {name: summary[name] for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
-    console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}))
+    # As long as it is: a play of thousands of moves is to be copied in one piece.
+    console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}), soft_wrap=True)
     for table in job.tables():
         console.print()
         if table.title:
@@ -109,5 +119,7 @@ def print_summary(job: "Job", summary: dict[str, Any]) -> None:
             console.print(f"[dim]and {table.rest}[/dim]")
     if complete:
         asked = [*job.questions(), "verify"]
-        commands = (" ".join(["hakoiri", name, "last", *options]) for name, *options in map(str.split, asked))
+        # A run that was gone on with need not be the last one made.
+        run = summary["run"] if job.named_by_plan else "last"
+        commands = (" ".join(["hakoiri", name, run, *options]) for name, *options in map(str.split, asked))
         console.print(f"[dim]now ask: {', '.join(commands)}[/dim]")

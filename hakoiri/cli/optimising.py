@@ -1,19 +1,21 @@
 """``optimise``, ``generate`` and ``replay``: good plays of boards too large to exhaust, random boards, plays scored."""
 
-import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
+from hakoiri.cli.driving import drive_and_report, report_queued
 from hakoiri.cli.options import (
     MOST_SEED,
     DataOption,
     JsonOption,
     MemoryOption,
+    PuzzleOptions,
+    QueueOption,
     RedisOption,
     WorkersOption,
+    parse_options,
     parse_time,
     read_board,
     read_text,
@@ -21,16 +23,15 @@ from hakoiri.cli.options import (
 )
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
-if TYPE_CHECKING:
-    from coordinator.nakuron.optimise_plan import Limits, Outcome, Plan
-    from coordinator.session.resources import Resources
-
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="nakuron.")]
 
 
 def optimise(
-    puzzle: GameArgument,
-    start: Annotated[str, typer.Option("--from", metavar="FILE", help="The board.")],
+    puzzle: Annotated[
+        str, typer.Argument(metavar="PUZZLE", help="nakuron, or FILE.py:NAME for one whose moves score.")
+    ],
+    options: PuzzleOptions = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="FILE", help="The board. [default: usual]")] = None,
     time: Annotated[
         float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 5m, 90s or 1h.")
     ] = "5m",  # type: ignore[assignment]
@@ -48,6 +49,7 @@ def optimise(
             "--rounds", min=1, metavar="N", help="Stop after N beams or games, not by the clock: reproducible."
         ),
     ] = None,
+    queue: QueueOption = False,
     data: DataOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
@@ -55,64 +57,23 @@ def optimise(
     json: JsonOption = False,
 ) -> None:
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
-    from coordinator.nakuron.optimise_plan import Limits, Plan
-    from coordinator.session.resources import Resources
-    from puzzles.nakuron.board import parse_board
-
-    _require_nakuron(puzzle)
-    plan = Plan(parse_board(read_board(start)), strategy, seed, width)
-    plan.check()
-    limits = Limits(None if rounds is not None else time, rounds)
-    _optimise_and_report(plan, limits, Resources(redis_url(redis), workers, memory), start, data, json)
-
-
-def _optimise_and_report(
-    plan: "Plan", limits: "Limits", resources: "Resources", start: str, data: Path | None, json: bool
-) -> None:
-    from coordinator.errors import StopRun
-    from coordinator.nakuron.optimise import kept, optimise
+    from coordinator.plays.plan import optimised
     from coordinator.runs.catalogue import data_directory
-    from coordinator.session.control import Control
-    from hakoiri.cli.signals import stopping_with
-    from hakoiri.render.progress import shown_progress
+    from coordinator.runs.create import make_run
+    from coordinator.session.resources import Resources
+    from puzzles.registry import PuzzleSpec, with_own_file
 
-    control, directory, reason = Control(), data_directory(data), ""
-    with stopping_with(control.interrupt) as received:
-        try:
-            with shown_progress(stderr()) as progress:
-                found = optimise(plan, directory, resources, limits, control, progress)
-        except StopRun as stop:
-            reason, found = stop.reason, kept(plan, directory)
-    row = _row(plan, found)
-    if json:
-        print_json(row)
+    board = None if start is None else read_board(start)
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), board))
+    spec, plan = optimised(spec, strategy, seed, width)
+    resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "rounds": None}
+    if rounds is not None:
+        limits = {"seconds": None, "rounds": rounds}
+    directory = make_run(data_directory(data), spec, "optimise", plan, resources, queue, limits)
+    if queue:
+        report_queued(directory, resources.redis, json)
     else:
-        stdout().print(facts(row), soft_wrap=True)
-    if reason:
-        again = _command(plan, start, data)
-        stderr().print(Text(f"interrupted: {reason}; the best play is kept; go on with: {again}"))
-        raise typer.Exit(received.exit_code)
-
-
-def _row(plan: "Plan", found: "Outcome") -> dict[str, Any]:
-    return {
-        "puzzle": "nakuron",
-        "strategy": plan.strategy,
-        "seed": plan.seed,
-        "score": found.best.score,
-        "moves": len(found.best.sequence),
-        "sequence": found.best.sequence,
-        "configurations": found.tilts,
-        "rounds": found.rounds,
-        "seconds": found.seconds,
-    }
-
-
-def _command(plan: "Plan", start: str, data: Path | None) -> str:
-    """What goes on, for the usual time. Without the Redis URL, which may hold a password."""
-    words = ["hakoiri", "optimise", "nakuron", "--from", start, "--strategy", plan.strategy, "--seed", str(plan.seed)]
-    words += ["--width", str(plan.width)] if plan.width is not None else []
-    return shlex.join([*words, *(["--data", str(data)] if data is not None else [])])
+        drive_and_report(directory, resources, json, data)
 
 
 def generate(

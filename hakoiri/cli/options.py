@@ -172,3 +172,6 @@ DeadlineOption = Annotated[
         "--deadline", min=0.1, metavar="SECONDS", help="Then a chunk goes to a second worker too. [default: 60]"
     ),
 ]
+QueueOption = Annotated[
+    bool, typer.Option("--queue", help="Queue it for the service (hakoiri coordinator) and return at once.")
+]

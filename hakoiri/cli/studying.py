@@ -1,30 +1,30 @@
 """``study``: many random deals solved, and what they have in common, as the papers' tables have it."""
 
 import re
-import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
+from hakoiri.cli.driving import drive_and_report, report_queued
 from hakoiri.cli.options import (
     MOST_SEED,
     DataOption,
     JsonOption,
+    QueueOption,
     RedisOption,
     WorkersOption,
     parse_count,
     parse_size,
     redis_url,
 )
-from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.render.tables import stderr
 from puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
-    from coordinator.deals.study_plan import Plan
-    from coordinator.deals.study_table import Deal
-    from coordinator.session.resources import Resources
+    from coordinator.deals.study_job import StudyDeals
     from puzzles.capabilities import Dealt
 
 
@@ -75,6 +75,7 @@ def study(
     ] = False,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per deal.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
+    queue: QueueOption = False,
     data: DataOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
@@ -87,25 +88,32 @@ def study(
     json: JsonOption = False,
 ) -> None:
     """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
-    from coordinator.deals.study_plan import Plan, dealt_class
+    from coordinator.deals.study_plan import StudyPlan, dealt_class
     from coordinator.deals.study_table import check_target
+    from coordinator.runs.catalogue import data_directory
+    from coordinator.runs.create import make_run
     from coordinator.session.resources import Resources
     from hakoiri.render.study_plot import check_picture
     from puzzles.registry import PuzzleSpec, with_own_file
 
     spec = with_own_file(PuzzleSpec(puzzle))
     kind = dealt_class(spec.name, spec.digest)
-    sizes = _sizes_text(kind, {"--columns": columns, "--ranks": ranks, "--sizes": other_sizes})
-    chosen = parse_sizes(sizes, f"--{kind.size_option}", kind.sizes().least, kind.sizes().most)
-    plan = Plan(spec.name, chosen, deals, seed, strategy, cap, shorten, spec.digest)  # type: ignore[arg-type]
+    text = _sizes_text(kind, {"--columns": columns, "--ranks": ranks, "--sizes": other_sizes})
+    sizes = parse_sizes(text, f"--{kind.size_option}", kind.sizes().least, kind.sizes().most)
+    plan = StudyPlan(seed, strategy, cap, shorten)  # type: ignore[arg-type]
+    plan.check(kind)
     # Before the work: hours of it should not end in a name that cannot be written.
     if plot is not None:
         check_picture(plot)
     for target in (csv, plot):
         if target is not None:
             check_target(target)
-    found = _studied(plan, sizes, data, Resources(redis_url(redis), workers, memory), json)
-    _write(plan, found, csv, plot)
+    resources, limits = Resources(redis_url(redis), workers, memory), {"sizes": list(sizes), "deals": deals}
+    directory = make_run(data_directory(data), spec, "study", asdict(plan), resources, queue, limits)
+    if queue:
+        report_queued(directory, resources.redis, json)
+    else:
+        drive_and_report(directory, resources, json, data, finish=lambda job, _: _write(job, csv, plot))
 
 
 def _sizes_text(kind: "type[Dealt]", given: dict[str, str | None]) -> str:
@@ -120,81 +128,29 @@ def _sizes_text(kind: "type[Dealt]", given: dict[str, str | None]) -> str:
     return texts[0]
 
 
-def _studied(
-    plan: "Plan", sizes: str, data: Path | None, resources: "Resources", json: bool
-) -> "dict[int, list[Deal]]":
-    """All deals of the plan, printed; stopped, those that are finished are printed, and the command leaves."""
-    from coordinator.deals.study import kept, study
-    from coordinator.errors import StopRun
-    from coordinator.runs.catalogue import data_directory
-    from coordinator.session.control import Control
-    from hakoiri.cli.signals import stopping_with
-    from hakoiri.render.progress import shown_progress
-    from worker.errors import RedisRefusedError, RedisUnavailableError
-
-    control, directory, again = Control(), data_directory(data), _command(plan, sizes, data)
-    with stopping_with(control.interrupt) as received:
-        try:
-            with shown_progress(stderr()) as progress:
-                found = study(plan, directory, resources, control, progress)
-        except StopRun as stop:
-            found = kept(plan, directory)
-            _report(plan, found, json)
-            done, total = sum(map(len, found.values())), len(plan.sizes) * plan.deals
-            stderr().print(
-                Text(f"interrupted: {stop.reason}; {done:,} of {total:,} deals are kept; go on with: {again}")
-            )
-            raise typer.Exit(received.exit_code) from None
-        except (RedisRefusedError, RedisUnavailableError) as error:
-            raise type(error)(f"{error}; finished deals are kept, go on with: {again}") from error
-    _report(plan, found, json)
-    return found
-
-
-def _report(plan: "Plan", found: "dict[int, list[Deal]]", json: bool) -> None:
-    from hakoiri.cli.study_report import report, tables
-
-    if json:
-        print_json(report(plan, found))
-        return
-    console = stdout()
-    for number, table in enumerate(tables(plan, found)):
-        if number:
-            console.print()
-        console.print(table)
-
-
-def _write(plan: "Plan", found: "dict[int, list[Deal]]", csv: Path | None, plot: Path | None) -> None:
+def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:
     """The files that were asked for."""
+    from coordinator.deals.study import kept_deals
+
+    study = job.study
+    found = kept_deals(study, job.store)
     if csv is not None:
         from coordinator.deals.study_table import write_csv
 
-        puzzles = {size: plan.build(size) for size in plan.sizes}
+        puzzles = {size: study.puzzle.sized(size) for size in study.sizes}
         texts = (
-            (deal, puzzles[size].random_deal(plan.seed, deal.number)) for size, deals in found.items() for deal in deals
+            (deal, puzzles[size].random_deal(study.plan.seed, deal.number))
+            for size, deals in found.items()
+            for deal in deals
         )
-        write_csv(texts, plan.conventions, csv)
+        write_csv(texts, study.conventions, csv)
         stderr().print(Text(f"written into {csv}"))
     if plot is not None:
         from hakoiri.render.study_plot import plot_study
 
-        plot_study(plan, found, plot)
+        plot_study(study, found, plot)
         stderr().print(Text(f"drawn into {plot}"))
-
-
-def _command(plan: "Plan", sizes: str, data: Path | None) -> str:
-    """What goes on with a plan. Without the Redis URL, which may hold a password."""
-    option = f"--{plan.size_option}" if plan.size_option in ("columns", "ranks") else "--sizes"
-    given: dict[str, Any] = {
-        option: sizes, "--deals": plan.deals, "--seed": plan.seed, "--strategy": plan.strategy,
-        "--cap": plan.cap, "--shorten": "" if plan.shorten else None, "--data": data,
-    }  # fmt: skip
-    words = [
-        f"{name} {shlex.quote(str(value))}" if value != "" else name
-        for name, value in given.items()
-        if value is not None
-    ]
-    return f"hakoiri study {plan.puzzle} {' '.join(words)}"
+    return {}
 
 
 def register(app: typer.Typer) -> None:

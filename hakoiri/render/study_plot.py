@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from coordinator.deals.study_plan import Plan
+from coordinator.deals.study_plan import Study
 from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import UnanswerableError
 from puzzles.capabilities import Convention
@@ -32,7 +32,7 @@ def check_picture(target: Path) -> None:
         raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
 
 
-def plot_study(plan: Plan, found: StudyResult, target: Path) -> None:
+def plot_study(study: Study, found: StudyResult, target: Path) -> None:
     """Draw moves, positions and shares by size into `target` (PNG, SVG or PDF)."""
     check_picture(target)
     # matplotlib takes half a second to import; without a display only Agg is safe.
@@ -43,41 +43,41 @@ def plot_study(plan: Plan, found: StudyResult, target: Path) -> None:
     FigureCanvasAgg(figure)
     moves, positions, shares = figure.subplots(1, 3)
     searched = {size: deals for size, deals in found.items() if deals}
-    _draw_moves(moves, plan, searched)
-    _draw_positions(positions, plan, searched)
-    _draw_shares(shares, plan, searched)
-    _finish(figure, plan, searched)
+    _draw_moves(moves, study, searched)
+    _draw_positions(positions, study, searched)
+    _draw_shares(shares, study, searched)
+    _finish(figure, study, searched)
     try:
         figure.savefig(target, dpi=_DOTS_PER_INCH)
     except OSError as error:
         raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
 
 
-def _draw_moves(axes: "Axes", plan: Plan, found: StudyResult) -> None:
+def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
     """Moves of the deals that can be solved, both conventions back to back."""
     drawn = {
         (which, place): [solution.moves for deal in deals if (solution := deal.found(which)) is not None]
-        for which in plan.conventions
+        for which in study.conventions
         for place, deals in enumerate(found.values())
     }
     logarithmic = any(np.mean(values) > _SKEWED * np.median(values) for values in drawn.values() if values)
     for (which, place), values in drawn.items():
-        side = _SIDES[which] if len(plan.conventions) > 1 else "both"
+        side = _SIDES[which] if len(study.conventions) > 1 else "both"
         _violin(axes, place, values, _COLOURS[which], side, logarithmic)
     if logarithmic:
         _log_ticks(axes)
-    axes.set_title("moves of a solution" if plan.strategy == "dfs" else "fewest moves", fontsize=11)
-    if len(plan.conventions) > 1:
-        for which in plan.conventions:
-            axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=plan.kind.goal_names[which])
+    axes.set_title("moves of a solution" if study.plan.strategy == "dfs" else "fewest moves", fontsize=11)
+    if len(study.conventions) > 1:
+        for which in study.conventions:
+            axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=study.puzzle.goal_names[which])
         axes.legend(frameon=False, loc="upper left")
 
 
-def _draw_positions(axes: "Axes", plan: Plan, found: StudyResult) -> None:
+def _draw_positions(axes: "Axes", study: Study, found: StudyResult) -> None:
     for place, deals in enumerate(found.values()):
         _violin(axes, place, [deal.positions for deal in deals], "#4a7c59", "both", logarithmic=True)
     if any(deal.capped for deals in found.values() for deal in deals):
-        axes.axhline(np.log10(plan.cap), color="tab:red", linestyle="--", linewidth=1, label="cap")
+        axes.axhline(np.log10(study.plan.cap), color="tab:red", linestyle="--", linewidth=1, label="cap")
         axes.legend(frameon=False, loc="lower right")
     _log_ticks(axes)
     axes.set_title("positions generated for a deal", fontsize=11)
@@ -115,10 +115,10 @@ def _log_ticks(axes: "Axes") -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10**value:,.0f}" if value >= 0 else ""))
 
 
-def _draw_shares(axes: "Axes", plan: Plan, found: StudyResult) -> None:
+def _draw_shares(axes: "Axes", study: Study, found: StudyResult) -> None:
     """Bars of a hundred per cent: what can be solved, what cannot, and what nobody knows."""
-    width = 0.8 / len(plan.conventions)
-    for number, which in enumerate(plan.conventions):
+    width = 0.8 / len(study.conventions)
+    for number, which in enumerate(study.conventions):
         for place, deals in enumerate(found.values()):
             one, middle, below = tally(deals, which), place - 0.4 + width * (number + 0.5), 0.0
             axes.text(
@@ -138,16 +138,16 @@ def _draw_shares(axes: "Axes", plan: Plan, found: StudyResult) -> None:
     axes.legend(frameon=False, loc="upper center", ncols=2)
 
 
-def _finish(figure: "Figure", plan: Plan, found: StudyResult) -> None:
+def _finish(figure: "Figure", study: Study, found: StudyResult) -> None:
     """What all parts share."""
     for axes in figure.axes:
         axes.set_xticks(range(len(found)), [str(size) for size in found])
         axes.set_xlim(-0.6, len(found) - 0.4)
-        axes.set_xlabel(plan.size_option)
+        axes.set_xlabel(study.puzzle.size_option)
         axes.grid(axis="y", color="#e5e7eb", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(_GREY)
-    words = {"bfs": "breadth first", "dfs": "depth first"}[plan.strategy]
-    what = f"{plan.puzzle}: {plan.deals:,} deals of seed {plan.seed} for each size, {words}"
+    words = {"bfs": "breadth first", "dfs": "depth first"}[study.plan.strategy]
+    what = f"{study.puzzle.name}: {study.deals:,} deals of seed {study.plan.seed} for each size, {words}"
     figure.suptitle(f"{what}; lines are means, dots extremes")

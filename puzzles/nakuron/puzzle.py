@@ -11,12 +11,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Scored, ScoredMoves, Scores
+from puzzles.capabilities import Arena, Scored, ScoredMoves, Scores
 from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
+from puzzles.nakuron.ground import field_of, ground_of
 
 #: Digits of base 5 in a word of a key, and what fits the narrowest layout.
 _DIGITS, _FEWEST_DIGITS = 27, 13
@@ -24,6 +25,8 @@ _BASE = 5
 _WORD_BITS = 64
 #: The board that a search without ``--from`` starts from (`puzzles.nakuron.board.random_board`).
 _USUAL = (8, 3, 1)
+#: Cells of the boards in a chunk of games at least.
+_CELLS_PER_CHUNK = 10_000
 
 Table = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -42,6 +45,10 @@ class Nakuron(Scored):
     name = "nakuron"
     summary = "balls rolled out of a box through holes of their colour (--from BOARD)"
     undirected = False
+    mover = "planes"
+    games = ("cycle", "random", "greedy", "two-step")
+    fixed_games = ("cycle",)
+    large_boards = True
     most_successors = len(SIDES)
 
     def prepare(self, start: str | None) -> None:
@@ -130,9 +137,23 @@ class Nakuron(Scored):
         """The side of each move, a digit each."""
         return "".join(str(-max(self._tilts_between(*move))[1]) for move in pairwise(path))
 
+    def spell(self, moves: Sequence[int]) -> str:
+        return "".join(map(str, moves))
+
+    def arena(self, start: str | None = None) -> Arena:
+        board = self._board_of(start)
+        games = max(1, _CELLS_PER_CHUNK // board.size**2)
+        return Arena(list(ground_of(board)), field_of(board)[None], board.balls, games)
+
+    @classmethod
+    def tidy_board(cls, text: str) -> str:
+        return parse_board(text).text()
+
     def replay(self, play: str, start: str | None = None) -> int:
-        board = Board(self.rows_of(self.start), self.board.frame) if start is None else parse_board(start)
-        return sum(tilted.score for tilted in replay(board, parse_sequence(play)))
+        return sum(tilted.score for tilted in replay(self._board_of(start), parse_sequence(play)))
+
+    def _board_of(self, start: str | None) -> Board:
+        return Board(self.rows_of(self.start), self.board.frame) if start is None else parse_board(start)
 
     def _tilts_between(self, before: Key, after: Key) -> list[tuple[int, int]]:
         """What each tilt that leads from one board to the other scores, and its side, less than 0."""

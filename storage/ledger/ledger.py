@@ -5,6 +5,7 @@ Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 """
 
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Mapping
@@ -45,7 +46,8 @@ def create_run(
     `queued` leaves the mark by which a coordinator takes the run up by itself; `figures` are those of the first state,
     `limits` as for `Ledger.limits`.
     """
-    final, building = data / manifest.run, creating(data, manifest.run)
+    # A name of its own each time: what a kill left behind, or another process makes now, is not in the way.
+    final, building = data / manifest.run, creating(data, f"{manifest.run}-{secrets.token_hex(3)}")
     with translated(final):
         building.mkdir(parents=True)
     try:

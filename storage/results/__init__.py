@@ -1,3 +1,3 @@
-"""What searches other than by layers leave: components, subtrees, findings."""
+"""What searches other than by layers leave: components, subtrees, rows, arrays."""
 
-__all__ = ["census", "checkpoint", "findings", "subtrees"]
+__all__ = ["arrays", "census", "rows", "subtrees"]

@@ -14,7 +14,7 @@ import pytest
 from coordinator.deals.hunt import HuntResult, Limits, chase, kept
 from coordinator.deals.hunt_plan import FIRST_CYCLE, Hunt, Standing, moment_of, stages_of, temperature
 from coordinator.errors import ContradictionError, StopRun
-from coordinator.runs.certificate import (
+from coordinator.deals.certificate import (
     Certificate,
     CertificateError,
     certify,

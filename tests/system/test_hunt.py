@@ -63,7 +63,7 @@ def test_a_certificate_that_lies_names_the_layer(hakoiri: Hakoiri, tmp_path: Pat
 
 
 def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
-    from coordinator.runs.certificate import read_certificate
+    from coordinator.deals.certificate import read_certificate
     from tests.system.helpers import ROOT
 
     found = read_certificate(ROOT / "docs" / "hardest-gap-7.json")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -120,15 +121,20 @@ def bytes_of_search(puzzle: Dealt, cap: int) -> int:
 
 def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> list[NDArray[Any]]:
     """What the task ``solve`` is sent (`worker.tasks`)."""
-    header = [_ORDERS.index(order), _UNTIL.index(until), min(cap, MOST_POSITIONS)]
+    header = [puzzle.size, _ORDERS.index(order), _UNTIL.index(until), min(cap, MOST_POSITIONS)]
     return [puzzle.keys([start]), np.array(header, dtype=np.int64)]
 
 
-def asked(chunk: Arrays) -> tuple[Key, SearchOrder, Until, int]:
-    """The inverse of `request`."""
+def asked(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
+    """What `solve` is given: the puzzle of the size that was asked for, and the rest of a `request`."""
     start, header = chunk
-    order, until, cap = header.tolist()
-    return key_at(start, 0), _ORDERS[order], _UNTIL[until], cap
+    size, order, until, cap = header.tolist()
+    return _sized(puzzle, size), key_at(start, 0), _ORDERS[order], _UNTIL[until], cap
+
+
+@lru_cache(maxsize=16)
+def _sized(puzzle: Dealt, size: int) -> Dealt:
+    return puzzle if puzzle.size == size else puzzle.sized(size)
 
 
 def answer(solved: Solved) -> list[NDArray[Any]]:

@@ -8,7 +8,7 @@ from puzzles.keys.splitmix_kernels import random_below
 from puzzles.nakuron.kernels import MOST_SIDE, PLANES, SIDES, STEP_BITS, WORDS, Words, drops, tilt
 
 Bytes = NDArray[np.uint8]
-#: The strategies that play one game after another, by number.
+#: The strategies that play one game after another, by their places in `puzzles.nakuron.puzzle.Nakuron.games`.
 CYCLE, RANDOM, GREEDY, TWO_STEP = range(4)
 #: Odd constants of a multiplicative hash, one for each of its two halves.
 _ONE, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)

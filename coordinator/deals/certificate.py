@@ -68,10 +68,12 @@ class Certificate:
         return PuzzleSpec(self.puzzle, dict(self.options), self.deal)
 
 
-def certify(puzzle: Dealt, deal: str, figures: DealFigures, control: Control, observer: Observer) -> Certificate:
+def certify(
+    spec: PuzzleSpec, figures: DealFigures, resources: Resources, control: Control, observer: Observer
+) -> Certificate:
     """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
-    spec = PuzzleSpec(puzzle.name, puzzle.parameters, deal)
-    with _explored(spec, Resources(), control, observer) as store:
+    deal = str(spec.start)
+    with _explored(spec, resources, control, observer) as store:
         layers = [LayerDigest(record.size, record.digest) for record in store.layer_records()]
         found = _figures(store)
         if found != figures:

@@ -1,0 +1,257 @@
+"""A beam search of a scored puzzle: layer by layer the best moves of a frontier of boards, made in chunks.
+
+Boards are compared by their points less a price for whatever a move took off the reserve without scoring it: a part of
+what it might have scored, had it stayed. docs/nakuron.md has the experiment that chose it. A board that is met again is
+followed again only if it has more points than before.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator.session.session import ComputeContext
+from puzzles.capabilities import Arena, Scored
+from worker.plays.met import Met, Words
+from worker.plays.moving import Moved
+from worker.tasks import Arrays, do_task
+
+Array = NDArray[Any]
+
+#: What a point lost costs, in points.
+PRICE = 0.5
+#: A beam ends when so many layers in turn have brought no better play.
+_IDLE_LAYERS = 100
+#: Fewer moves than these are not worth sending.
+_LEAST_MOVES = 16
+#: A layer in which most boards are known is filled up from the next best moves, so many times.
+_REFILLS = 4
+#: Every so many layers it is looked which of the boards met cannot come again, and what of the trail led nowhere.
+_FORGET_LAYERS = 16
+#: A frontier holds itself, the next one and the chunks on their way.
+_FRONTIERS_HELD = 4
+#: The part of the memory that is for boards met; and bytes of a board beside itself, and of each of its moves.
+_MET_PART = 4
+_BYTES_OF_BOARD, _BYTES_OF_MOVE = 200, 80
+_MIXERS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
+
+
+class Frontier(NamedTuple):
+    """Boards side by side as in `Moved`, each with its points and the points it has lost."""
+
+    boards: Array
+    digests: Words
+    gains: NDArray[np.int32]
+    takes: NDArray[np.int32]
+    points: NDArray[np.int64]
+    lost: NDArray[np.int64]
+
+    def none(self) -> "Frontier":
+        """No boards."""
+        arrays: list[Array] = [each[:0] for each in self]
+        return Frontier(*arrays)
+
+
+def most_width(arena: Arena, puzzle: Scored, memory: int) -> int:
+    """The widest beam that fits the memory."""
+    board = _FRONTIERS_HELD * arena.first.nbytes + _BYTES_OF_BOARD + puzzle.most_successors * _BYTES_OF_MOVE
+    return max(1, (memory - memory // _MET_PART) // board)
+
+
+class Trail:
+    """How each board of the frontier came about: by layer, the parent's place in the layer before, and the move."""
+
+    def __init__(self, parents: list[NDArray[np.int32]], moves: list[NDArray[np.uint16]]) -> None:
+        self._parents, self._moves = parents, moves
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    def add(self, parents: Array, moves: Array) -> None:
+        """The next layer."""
+        self._parents.append(parents.astype(np.int32))
+        self._moves.append(moves.astype(np.uint16))
+
+    def sequence(self, place: int) -> list[int]:
+        """The moves that led to a board of the last layer."""
+        found = []
+        for parents, moves in zip(reversed(self._parents), reversed(self._moves), strict=True):
+            found.append(int(moves[place]))
+            place = int(parents[place])
+        return found[::-1]
+
+    def prune(self) -> None:
+        """Forget the boards that nothing in the last layer came from; of old layers few are left."""
+        for layer in range(len(self) - 1, 0, -1):
+            used, self._parents[layer] = _renumbered(self._parents[layer])
+            if len(used) == len(self._parents[layer - 1]):
+                continue
+            self._parents[layer - 1] = self._parents[layer - 1][used]
+            self._moves[layer - 1] = self._moves[layer - 1][used]
+
+    def arrays(self) -> dict[str, Array]:
+        """For a checkpoint."""
+        ends = np.cumsum([len(layer) for layer in self._parents], dtype=np.int64)
+        if not len(self):
+            return {"ends": ends, "parents": np.empty(0, dtype=np.int32), "moves": np.empty(0, dtype=np.uint16)}
+        return {"ends": ends, "parents": np.concatenate(self._parents), "moves": np.concatenate(self._moves)}
+
+    @classmethod
+    def of(cls, arrays: dict[str, Array]) -> "Trail":
+        """The inverse of `arrays`."""
+        ends = arrays["ends"][:-1]
+        if not len(arrays["ends"]):
+            return cls([], [])
+        return cls(np.split(arrays["parents"], ends), np.split(arrays["moves"], ends))
+
+
+def _renumbered(parents: NDArray[np.int32]) -> tuple[Array, NDArray[np.int32]]:
+    used, numbers = np.unique(parents, return_inverse=True)
+    return used, numbers.astype(np.int32)
+
+
+class Beam:
+    """A beam search under way. `points` and `sequence` are the best play that it has met, `tried` counts its moves."""
+
+    def __init__(self, context: ComputeContext, puzzle: Scored, arena: Arena, seed: int) -> None:
+        """`seed` decides between boards that are worth the same."""
+        self._context, self._puzzle, self._arena, self._seed = context, puzzle, arena, seed
+        self.frontier = _first_frontier(Moved(*do_task("move", puzzle, [arena.first], arena.shared)))
+        self.trail = Trail([], [])
+        self.points, self.sequence, self.tried = 0, list[int](), 0
+        self._idle = 0
+        self._met = Met(context.budget.memory // _MET_PART)
+
+    @property
+    def depth(self) -> int:
+        """How many moves the boards of the frontier have behind them."""
+        return len(self.trail)
+
+    @property
+    def taken(self) -> int:
+        """What the best board of the frontier has taken off the reserve."""
+        return (
+            int(self.frontier.points[0] + self.frontier.lost[0]) if len(self.frontier.points) else self._arena.reserve
+        )
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to try, or no hope."""
+        return not len(self.frontier.points) or self._idle >= _IDLE_LAYERS or self.depth >= self._puzzle.most_moves
+
+    def step(self, width: int) -> bool:
+        """Replace the frontier by the best `width` boards that lead on from it; whether the best play is better now."""
+        values, points, lost = self._values()
+        order = np.argsort(-values, axis=None, kind="stable")
+        order = order[np.isfinite(values.ravel()[order])]
+        parts: list[tuple[Frontier, Array]] = []
+        found, begin = 0, 0
+        for _ in range(_REFILLS):
+            chosen = order[begin : begin + width - found]
+            begin += len(chosen)
+            if len(chosen):
+                parts.append(self._made(chosen, points.ravel()[chosen], lost.ravel()[chosen]))
+                found += len(parts[-1][1])
+        if not found:
+            self.frontier = self.frontier.none()
+            return False
+        self.frontier = _joined([part for part, _ in parts])
+        origins = np.concatenate([chosen for _, chosen in parts])
+        self.trail.add(origins // self._moves, origins % self._moves)
+        if self.depth % _FORGET_LAYERS == 0:
+            self._forget()
+        return self._look()
+
+    @property
+    def _moves(self) -> int:
+        return int(self.frontier.gains.shape[1])
+
+    def _values(self) -> tuple[Array, Array, Array]:
+        """For each board and move what the board after it is worth, its points and the points lost."""
+        front = self.frontier
+        points = front.points[:, None] + front.gains
+        lost = front.lost[:, None] + front.takes - front.gains
+        values = points - PRICE * lost
+        # Less than any difference that counts, and the same however the work is cut up.
+        mixed = (front.digests[:, :1] ^ np.uint64(self._seed)) * _MIXERS[0] + np.arange(self._moves, dtype=np.uint64)
+        mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXERS[1]
+        values += (mixed >> np.uint64(40)).astype(np.float64) * 2.0**-34
+        values[front.takes < 0] = -np.inf
+        return values, points, lost
+
+    def _made(self, chosen: Array, points: Array, lost: Array) -> tuple[Frontier, Array]:
+        """The boards after the moves ``moves * place + move`` of `chosen`, the new ones, and which these are."""
+        self.tried += len(chosen)
+        order = np.argsort(chosen, kind="stable")
+        results: dict[int, list[Array]] = dict(self._spread(chosen[order]))
+        moved = Moved(*(np.concatenate(each) for each in zip(*(results[n] for n in sorted(results)), strict=True)))
+        back = np.empty(len(order), dtype=np.int64)
+        back[order] = np.arange(len(order))
+        fresh = self._met.fresh(moved.digests[back], points, points + lost)
+        kept: list[Array] = [*(each[back[fresh]] for each in moved), points[fresh], lost[fresh]]
+        return Frontier(*kept), chosen[fresh]
+
+    def _spread(self, chosen: Array) -> Iterator[tuple[int, list[Array]]]:
+        """Moves in increasing order, made in chunks of neighbouring boards."""
+        executor, shared = self._context.executor, self._arena.shared
+        chunks = [self._chunk(part) for part in np.array_split(chosen, self._pieces(len(chosen)))]
+        if len(chunks) == 1:
+            yield 0, do_task("move", self._puzzle, chunks[0], shared)
+        else:
+            yield from executor.map("move", chunks, shared)
+
+    def _pieces(self, moves: int) -> int:
+        most = self._context.executor.workers * (2 if self._context.remote_workers else 1)
+        return max(1, min(most, moves // _LEAST_MOVES))
+
+    def _chunk(self, chosen: Array) -> Arrays:
+        places = chosen // self._moves
+        first = int(places[0]) if len(places) else 0
+        last = int(places[-1]) + 1 if len(places) else 0
+        return [self.frontier.boards[first:last], places - first, (chosen % self._moves).astype(np.uint16)]
+
+    def _forget(self) -> None:
+        """Of the boards met, those with a greater reserve than any in the frontier cannot come again."""
+        self._met.forget(int((self.frontier.points + self.frontier.lost).min()))
+        self.trail.prune()
+
+    def _look(self) -> bool:
+        """Note the best play."""
+        best = int(np.argmax(self.frontier.points))
+        better = int(self.frontier.points[best]) > self.points
+        if better:
+            self.points, self.sequence = int(self.frontier.points[best]), self.trail.sequence(best)
+        self._idle = 0 if better else self._idle + 1
+        return better
+
+    # Checkpoints
+
+    def arrays(self) -> dict[str, Array]:
+        """All that another process needs to go on."""
+        self.trail.prune()
+        digests, met = self._met.arrays()
+        own: dict[str, Array] = {
+            "figures": np.array([self.points, self.tried, self._idle], dtype=np.int64),
+            "sequence": np.array(self.sequence, dtype=np.uint16),
+            "digests_met": digests,
+            "met": met,
+        }
+        return {**own, **dict(zip(Frontier._fields, self.frontier, strict=True)), **self.trail.arrays()}
+
+    def go_on_from(self, arrays: dict[str, Array]) -> None:
+        """Be where `arrays` say; ``KeyError`` or ``ValueError`` if they are not of a beam."""
+        self.points, self.tried, self._idle = arrays["figures"].tolist()
+        self.sequence = arrays["sequence"].tolist()
+        self._met.take_over(arrays["digests_met"], arrays["met"])
+        self.frontier = Frontier(*(arrays[name] for name in Frontier._fields))
+        self.trail = Trail.of(arrays)
+
+
+def _joined(parts: list[Frontier]) -> Frontier:
+    return Frontier(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def _first_frontier(moved: Moved) -> Frontier:
+    nothing = np.zeros(1, dtype=np.int64)
+    return Frontier(*moved, nothing, nothing.copy())

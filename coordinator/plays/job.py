@@ -1,0 +1,77 @@
+"""Optimisations: good plays of a board whose moves score, and that is too large to be exhausted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
+from coordinator.plays.plan import OptimisePlan
+from coordinator.session.budget import Budget
+from coordinator.session.job import Job
+from coordinator.session.report import Check
+from coordinator.session.session import Session
+from puzzles.capabilities import Scored
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
+from storage.errors import DamagedError
+from storage.results.arrays import read_arrays, stage_arrays
+from storage.results.rows import ResultRows
+from worker.warm import load_moving_kernels
+
+
+class Optimise(Job):
+    """A search for the best play, for so many seconds or rounds in all."""
+
+    from_start = True
+    named_by_plan = True
+    figures = Optimised
+    puzzle: Scored
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        puzzle = spec.build()
+        if not isinstance(puzzle, Scored):
+            raise PuzzleError(f"{puzzle.name} has no plays to score")
+        OptimisePlan(**plan).check(puzzle)
+        return puzzle
+
+    def prepare(self) -> None:
+        load_moving_kernels(self.puzzle)
+
+    def work(self, session: Session) -> None:
+        Optimisation(session, self.puzzle).run()
+
+    def repair(self, session: Session) -> None:
+        for table in (BEST, ROUND):
+            rows = ResultRows(self.store, table)
+            for number, fault in rows.faults().items():
+                session.observer.note(f"{fault}; forgotten")
+                rows.forget(number)
+        try:
+            read_arrays(self.store)
+        except DamagedError as error:
+            session.observer.note(f"{error}; the beam begins anew")
+            stage_arrays(self.store, {})
+        self.store.commit(self.store.state)
+
+    def verify(self, check: Check) -> None:
+        best = best_of(self.store)
+        check.report.count("rounds", len(rounds_of(self.store)))
+        check.report.count("moves", best.moves)
+        score = self.puzzle.replay(best.sequence, OptimisePlan(**self.store.manifest.plan).board)
+        if score != best.score:
+            check.report.fault(f"the best play is said to score {best.score:,}, by the plain rules it scores {score:,}")
+        said = Optimised.of(self.store.state)
+        if (said.score, said.moves) != (best.score, best.moves):
+            check.report.fault(
+                f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
+            )
+        read_arrays(self.store)
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        own = {"start": None} if self.store.manifest.plan["board"] is not None else {}
+        return own | {"sequence": best_of(self.store).sequence}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        own = {name: summary[name] for name in ("strategy", "seed", "score", "moves", "sequence")}
+        return own | {"moves tried": summary["configurations"], "rounds": summary["rounds"]}

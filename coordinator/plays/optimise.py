@@ -1,0 +1,268 @@
+"""Good plays of a large board, found in the time given: the best one so far is always on disk.
+
+The table ``best`` has a row for each round, ``round`` one for each that came to its end: a beam, or some games. The
+beam under way is among the run's arrays.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from coordinator.errors import StopRun
+from coordinator.plays.beam import Beam, most_width
+from coordinator.plays.plan import BEAM, FIRST_WIDTH, NO_PLAY, Best, OptimisePlan, Round, fitted_width, require_width
+from coordinator.session.session import Session
+from puzzles.capabilities import Scored
+from puzzles.errors import PuzzleError
+from storage.errors import DamagedError
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import Figures, Progress
+from storage.results.arrays import read_arrays, stage_arrays
+from storage.results.rows import ResultRows
+from worker.errors import TaskError
+from worker.plays.moving import Game, best_answered, games_request
+from worker.tasks import Array, Arrays
+
+BEST, ROUND = "best", "round"
+#: Better plays come by the hundred; the last one is made durable so often, and whenever a round or the session ends.
+_KEEP_SECONDS = 0.2
+#: The beam: when it is first made durable, how far apart that is, and the part of the time that it may take.
+_FIRST_BEAM_SECONDS = 0.5
+_BEAM_SECONDS, _BEAM_PART = 3.0, 0.04
+#: A last beam is begun only when at least this part of the time of the session is left.
+_WORTH_A_ROUND = 0.1
+_PROFILE = 100
+#: So many moves say how fast a beam is; before that the one before it does.
+_LEAST_PACE = 400
+
+
+@dataclass(frozen=True)
+class Optimised(Figures):
+    """The score and the moves of the best play, the moves tried (`configurations`), and the rounds at their end."""
+
+    score: int = 0
+    moves: int = 0
+    configurations: int = 0
+    rounds: int = 0
+
+
+def best_of(ledger: Ledger) -> Best:
+    """The best play on disk. `DamagedError` names a row that is broken."""
+    found = (Best(**row) for row in ResultRows(ledger, BEST).all().values())
+    return max(found, key=lambda best: best.rank, default=NO_PLAY)
+
+
+def rounds_of(ledger: Ledger) -> dict[int, Round]:
+    """The rounds that came to their end."""
+    return {number: Round.of(number, row) for number, row in ResultRows(ledger, ROUND).all().items()}
+
+
+class Optimisation:
+    """One session's time with an optimisation."""
+
+    def __init__(self, session: Session, puzzle: Scored) -> None:
+        self._session, self._store, self._puzzle = session, session.store, puzzle
+        self._plan, self._limits = OptimisePlan(**self._store.manifest.plan), self._store.limits()
+        self._rounds, self._best = rounds_of(self._store), best_of(self._store)
+        self._kept, self._kept_at = self._best, time.monotonic()
+        self._beam_at = self._kept_at + _FIRST_BEAM_SECONDS
+        self._unfinished = 0
+        self._arena = puzzle.arena(self._plan.board)
+        self._proving = self._seconds_of_a_move()
+        self._span = self._left()
+
+    def run(self) -> None:
+        """Round after round, up to the limits; raises `StopRun` having kept the best play and the beam under way."""
+        try:
+            if self._plan.strategy == BEAM:
+                self._beams()
+            else:
+                self._games()
+        finally:
+            if not self._store.poisoned:
+                self._commit()
+        self._prove()
+        self._commit(status="complete")
+
+    def _seconds_of_a_move(self) -> float:
+        """What a move takes by the plain rules: the proof of the best play needs its part of the time, too."""
+        began = time.monotonic()
+        with suppress(PuzzleError):
+            self._puzzle.replay(self._puzzle.spell([0]), self._plan.board)
+        return time.monotonic() - began
+
+    def _left(self) -> float:
+        """Seconds that are left."""
+        if self._limits.get("rounds") is not None:
+            return float("inf")
+        return float(self._limits["seconds"]) - self._session.seconds - self._proving * self._best.moves
+
+    def _goes_on(self, number: int) -> bool:
+        if self._limits.get("rounds") is not None:
+            return number < int(self._limits["rounds"])
+        return self._left() > 0 or not self._best.moves
+
+    # Games
+
+    def _games(self) -> None:
+        """The games of a strategy that plays one after another; a fixed one is always the same."""
+        strategy, count = self._puzzle.games.index(self._plan.strategy), self._arena.games
+        missing, asked = self._missing_games(), list[int]()
+
+        def chunks() -> Iterator[Arrays]:
+            for number in missing:
+                if (number and self._plan.strategy in self._puzzle.fixed_games) or not self._goes_on(number):
+                    return
+                asked.append(number)
+                yield games_request(strategy, self._plan.seed, number * count, count)
+
+        shared = [*self._arena.shared, self._arena.first[0]]
+        for place, result in self._session.context.executor.map("play", chunks(), shared):
+            self._take_games(asked[place], best_answered(result))
+
+    def _missing_games(self) -> Iterator[int]:
+        number = 0
+        while True:
+            if number not in self._rounds:
+                yield number
+            elif self._limits.get("rounds") is not None and number >= int(self._limits["rounds"]):
+                return
+            number += 1
+
+    def _take_games(self, number: int, game: Game) -> None:
+        self._offer(game.score, game.sequence, number)
+        self._end_round(
+            Round(number, 1, game.score, len(game.sequence), game.tried, round(self._session.seconds, 3), [])
+        )
+        self._commit()
+        self._tell(f"games {number + 1:,}")
+
+    # Beams
+
+    def _beams(self) -> None:
+        memory = self._session.context.budget.memory
+        self._most = most_width(self._arena, self._puzzle, memory)
+        if self._plan.width is not None:
+            require_width(self._plan.width, self._most, memory)
+        number = len(self._rounds)
+        while self._goes_on(number) and self._worth_a_round(number):
+            self._one_beam(number)
+            if number not in self._rounds:
+                return
+            number += 1
+
+    def _worth_a_round(self, number: int) -> bool:
+        """Whether there is time for a beam that could be better than those before."""
+        if number < 2 or self._limits.get("rounds") is not None or self._unfinished:
+            return True
+        return self._left() > _WORTH_A_ROUND * self._span
+
+    def _one_beam(self, number: int) -> None:
+        """A beam until its end, or that of the time."""
+        beam = Beam(self._session.context, self._puzzle, self._arena, self._plan.seed * 1_000 + number)
+        taken, widest = self._resume(beam, number)
+        tried_before, began = beam.tried, time.monotonic()
+        while not beam.finished and (self._left() > 0 or not self._best.moves):
+            try:
+                self._session.control.check()
+                width = self._width(beam, number, beam.tried - tried_before, time.monotonic() - began)
+                widest = max(widest, width)
+                if beam.step(width):
+                    self._offer(beam.points, beam.sequence, number)
+            except StopRun:
+                self._keep_beam(beam, number, taken, widest, at_once=True)
+                raise
+            taken.append(beam.taken)
+            self._unfinished = beam.tried
+            self._keep_beam(beam, number, taken, widest)
+            self._tell(f"beam {number + 1} of width {width:,}, layer {beam.depth:,}")
+        if not beam.finished:
+            self._keep_beam(beam, number, taken, widest, at_once=True)
+            return
+        profile = [taken[len(taken) * part // _PROFILE] for part in range(_PROFILE)] if taken else []
+        seconds = round(self._session.seconds, 3)
+        self._end_round(Round(number, widest, beam.points, beam.depth, beam.tried, seconds, profile))
+        stage_arrays(self._store, {})
+        self._commit()
+
+    def _width(self, beam: Beam, number: int, tried: int, seconds: float) -> int:
+        """That of the next layer."""
+        if self._plan.width is not None:
+            return self._plan.width
+        if not number or self._limits.get("rounds") is not None:
+            return min(self._most, FIRST_WIDTH << number)
+        before = self._rounds[number - 1]
+        if tried < _LEAST_PACE or seconds < 0.1:
+            tried, seconds = before.tried, max(1e-3, self._pace_of(before))
+        return fitted_width(before, beam.taken, self._left(), tried / seconds, self._most)
+
+    def _pace_of(self, before: Round) -> float:
+        """The seconds of a round."""
+        earlier = self._rounds.get(before.number - 1)
+        return before.seconds - (earlier.seconds if earlier else 0.0)
+
+    def _resume(self, beam: Beam, number: int) -> tuple[list[int], int]:
+        """Put a beam where it was left, if it was; what it has taken by layer, and its widest layer."""
+        try:
+            arrays = read_arrays(self._store)
+            if not arrays or arrays["round"].tolist() != [number]:
+                return [], 0
+            beam.go_on_from(arrays)
+            self._unfinished = beam.tried
+            return arrays["taken"].tolist(), int(arrays["widest"][0])
+        except (DamagedError, KeyError, ValueError) as error:
+            self._session.observer.note(f"beam {number + 1} begins anew: {error}")
+            return [], 0
+
+    def _keep_beam(self, beam: Beam, number: int, taken: list[int], widest: int, at_once: bool = False) -> None:
+        """Make the beam durable, with the best play, or at least that, when the last time is long enough ago."""
+        now = time.monotonic()
+        if at_once or now >= self._beam_at:
+            own = {"round": [number], "taken": taken, "widest": [widest]}
+            arrays: dict[str, Array] = {name: np.array(value, dtype=np.int64) for name, value in own.items()}
+            stage_arrays(self._store, beam.arrays() | arrays)
+            self._commit()
+            after = time.monotonic()
+            self._beam_at = after + max(_BEAM_SECONDS, (after - now) / _BEAM_PART)
+        elif self._best is not self._kept and now - self._kept_at > _KEEP_SECONDS:
+            self._commit()
+
+    # What is found
+
+    def _offer(self, score: int, sequence: list[int], number: int) -> None:
+        seconds = round(self._session.seconds, 3)
+        best = Best(score, self._puzzle.spell(sequence), len(sequence), number, seconds)
+        if best.rank > self._best.rank:
+            self._best = best
+
+    def _end_round(self, ended: Round) -> None:
+        ResultRows(self._store, ROUND).stage(ended.number, ended.row())
+        self._rounds[ended.number], self._unfinished = ended, 0
+
+    def _commit(self, **life: Any) -> None:
+        """Make durable what is staged, and the best play if it is a new one."""
+        if self._best is not self._kept:
+            ResultRows(self._store, BEST).stage(self._best.round, asdict(self._best))
+        tried = sum(each.tried for each in self._rounds.values()) + self._unfinished
+        found = Optimised(self._best.score, self._best.moves, tried, len(self._rounds))
+        self._session.commit(replace(self._store.state, figures=found.as_dict(), **life))
+        self._kept, self._kept_at = self._best, time.monotonic()
+
+    def _prove(self) -> None:
+        """Raise `TaskError` unless the plain rules give the best play the score that it is said to have."""
+        score = self._puzzle.replay(self._best.sequence, self._plan.board)
+        if score != self._best.score:
+            raise TaskError(
+                f"the best play is said to score {self._best.score:,}, but by the rules it scores {score:,}"
+            )
+
+    def _tell(self, what: str) -> None:
+        left = self._left()
+        headline = f"best {self._best.score:,} in {self._best.moves:,} moves; {what}"
+        tried = sum(each.tried for each in self._rounds.values()) + self._unfinished
+        seconds = (left, left) if 0 <= left < float("inf") else None
+        self._session.tell(Progress(tried, None, "moves tried", headline, seconds))

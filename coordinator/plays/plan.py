@@ -1,0 +1,116 @@
+"""What an optimisation is to do, what it finds, and how wide a beam can be in the time that is left."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from coordinator.errors import OverBudgetError
+from puzzles.capabilities import Scored
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec, names_of, puzzle_class
+
+#: The strategy that every scored puzzle has; games are those that it names.
+BEAM = "beam"
+#: The first round of a beam is narrow: a play at once, and what a layer takes.
+FIRST_WIDTH = 8
+#: Moves for each board of a layer: some lead to boards met before. Used before a round has shown it.
+_MOVES_PER_BOARD = 1.3
+#: The part of the time that is planned with: the last layers must not be missed.
+_PLANNED = 0.92
+
+
+@dataclass(frozen=True)
+class OptimisePlan:
+    """How a board is searched. `width` is that of every beam, or ``None``: fitted to the time.
+
+    `board` is a text where the puzzle plays boards without a key, else ``None``: the start of the run's puzzle.
+    """
+
+    strategy: str = BEAM
+    seed: int = 1
+    width: int | None = None
+    board: str | None = None
+
+    def check(self, puzzle: Scored) -> None:
+        """Raise `PuzzleError` for what there is not."""
+        strategies = (*puzzle.games, BEAM)
+        if self.strategy not in strategies:
+            raise PuzzleError(f"--strategy {self.strategy}: allowed are {'|'.join(strategies)}")
+        if self.width is not None and self.strategy != BEAM:
+            raise PuzzleError(f"--width is for beams: leave it out, or --strategy {self.strategy}")
+        puzzle.arena(self.board)
+
+
+def optimised(spec: PuzzleSpec, strategy: str, seed: int, width: int | None) -> tuple[PuzzleSpec, dict[str, Any]]:
+    """The puzzle of an optimisation and its plan; a board that has no key goes into the plan."""
+    kind = puzzle_class(spec.name, spec.digest)
+    if not issubclass(kind, Scored):
+        known = names_of(lambda kind: issubclass(kind, Scored))
+        raise PuzzleError(f"{spec.name} has no plays to score; {known} has")
+    board = None
+    if kind.large_boards and spec.start is not None:
+        board, spec = kind.tidy_board(spec.start), PuzzleSpec(spec.name, spec.options, digest=spec.digest)
+    return spec, asdict(OptimisePlan(strategy, seed, width, board))
+
+
+@dataclass(frozen=True)
+class Best:
+    """A play: its score and its moves (`Scored.spell`), how many, the round that found it, after how many seconds."""
+
+    score: int
+    sequence: str
+    moves: int
+    round: int
+    seconds: float
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """Better plays have a higher one: score, then fewer moves; of equal ones the first."""
+        return self.score, -self.moves, -self.round
+
+
+NO_PLAY = Best(0, "", 0, 0, 0.0)
+
+
+@dataclass(frozen=True)
+class Round:
+    """A beam that came to its end, or some games: its width, result, moves tried and seconds of all rounds.
+
+    `profile` says how much was taken off the reserve after each hundredth of its layers.
+    """
+
+    number: int
+    width: int
+    score: int
+    layers: int
+    tried: int
+    seconds: float
+    profile: list[int]
+
+    def row(self) -> dict[str, Any]:
+        """For the table of rounds."""
+        return {name: value for name, value in asdict(self).items() if name != "number"}
+
+    @classmethod
+    def of(cls, number: int, row: Mapping[str, Any]) -> "Round":
+        """The inverse of `row`; ``TypeError`` for others."""
+        return cls(number, **row)
+
+    def layers_left(self, taken: int) -> float:
+        """How many layers it had still to go when so much was taken."""
+        passed = sum(each < taken for each in self.profile)
+        return max(1.0, self.layers * (1 - passed / max(1, len(self.profile))))
+
+
+def fitted_width(before: Round, taken: int, seconds: float, rate: float, most: int) -> int:
+    """The width at which a beam that has taken so much ends in `seconds`, at `rate` moves a second."""
+    layers = before.layers_left(taken)
+    return max(1, min(most, int(_PLANNED * max(0.0, seconds) * rate / (layers * _MOVES_PER_BOARD))))
+
+
+def require_width(width: int, most: int, memory: int) -> None:
+    """Raise `OverBudgetError` for a width that does not fit."""
+    if width > most:
+        raise OverBudgetError(
+            f"a beam of width {width:,} does not fit --memory {memory >> 20:,}MB: raise it, or ask for --width {most}"
+        )

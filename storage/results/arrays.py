@@ -1,0 +1,58 @@
+"""Where a search is, so that another process goes on there: named arrays, replaced as a whole by a commit.
+
+``beam``/``arrays``  record: for each array its dtype and shape
+``beam``             entry per megabyte of an array, named by its name, ``/`` and a number, 4 bytes big-endian: CRC-32,
+                     then the bytes
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storage.errors import DamagedError
+from storage.ledger.ledger import Ledger
+from storage.ledger.records import seal, unseal
+from storage.names import BEAM, number_key
+
+_DIRECTORY = b"arrays"
+#: Small values find room where older ones were, so that the file does not grow with every commit.
+_PIECE = 1 << 20
+
+
+def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Keep `arrays` for the next commit, in the place of what was there; nothing at all takes it away."""
+    ledger.erase(BEAM)
+    if not arrays:
+        return
+    ledger.stage_record(
+        BEAM, _DIRECTORY, {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    )
+    for name, array in arrays.items():
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for number, begin in enumerate(range(0, len(raw), _PIECE)):
+            entry = f"{name}/".encode() + number_key(number)
+            ledger.stage(BEAM, entry, seal(raw[begin : begin + _PIECE].tobytes(), entry))
+
+
+def read_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
+    """The arrays, none where there are none. Raises `DamagedError`."""
+    if ledger.read(BEAM, _DIRECTORY) is None:
+        return {}
+    known = ledger.read_record(BEAM, _DIRECTORY, "list of arrays")
+    return {name: _read(ledger, name, np.dtype(dtype), shape) for name, (dtype, shape) in known.items()}
+
+
+def _read(ledger: Ledger, name: str, dtype: np.dtype[Any], shape: list[int]) -> NDArray[Any]:
+    array = np.empty(shape, dtype=dtype)
+    raw, prefix, filled = array.reshape(-1).view(np.uint8), f"{name}/".encode(), 0
+    for entry in ledger.names(BEAM, prefix):
+        piece = unseal(ledger.read(BEAM, entry) or b"", f"array {name}", entry)
+        if filled + len(piece) > len(raw):
+            break
+        raw[filled : filled + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        filled += len(piece)
+    if filled != len(raw):
+        raise DamagedError(f"run {ledger.directory.name}: array {name} has {filled} bytes on disk, not {len(raw)}")
+    return array

@@ -1,0 +1,103 @@
+"""The boards that a beam has met, by their digests: a hash table that keeps to the memory it is given."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+
+Words = NDArray[np.uint64]
+Figures32 = NDArray[np.int32]
+#: Points, and what was taken off the reserve; less than 0 where a slot is empty.
+_EMPTY = -1
+_FIRST_SLOTS = 1 << 10
+#: Bytes of a slot, and with the smaller table from which it is filled when it grows.
+_SLOT_BYTES = 36
+_ONE, _OTHER, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(32)
+
+
+class Met:
+    """Boards met, each with the most points that a play came to it with, and what it had taken off the reserve."""
+
+    def __init__(self, memory: int) -> None:
+        """`memory` in bytes is kept: boards are forgotten where there are more, at first those met early on."""
+        self._most = max(_FIRST_SLOTS, 1 << (memory // _SLOT_BYTES).bit_length() - 1)
+        self._count = 0
+        self._clear(_FIRST_SLOTS)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _clear(self, slots: int) -> None:
+        self._digests = np.zeros((slots, 2), dtype=np.uint64)
+        self._figures = np.full((slots, 2), _EMPTY, dtype=np.int32)
+        self._count = 0
+
+    def fresh(self, digests: Words, points: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of those boards that are new, or were met with fewer points only; from now on they are met."""
+        found = [np.empty(0, dtype=np.int64)]
+        # A layer of more boards than the table holds is taken in by parts.
+        for begin in range(0, len(digests), self._most // 4):
+            part = slice(begin, begin + self._most // 4)
+            found.append(begin + self._remember(digests[part], np.stack([points[part], taken[part]], axis=1)))
+        return np.concatenate(found)
+
+    def _remember(self, digests: Words, figures: NDArray[np.int64]) -> NDArray[np.int64]:
+        while 2 * (self._count + len(digests)) > len(self._figures):
+            self._make_room()
+        places = np.empty(len(digests), dtype=np.int64)
+        fresh, new = _insert(self._digests, self._figures, digests, figures.astype(np.int32), places)
+        self._count += new
+        return places[:fresh]
+
+    def _make_room(self) -> None:
+        if len(self._figures) < self._most:
+            self._rebuild(2 * len(self._figures), *self._held())
+            return
+        taken = self._held()[1][:, 1]
+        self.forget(int(np.median(taken)) + 1)
+
+    def forget(self, least: int) -> None:
+        """Forget the boards that had taken less than this off the reserve."""
+        digests, figures = self._held()
+        kept = figures[:, 1] >= least
+        self._rebuild(len(self._figures), digests[kept], figures[kept])
+
+    def _rebuild(self, slots: int, digests: Words, figures: Figures32) -> None:
+        self._clear(slots)
+        _, self._count = _insert(self._digests, self._figures, digests, figures, np.empty(len(digests), dtype=np.int64))
+
+    def _held(self) -> tuple[Words, Figures32]:
+        used = self._figures[:, 1] != _EMPTY
+        return self._digests[used], self._figures[used]
+
+    def arrays(self) -> tuple[Words, Figures32]:
+        """Digests and figures of all, for another process to go on with."""
+        return self._held()
+
+    def take_over(self, digests: Words, figures: Figures32) -> None:
+        """Be what `arrays` gave."""
+        self._clear(_FIRST_SLOTS)
+        self.fresh(digests, *figures.astype(np.int64).T)
+
+
+@jit
+def _insert(
+    table: Words, held: Figures32, digests: Words, figures: Figures32, places: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Write boards that are new or better into the table, their numbers into `places`; how many, and how many new."""
+    mask = np.uint64(len(table) - 1)
+    fresh = new = 0
+    for number in range(len(digests)):
+        one, other = digests[number]
+        slot = (one * _ONE) ^ (other * _OTHER)
+        slot = (slot ^ slot >> _HALF) & mask
+        while held[slot, 1] != _EMPTY and (table[slot, 0] != one or table[slot, 1] != other):
+            slot = (slot + np.uint64(1)) & mask
+        if held[slot, 1] == _EMPTY:
+            new += 1
+        elif held[slot, 0] >= figures[number, 0]:
+            continue
+        table[slot], held[slot] = digests[number], figures[number]
+        places[fresh] = number
+        fresh += 1
+    return fresh, new

@@ -1,0 +1,93 @@
+"""The work of an optimisation in chunks: boards moved on, or some games played. Pure functions of arrays.
+
+What all chunks share are the arrays of a `puzzles.capabilities.Arena`. Here boards are keys, as words of 64 bits.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.capabilities import Scored
+from puzzles.keys.layout import Keys
+
+Array = NDArray[Any]
+Arrays = Sequence[Array]
+_DIGEST_WORDS = 2
+_MIXER, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+
+
+class Moved(NamedTuple):
+    """Boards (m, ...), digests of 128 bits (m, 2), and what each move (m, moves) scores and takes off the reserve.
+
+    A move that there is not takes -1.
+    """
+
+    boards: Array
+    digests: NDArray[np.uint64]
+    gains: NDArray[np.int32]
+    takes: NDArray[np.int32]
+
+
+class Game(NamedTuple):
+    """A game: its number, score, moves up to the last that scored, and how many moves its strategy tried."""
+
+    number: int
+    score: int
+    sequence: list[int]
+    tried: int
+
+
+def move(puzzle: Scored, chunk: Arrays, shared: Arrays) -> list[Array]:
+    """[boards, parents, moves] -> the arrays of `Moved`, of each board that move ``moves[i]`` leads to.
+
+    [boards] alone -> those of these boards.
+    """
+    boards, *chosen = chunk
+    keys = boards.astype(puzzle.layout.dtype).reshape(-1, *([puzzle.layout.words] if puzzle.layout.words > 1 else []))
+    if chosen:
+        parents, moves = chosen
+        found = puzzle.scored(keys)
+        begins = np.cumsum(found.counts, dtype=np.int64) - found.counts
+        keys = found.successors[begins[parents] + moves]
+    return list(_looked_at(puzzle, keys))
+
+
+def _looked_at(puzzle: Scored, keys: Keys) -> Moved:
+    found, reserves = puzzle.scored(keys), puzzle.reserves(keys)
+    owners = np.repeat(np.arange(len(keys)), found.counts)
+    places = np.arange(len(owners)) - np.repeat(np.cumsum(found.counts, dtype=np.int64) - found.counts, found.counts)
+    gains, takes = (np.full((len(keys), puzzle.most_successors), fill, dtype=np.int32) for fill in (0, -1))
+    gains[owners, places] = found.scores
+    takes[owners, places] = reserves[owners] - puzzle.reserves(found.successors)
+    words = keys.astype(np.uint64, copy=False).reshape(len(keys), puzzle.layout.words)
+    return Moved(words, _digests(words), gains, takes)
+
+
+def _digests(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The words themselves, or a mixture of them where they are more than two."""
+    digests = np.zeros((len(words), _DIGEST_WORDS), dtype=np.uint64)
+    for number, word in enumerate(words.T):
+        mixed = digests[:, number % _DIGEST_WORDS] * _MIXER
+        digests[:, number % _DIGEST_WORDS] = (mixed ^ mixed >> _HALF) + word
+    return digests
+
+
+def games_request(strategy: int, seed: int, first: int, count: int) -> list[Array]:
+    """What is asked of a worker: games `first` to ``first + count - 1`` of a strategy, by number, and a seed."""
+    return [np.array([strategy, seed, first, count], dtype=np.int64)]
+
+
+def best_answer(games: Sequence[Game]) -> list[Array]:
+    """The best of some games as arrays, with the moves tried in all of them."""
+    best = max(games, key=lambda game: (game.score, -len(game.sequence), -game.number))
+    figures = [best.number, best.score, sum(game.tried for game in games)]
+    return [np.array(best.sequence, dtype=np.uint16), np.array(figures, dtype=np.int64)]
+
+
+def best_answered(result: Arrays) -> Game:
+    """The inverse of `best_answer`."""
+    sequence, figures = result
+    number, score, tried = figures.tolist()
+    return Game(number, score, sequence.tolist(), tried)
