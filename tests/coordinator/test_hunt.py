@@ -1,9 +1,8 @@
 """The hunt and its certificates: quick counts against the plain rules, the same hunt however it is cut, damage seen."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coordinator.deals.hunt import HuntResult, Limits, chase, kept
-from coordinator.deals.hunt_plan import FIRST_CYCLE, Hunt, Standing, moment_of, stages_of, temperature
-from coordinator.errors import ContradictionError, StopRun
 from coordinator.deals.certificate import (
     Certificate,
     CertificateError,
@@ -23,14 +19,31 @@ from coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
+from coordinator.deals.hunt import Hunted, legs_of
+from coordinator.deals.hunt_plan import (
+    FIRST_CYCLE,
+    HuntPlan,
+    Pool,
+    Record,
+    Standing,
+    hunted,
+    moment_of,
+    records_among,
+    stages_of,
+    temperature,
+)
+from coordinator.errors import ContradictionError, OverBudgetError
 from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
 from puzzles.solitaires.cards import Card, grown, random_deal
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.kernels import BLANK
-from storage.errors import StorageError
+from storage.layers.store import RunStore
+from storage.ledger.manifest import State
+from storage.results.rows import ResultRows
 from tests.support import card_rules as rules
+from tests.support.runs import StoppingAfter, driven, repaired, verified
 from worker.deals import hunting as requests
 from worker.deals.hunting import OBJECTIVES, Leg, Objective, Walked, score_of
 from worker.deals.solving import DealFigures
@@ -58,15 +71,63 @@ def plain_figures(deal: str) -> DealFigures:
     return DealFigures(len(found), min(moves, default=None), max(found.values()))
 
 
+@dataclass(frozen=True)
+class Hunt:
+    """What decides a hunt's run."""
+
+    objective: Objective = "positions"
+    ranks: str = "4"
+    seed: int = 1
+    cap: int = 10_000_000
+    work: int = 240_000
+
+    @property
+    def plan(self) -> HuntPlan:
+        return HuntPlan(self.objective, self.seed, self.cap, 4, self.work)
+
+    @property
+    def pool(self) -> Pool:
+        return Pool(self.plan, gap(int(self.ranks)))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A hunt as it stands."""
+
+    directory: Path
+    state: State
+    figures: Hunted
+    legs: dict[int, Standing]
+    records: list[Record] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", records_among(self.legs))
+
+    @property
+    def rows(self) -> list[Standing]:
+        """The legs, apart from the clock."""
+        return [replace(leg, seconds=0.0, when="") for leg in self.legs.values()]
+
+
 def small_hunt(objective: Objective = "positions", **changes: Any) -> Hunt:
-    return replace(Hunt("gap", {"ranks": "4"}, objective, work=240_000), **changes)
+    return Hunt(objective, **changes)
 
 
-def hunted(hunt: Hunt, data: Path, legs: int, workers: int = 2) -> HuntResult:
-    return chase(hunt, data, Resources(workers=workers), Limits(legs=legs), Control(), SilentObserver())
+def chased(hunt: Hunt, data: Path, control: Any = None, observer: Any = None, workers: int = 2, **limits: Any) -> Found:
+    spec, limits = PuzzleSpec("gap", {"ranks": hunt.ranks}), {"seconds": None, "legs": None} | limits
+    observer = observer or SilentObserver()
+    memory = limits.pop("memory", None)
+    return look(
+        driven(data, spec, "hunt", asdict(hunt.plan), limits, control, observer, workers=workers, memory=memory)
+    )
 
 
-def what_is_found(found: HuntResult) -> list[tuple[int, str]]:
+def look(directory: Path) -> Found:
+    with RunStore(directory) as store:
+        return Found(directory, store.state, Hunted.of(store.state), legs_of(store))
+
+
+def what_is_found(found: Found) -> list[tuple[int, str]]:
     return [(record.score, record.deal) for record in found.records]
 
 
@@ -234,12 +295,12 @@ def test_cycles_double_and_stages_cool_down() -> None:
 
 def test_legs_grow_with_the_cycles() -> None:
     hunt, deals = small_hunt(work=80_000), [""] * 4
-    first = [number * hunt.pool for number in (0, 8, 24, 56, 88)]
-    assert [moment_of(number // hunt.pool, [5, 6, 7]) for number in first[-2:]] == [
+    first = [number * 4 for number in (0, 8, 24, 56, 88)]
+    assert [moment_of(number // 4, [5, 6, 7]) for number in first[-2:]] == [
         (3, 5, False, 0, 8),
         (4, 5, False, 0, 8),
     ]
-    assert [hunt.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
+    assert [hunt.pool.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
 
 
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])
@@ -258,7 +319,7 @@ def standings(scores: Sequence[int], deals: Sequence[str]) -> list[Standing]:
 
 
 def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
-    hunt = small_hunt(options={"ranks": "3"})
+    hunt = small_hunt(ranks="3").pool
     select = FIRST_CYCLE + 8
     deals = [gap(3).random_deal(9, number) for number in range(4)]
     before = standings((50, 20, 90, 70), deals)
@@ -269,7 +330,7 @@ def test_the_worst_gives_its_place_to_the_best_now_and_then() -> None:
 
 
 def test_the_best_deal_of_all_comes_back_halfway() -> None:
-    hunt = small_hunt(options={"ranks": "3"})
+    hunt = small_hunt(ranks="3").pool
     deals = [gap(3).random_deal(9, number) for number in range(5)]
     before, (best,) = standings((50, 20, 90, 70), deals[:4]), standings((95,), deals[4:])
     second, third = FIRST_CYCLE, 3 * FIRST_CYCLE
@@ -279,7 +340,7 @@ def test_the_best_deal_of_all_comes_back_halfway() -> None:
 
 
 def test_the_better_half_is_grown_twice() -> None:
-    hunt = small_hunt(options={"ranks": "5"})
+    hunt = small_hunt(ranks="5").pool
     deals = [gap(3).random_deal(9, number) for number in range(4)]
     begun = hunt.deals(2, standings((50, 20, 90, 70), deals))
     parsed = [gap(4).parse_deal(deal) for deal in begun]
@@ -311,19 +372,23 @@ def test_new_cards_come_in_any_order() -> None:
 @objectives
 def test_a_hunt_is_the_same_however_it_is_cut(objective: Objective, tmp_path: Path) -> None:
     hunt = small_hunt(objective)
-    whole = hunted(hunt, tmp_path / "whole", 24, workers=1)
+    whole = chased(hunt, tmp_path / "whole", workers=1, legs=24)
     for legs in (3, 14, 24):
-        cut = hunted(hunt, tmp_path / "cut", legs)
-    assert cut.best is not None and whole.best is not None
-    assert (cut.best.score, cut.legs, cut.tried, cut.generated) == (whole.best.score, 24, whole.tried, whole.generated)
-    assert whole.best.figures == plain_figures(whole.best.deal)
-    assert score_of(whole.best.figures, objective) == whole.best.score
+        cut = chased(hunt, tmp_path / "cut", legs=legs)
+    # Every leg and record, though legs land in another order.
+    assert cut.rows == whole.rows
+    assert what_is_found(cut) == what_is_found(whole)
+    assert cut.figures == whole.figures
+    best = whole.records[-1]
+    assert best.figures == plain_figures(best.deal)
+    assert score_of(best.figures, objective) == best.score == whole.figures.best_score
     assert [record.score for record in whole.records] == sorted({record.score for record in whole.records})
-    assert what_is_found(kept(hunt, tmp_path / "whole")) == what_is_found(whole)
+    assert verified(whole.directory).ok
 
 
 def test_another_seed_is_another_hunt(tmp_path: Path) -> None:
-    one, other = (hunted(small_hunt(seed=seed), tmp_path, 20) for seed in (1, 2))
+    one, other = (chased(small_hunt(seed=seed), tmp_path, legs=20) for seed in (1, 2))
+    assert one.directory != other.directory
     assert what_is_found(one) != what_is_found(other)
 
 
@@ -335,56 +400,87 @@ def test_a_stop_keeps_what_has_landed(tmp_path: Path) -> None:
             if text.startswith("record"):
                 control.interrupt("enough")
 
-    hunt = small_hunt()
-    with pytest.raises(StopRun, match="enough"):
-        chase(hunt, tmp_path, Resources(workers=1), Limits(), control, Stopper())
-    stopped = kept(hunt, tmp_path)
+    stopped = chased(small_hunt(), tmp_path, control, Stopper(), workers=1, seconds=600)
+    assert (stopped.state.status, stopped.state.reason) == ("interrupted", "enough")
     assert stopped.records
-    assert hunted(hunt, tmp_path, 20).tried == hunted(hunt, tmp_path / "other", 20).tried
+    assert chased(small_hunt(), tmp_path, legs=20).rows == chased(small_hunt(), tmp_path / "other", legs=20).rows
+
+
+def test_legs_cut_off_in_the_midst_of_a_generation_come_out_the_same(tmp_path: Path) -> None:
+    whole = chased(small_hunt(), tmp_path / "whole", legs=24)
+    for checks in (9, 12, 16):
+        chased(small_hunt(), tmp_path / "cut", StoppingAfter(checks), legs=24)
+    assert chased(small_hunt(), tmp_path / "cut", legs=24).rows == whole.rows
 
 
 def test_time_ends_a_hunt_but_not_without_a_record(tmp_path: Path) -> None:
-    found = chase(small_hunt(), tmp_path, Resources(), Limits(seconds=1e-9), Control(), SilentObserver())
+    found = chased(small_hunt(), tmp_path, seconds=1e-9)
+    assert found.state.status == "complete"
     assert found.records
-    again = chase(small_hunt(), tmp_path, Resources(), Limits(seconds=1e-9), Control(), SilentObserver())
+    again = chased(small_hunt(), tmp_path, seconds=1e-9)
     assert what_is_found(again) == what_is_found(found)
+    more = chased(small_hunt(), tmp_path, seconds=0.5)
+    assert more.figures.legs > found.figures.legs
 
 
 def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
-    found = chase(small_hunt(cap=2), tmp_path, Resources(), Limits(seconds=1e-9), Control(), SilentObserver())
-    assert (found.best, found.legs) == (None, 4 * FIRST_CYCLE)
+    found = chased(small_hunt(cap=2), tmp_path, seconds=1e-9)
+    assert (found.records, found.figures.best_score, found.figures.legs) == ([], None, 4 * FIRST_CYCLE)
 
 
-def test_what_belongs_to_another_hunt_is_refused(tmp_path: Path) -> None:
-    hunted(small_hunt(), tmp_path, 1)
-    with pytest.raises(StorageError, match="was made with cap '10000000', this asks for '5000'"):
-        kept(small_hunt(cap=5_000), tmp_path)
+def test_a_hunt_keeps_to_its_memory(tmp_path: Path) -> None:
+    with pytest.raises(OverBudgetError, match=r"a search of 10,000,000 positions may take .* MB: lower --cap"):
+        chased(small_hunt(), tmp_path, legs=1, memory=100_000_000)
+    assert chased(small_hunt(cap=100_000), tmp_path, legs=1, memory=100_000_000).figures.legs == 1
+
+
+@pytest.mark.parametrize("row", [{"score": 3}, {}, {"odd": 1}])
+def test_rows_that_are_none_of_a_hunt_are_damage(row: dict[str, int], tmp_path: Path) -> None:
+    found = chased(small_hunt(), tmp_path, legs=2)
+    with RunStore(found.directory, writable=True) as store:
+        ResultRows(store, "leg").stage(1, row)
+        store.commit(store.state)
+    assert "a row of leg is none" in verified(found.directory).faults[0]
+
+
+def test_a_damaged_leg_is_said_and_walked_again(tmp_path: Path) -> None:
+    found = chased(small_hunt(), tmp_path, legs=20)
+    with RunStore(found.directory, writable=True) as store:
+        store.stage(b"rows", b"leg/\0\0\0\7", b"nothing of the kind")
+        store.commit(store.state)
+    assert "row 7 of leg is damaged" in verified(found.directory).faults[0]
+    repaired(found.directory)
+    assert look(found.directory).rows == found.rows
+    assert verified(found.directory).ok
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_record_that_lies_is_found_out(full: bool, tmp_path: Path) -> None:
+    found = chased(small_hunt(), tmp_path, legs=24)
+    lying = found.records[0 if full else -1]
+    with RunStore(found.directory, writable=True) as store:
+        row = found.legs[lying.leg].row()
+        ResultRows(store, "leg").stage(lying.leg, row | {"figures": row["figures"] | {"depth": 99}})
+        store.commit(store.state)
+    assert f"{lying.deal}: the search in memory found" in verified(found.directory, full).faults[0]
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("figures", '{"score": 3}'), ("figures", "[]"), ("figures", "{"), ("figures", '{"odd": 1}')]
-)
-def test_damaged_findings_are_one_line(column: str, value: str, tmp_path: Path) -> None:
-    hunted(small_hunt(), tmp_path, 1)
-    with sqlite3.connect(small_hunt().file(tmp_path)) as connection:
-        connection.execute(f"UPDATE findings SET {column} = ?", (value,))  # noqa: S608
-    connection.close()
-    with pytest.raises(StorageError, match="is damaged"):
-        kept(small_hunt(), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
+    ("spec", "words"),
     [
-        ({"puzzle": "superpuzz", "options": {}}, "superpuzz has no deals to hunt for; gap has"),
-        ({"objective": "beauty"}, "allowed are positions|moves|depth"),
-        ({"options": {"ranks": "14"}}, "ranks=14"),
+        (PuzzleSpec("superpuzz"), "superpuzz has no deals to hunt for; gap has"),
+        (PuzzleSpec("gap", {"ranks": "14"}), "ranks=14"),
     ],
 )
-def test_what_cannot_be_hunted_is_refused(changes: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_hunted_is_refused(spec: PuzzleSpec, words: str) -> None:
     with pytest.raises(PuzzleError) as refused:
-        small_hunt(**changes).build()
+        hunted(spec)
     assert words in str(refused.value)
+
+
+def test_an_objective_that_there_is_not_is_refused() -> None:
+    with pytest.raises(PuzzleError, match=r"allowed are positions\|moves\|depth"):
+        HuntPlan.made(gap(4), "beauty", 1)  # type: ignore[arg-type]
 
 
 # Certificates
@@ -393,9 +489,8 @@ def test_what_cannot_be_hunted_is_refused(changes: dict[str, Any], words: str) -
 @pytest.fixture(scope="module")
 def certificate() -> Certificate:
     """Of a deal with many layers."""
-    puzzle = gap(4)
     deal = "24 12 11 34/21 22 43 14/33 32 23 31/44 42 13 41"
-    return certify(puzzle, deal, plain_figures(deal), Control(), SilentObserver())
+    return certify(PuzzleSpec("gap", {"ranks": "4"}, deal), plain_figures(deal), Control(), SilentObserver())
 
 
 def verdict(certificate: Certificate) -> list[str]:
@@ -417,7 +512,7 @@ def test_a_certificate_is_what_the_plain_rules_say(certificate: Certificate, tmp
 def test_programs_that_disagree_make_no_certificate(certificate: Certificate) -> None:
     wrong = replace(certificate.figures, depth=certificate.figures.depth + 1)
     with pytest.raises(ContradictionError, match="one of the two programs is wrong"):
-        certify(gap(4), certificate.deal, wrong, Control(), SilentObserver())
+        certify(certificate.spec, wrong, Control(), SilentObserver())
 
 
 def altered_layer(certificate: Certificate, **changes: Any) -> Certificate:
@@ -510,7 +605,7 @@ def test_bytes_that_are_no_certificate_are_refused(raw: bytes, words: str, tmp_p
         read_certificate(tmp_path / "missing.json")
 
 
-def test_figures_survive_the_way_to_the_findings() -> None:
+def test_figures_survive_the_way_to_the_rows() -> None:
     found = Walked("1", 1, "2", 3, DealFigures(4, None, 5), 6, 7)
     assert requests.answered(requests.answer(found)) == found
     assert asdict(DealFigures(4, None, 5)) == {"positions": 4, "moves": None, "depth": 5}

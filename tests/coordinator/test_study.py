@@ -1,31 +1,66 @@
 """Studies: each figure against searches by the papers' words, stops and goings-on, caps that count neither way."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coordinator.deals import study as module
-from coordinator.deals.study import kept, study
-from coordinator.deals.study_plan import Plan
+from coordinator.deals.memory import fitted
+from coordinator.deals.study import Studied, kept_deals
+from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from coordinator.deals.study_table import Deal, tally
-from coordinator.errors import OverBudgetError, StopRun
-from coordinator.session.control import Control, SilentObserver
+from coordinator.errors import OverBudgetError
+from coordinator.session.control import Control
 from coordinator.session.resources import Resources
+from puzzles.capabilities import Dealt, SearchOrder
 from puzzles.errors import PuzzleError
-from storage.errors import StorageError
-from storage.ledger.manifest import Progress
-from storage.results.findings import Findings
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+from storage.ledger.manifest import State
+from storage.names import ROWS
+from storage.results.rows import ResultRows
 from tests.support import card_rules as rules
+from tests.support.runs import SILENT, StoppingAfter, driven, opened, repaired, verified
 from worker.tasks import SOLVERS
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study: what decides its run, and up to where it goes."""
+
+    puzzle: str
+    sizes: tuple[int, ...]
+    deals: int = DEALS
+    seed: int = 1
+    strategy: SearchOrder = "bfs"
+    cap: int = CAP
+    shorten: bool = False
+
 
 SMALL = Plan("superpuzz", (3,), deals=20)
 
 
+def begun(plan: Plan, data: Path, control: Control | None = None, **resources: Any) -> Path:
+    """The run of a study, driven as far as it goes."""
+    pinned = asdict(StudyPlan(plan.seed, plan.strategy, plan.cap, plan.shorten))
+    limits = {"sizes": list(plan.sizes), "deals": plan.deals}
+    return driven(data, PuzzleSpec(plan.puzzle), "study", pinned, limits, control, **resources)
+
+
+def kept(directory: Path) -> dict[int, list[Deal]]:
+    with opened(directory) as job:
+        return kept_deals(job.study, job.store)
+
+
 def done(plan: Plan, data: Path, **resources: Any) -> dict[int, list[Deal]]:
-    return study(plan, data, Resources(**resources), Control(), SilentObserver())
+    return kept(begun(plan, data, **resources))
+
+
+def state_of(directory: Path) -> State:
+    with RunStore(directory) as store:
+        return store.state
 
 
 def plain_deal(cards: int, seed: int, number: int) -> list[int]:
@@ -160,30 +195,15 @@ def test_gap_depth_first_claims_no_fewest_moves_before_all_is_seen(tmp_path: Pat
 # Stopping and going on
 
 
-class Stopping(SilentObserver):
-    """Stops a study when so many deals are counted, and looks whether they are durable by then."""
-
-    def __init__(self, control: Control, after: int, plan: Plan, data: Path) -> None:
-        self.control, self.after, self.plan, self.data = control, after, plan, data
-        self.counted = 0
-
-    def progress(self, progress: Progress) -> None:
-        self.counted = progress.done
-        assert sum(map(len, kept(self.plan, self.data).values())) >= self.counted
-        if self.counted >= self.after:
-            self.control.interrupt("enough")
-
-
-def test_a_stopped_study_goes_on_and_searches_no_deal_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_KEEP_SECONDS", 0.0)
-    plan, control = replace(SMALL, deals=60), Control()
-    observer = Stopping(control, 10, plan, tmp_path)
-    with pytest.raises(StopRun):
-        study(plan, tmp_path, Resources(workers=1), control, observer)
-    (before,) = kept(plan, tmp_path).values()
-    assert 10 <= len(before) < 60
-    assert len(before) >= observer.counted
-    (after,) = done(plan, tmp_path).values()
+def test_a_stopped_study_goes_on_and_searches_no_deal_twice(tmp_path: Path) -> None:
+    plan = replace(SMALL, deals=60)
+    directory = begun(plan, tmp_path, StoppingAfter(12), workers=1)
+    assert state_of(directory).status == "interrupted"
+    (before,) = kept(directory).values()
+    assert 0 < len(before) < 60
+    assert Studied.of(state_of(directory)).deals_done == len(before)
+    assert begun(plan, tmp_path) == directory
+    (after,) = kept(directory).values()
     assert [deal.number for deal in after] == list(range(60))
     # The seconds too: these are not searched again.
     assert [deal for deal in after if deal.number in {kept.number for kept in before}] == before
@@ -191,53 +211,71 @@ def test_a_stopped_study_goes_on_and_searches_no_deal_twice(tmp_path: Path, monk
     assert without_seconds(other) == without_seconds(after)
 
 
-def test_deals_that_were_not_yet_kept_are_kept_at_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first deal is kept at once; the stop comes while others wait to be kept together."""
-    monkeypatch.setattr(module, "_KEEP_SECONDS", 1e9)
-    plan, control = replace(SMALL, deals=300), Control()
-    count = 0
-
-    def answered(result: Any) -> Any:
-        nonlocal count
-        if (count := count + 1) == 30:
-            control.interrupt("enough")
-        return original(result)
-
-    original = module.answered
-    monkeypatch.setattr(module, "answered", answered)
-    with pytest.raises(StopRun):
-        study(plan, tmp_path, Resources(workers=1), control, SilentObserver())
-    assert 30 <= sum(map(len, kept(plan, tmp_path).values())) < 300
-
-
-def test_more_deals_and_sizes_extend_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = done(SMALL, tmp_path)[3]
+def test_more_deals_and_sizes_extend_a_study(tmp_path: Path) -> None:
+    directory = begun(SMALL, tmp_path)
+    first = kept(directory)[3]
     more = done(replace(SMALL, sizes=(3, 4), deals=25), tmp_path)
     assert more[3][:20] == first
     assert [len(deals) for deals in more.values()] == [25, 25]
-    monkeypatch.setattr(module, "open_context", None)
+    sessions = state_of(directory).session
     assert done(replace(SMALL, sizes=(3, 4)), tmp_path) == {3: first, 4: more[4][:20]}
+    assert state_of(directory).session == sessions, "nothing was left to be done"
 
 
 @pytest.mark.parametrize("change", [{"seed": 2}, {"strategy": "dfs"}, {"cap": 99}, {"puzzle": "gap"}])
-def test_what_decides_a_result_has_a_file_of_its_own(change: dict[str, Any]) -> None:
-    assert replace(SMALL, **change).file(Path()) != SMALL.file(Path())
-    assert replace(SMALL, sizes=(4, 5), deals=9).file(Path()) == SMALL.file(Path())
+def test_what_decides_a_result_has_a_run_of_its_own(change: dict[str, Any], tmp_path: Path) -> None:
+    plan = replace(SMALL, deals=1)
+    assert begun(replace(plan, **change), tmp_path) != begun(plan, tmp_path)
+    assert begun(replace(plan, sizes=(4, 5), deals=2), tmp_path) == begun(plan, tmp_path)
 
 
-def test_findings_that_are_none_of_a_study_are_damage(tmp_path: Path) -> None:
-    with Findings(SMALL.file(tmp_path), SMALL.about()) as findings:
-        findings.add("columns=3", 0, {"moves": 3})
-    with pytest.raises(StorageError, match="is damaged"):
-        kept(SMALL, tmp_path)
+def test_verification_searches_the_deals_again(tmp_path: Path) -> None:
+    directory = begun(replace(SMALL, sizes=(3, 4)), tmp_path)
+    assert verified(directory).checked["deals"] == 40
+    assert verified(directory, full=False).checked["deals"] == 32
+    with RunStore(directory, writable=True) as store:
+        rows = ResultRows(store, "columns=3")
+        rows.stage(7, rows.read(7) | {"positions": 1})
+        store.commit(store.state)
+    assert "deal 7 of columns=3 is Deal(" in verified(directory).faults[0]
+
+
+@pytest.mark.parametrize("row", [b"nothing of the kind", None])
+def test_damaged_rows_are_said_and_searched_again(row: bytes | None, tmp_path: Path) -> None:
+    directory = begun(SMALL, tmp_path)
+    before = kept(directory)
+    with RunStore(directory, writable=True) as store:
+        if row is None:
+            ResultRows(store, "columns=3").forget(7)
+        else:
+            store.stage(ROWS, b"columns=3/\0\0\0\7", row)
+        store.commit(store.state)
+    said = "row 7 of columns=3 is damaged" if row else "19 deals are there of 20"
+    assert said in verified(directory).faults[0]
+    repaired(directory)
+    assert without_seconds(kept(directory)[3]) == without_seconds(before[3])
+    assert verified(directory).ok
+
+
+def test_rows_that_are_none_of_a_study_are_damage(tmp_path: Path) -> None:
+    directory = begun(SMALL, tmp_path)
+    with RunStore(directory, writable=True) as store:
+        ResultRows(store, "columns=3").stage(0, {"moves": 3})
+        store.commit(store.state)
+    assert "deal 0 of columns=3" in verified(directory).faults[0]
 
 
 def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answered(result: Any) -> Any:
-        raise MemoryError
+    class Exhausted:
+        bytes_of_search = staticmethod(lambda puzzle, cap: 1)
 
-    monkeypatch.setattr(module, "answered", answered)
-    with pytest.raises(OverBudgetError, match="lower --cap"):
+        @staticmethod
+        def solve(*asked: Any) -> Any:
+            raise MemoryError
+
+    with pytest.raises(OverBudgetError, match="lower --cap"), monkeypatch.context() as patch:
+        patch.setitem(SOLVERS, "cards", Exhausted)
+        patch.setattr("coordinator.deals.study_job.StudyDeals.prepare", lambda job: None)
         done(SMALL, tmp_path)
 
 
@@ -255,25 +293,20 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"shorten": True}, "--shorten is for 'superpuzz --strategy dfs'"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, Any], said: str) -> None:
+def test_a_plan_that_makes_no_sense_is_refused(change: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(PuzzleError) as refused:
-        replace(SMALL, **change)
+        begun(replace(SMALL, **change), tmp_path)
     assert said in str(refused.value)
 
 
-def test_threads_are_as_many_as_there_is_memory_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int | None] = []
-    original = module.open_context
+def test_threads_are_as_many_as_there_is_memory_for() -> None:
+    puzzle = PuzzleSpec("superpuzz", {"columns": "3"}).build()
+    assert isinstance(puzzle, Dealt)
+    needed = SOLVERS["cards"].bytes_of_search(puzzle, 1_000_000)
 
-    def watched(puzzle: Any, spec: Any, resources: Resources, *rest: Any) -> Any:
-        seen.append(resources.workers)
-        return original(puzzle, spec, resources, *rest)
+    def threads(memory: int) -> int | None:
+        return fitted(puzzle, 1_000_000, Resources(workers=4, memory=memory), SILENT).workers
 
-    monkeypatch.setattr(module, "open_context", watched)
-    plan = replace(SMALL, deals=1, cap=1_000_000)
-    needed = SOLVERS["cards"].bytes_of_search(plan.build(3), plan.cap)
-    done(plan, tmp_path / "one", workers=4, memory=2 * needed + 1)
-    done(plan, tmp_path / "two", workers=4, memory=9 * needed)
-    assert seen == [2, 4]
+    assert (threads(2 * needed + 1), threads(9 * needed)) == (2, 4)
     with pytest.raises(OverBudgetError, match="lower --cap"):
-        done(plan, tmp_path / "three", memory=needed - 1)
+        threads(needed - 1)

@@ -23,7 +23,8 @@ from puzzles.nakuron.board import (
 from puzzles.nakuron.ground import field_of, ground_of, rows_of
 from puzzles.nakuron.puzzle import Nakuron
 from tests.support.nakuron_boards import KNOWN
-from worker.nakuron.tilting import GAMES, first_field, game_answered, games_request, play_chunk, tilt_fields
+from worker.nakuron.tilting import first_field, play, tilt_fields
+from worker.plays.moving import Game, best_answered, games_request
 
 KNOWN_TEXT = KNOWN[1].text
 
@@ -69,11 +70,11 @@ def assert_tilted_alike(board: Board, sides: list[int]) -> None:
     tilted = first_field(field, ground)
     for side in sides:
         expected = [tilt(rows, board.frame, other) for other in range(len(SIDES))]
-        assert tilted.right.tolist() == [[each.score for each in expected]]
-        assert tilted.total.tolist() == [[len(each.dropped) for each in expected]]
+        assert tilted.gains.tolist() == [[each.score for each in expected]]
+        assert tilted.takes.tolist() == [[len(each.dropped) for each in expected]]
         rows = expected[side].rows
-        tilted = tilt_fields(tilted.fields, np.zeros(1, dtype=np.int64), np.array([side], dtype=np.uint8), ground)
-        assert rows_of(tilted.fields[0], board) == rows
+        tilted = tilt_fields(tilted.boards, np.zeros(1, dtype=np.int64), np.array([side], dtype=np.uint8), ground)
+        assert rows_of(tilted.boards[0], board) == rows
 
 
 @settings(deadline=None)
@@ -199,21 +200,24 @@ def test_random_boards_are_the_same_everywhere_and_of_their_setting(setting: int
 # Games
 
 
+def best_game(board: Board, strategy: str, seed: int, first: int, count: int) -> Game:
+    request = games_request(Nakuron.games.index(strategy), seed, first, count)
+    return best_answered(play(Nakuron(), request, [*ground_of(board), field_of(board)]))
+
+
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: str(known.greedy))
 def test_greedy_reaches_what_it_is_known_to_reach(known: object) -> None:
     board = parse_board(known.text)  # type: ignore[attr-defined]
-    shared = [*ground_of(board), field_of(board)]
-    assert game_answered(play_chunk(games_request("greedy", 1, 0, 1), shared)).score == known.greedy  # type: ignore[attr-defined]
+    assert best_game(board, "greedy", 1, 0, 1).score == known.greedy  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("strategy", GAMES)
+@pytest.mark.parametrize("strategy", Nakuron.games)
 def test_games_have_the_score_that_the_rules_give_them(strategy: str) -> None:
     board = random_board(24, 2, 5)
-    shared = [*ground_of(board), field_of(board)]
-    games = [game_answered(play_chunk(games_request(strategy, 7, number, 1), shared)) for number in range(3)]
+    games = [best_game(board, strategy, 7, number, 1) for number in range(3)]
     for game in games:
         assert sum(tilted.score for tilted in replay(board, game.sequence)) == game.score > 0
-    best = game_answered(play_chunk(games_request(strategy, 7, 0, 3), shared))
-    assert (best.score, best.tilts) == (max(game.score for game in games), sum(game.tilts for game in games))
+    best = best_game(board, strategy, 7, 0, 3)
+    assert (best.score, best.tried) == (max(game.score for game in games), sum(game.tried for game in games))
     if strategy == "cycle":
         assert games[0].sequence[:6] == [0, 1, 2, 3, 0, 1]

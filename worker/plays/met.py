@@ -20,7 +20,7 @@ class Met:
 
     def __init__(self, memory: int) -> None:
         """`memory` in bytes is kept: boards are forgotten where there are more, at first those met early on."""
-        self._most = max(_FIRST_SLOTS, 1 << (memory // _SLOT_BYTES).bit_length() - 1)
+        self._most = max(_FIRST_SLOTS, 1 << max(1, memory // _SLOT_BYTES).bit_length() - 1)
         self._count = 0
         self._clear(_FIRST_SLOTS)
 

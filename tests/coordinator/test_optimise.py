@@ -1,0 +1,157 @@
+"""Optimisations as runs: every strategy goes on, stops and damage cost little, the best play is proved."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from coordinator.errors import OverBudgetError
+from coordinator.plays.optimise import Optimised, best_of
+from coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
+from puzzles.errors import PuzzleError
+from puzzles.nakuron.board import random_board
+from puzzles.nakuron.puzzle import Nakuron
+from puzzles.registry import PuzzleSpec, with_own_file
+from storage.layers.store import RunStore
+from storage.ledger.manifest import State
+from storage.names import BEAM as BEAM_DATABASE
+from storage.names import ROWS
+from storage.results.arrays import read_arrays
+from storage.results.rows import ResultRows
+from tests.coordinator.test_best_play import STONES, by_brute_force
+from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
+from tests.system.own import written
+
+BOARD = random_board(40, 2, 3)
+
+
+class Found(NamedTuple):
+    """An optimisation as it stands."""
+
+    directory: Path
+    state: State
+    best: Best
+    figures: Optimised
+
+
+def optimise(data: Path, strategy: str = BEAM, width: int | None = None, control: Any = None, **limits: Any) -> Found:
+    """Go on up to limits."""
+    memory = limits.pop("memory", None)
+    spec, plan = optimised(PuzzleSpec("nakuron", {}, BOARD.text()), strategy, 1, width)
+    limits = {"seconds": None, "rounds": None} | limits
+    return look(driven(data, spec, "optimise", plan, limits, control, memory=memory))
+
+
+def look(directory: Path) -> Found:
+    with RunStore(directory) as store:
+        return Found(directory, store.state, best_of(store), Optimised.of(store.state))
+
+
+def played(best: Best) -> int:
+    return Nakuron().replay(best.sequence, BOARD.text())
+
+
+@pytest.mark.parametrize("strategy", [*Nakuron.games, BEAM])
+def test_each_strategy_finds_a_play_and_goes_on(strategy: str, tmp_path: Path) -> None:
+    width = 10 if strategy == BEAM else None
+    first = optimise(tmp_path, strategy, width, rounds=1)
+    assert first.state.status == "complete"
+    assert played(first.best) == first.best.score > 0
+    again = optimise(tmp_path, strategy, width, rounds=2)
+    assert again.directory == first.directory
+    assert again.best.rank >= first.best.rank
+    assert again.figures.rounds == (1 if strategy == "cycle" else 2)
+    assert (again.figures.score, again.figures.moves) == (again.best.score, again.best.moves)
+    assert optimise(tmp_path, strategy, width, rounds=2).figures == again.figures
+    assert verified(again.directory).ok
+
+
+def test_a_stopped_beam_goes_on_in_mid_search(tmp_path: Path) -> None:
+    whole = optimise(tmp_path / "whole", width=20, rounds=1)
+    stopped = optimise(tmp_path / "cut", width=20, control=StoppingAfter(60), rounds=1)
+    assert stopped.state.status == "interrupted"
+    assert 0 < stopped.best.score < whole.best.score
+    assert stopped.figures.rounds == 0
+    with RunStore(stopped.directory) as store:
+        assert len(read_arrays(store)["ends"]) >= 20
+    resumed = optimise(tmp_path / "cut", width=20, rounds=1)
+    assert (resumed.best.score, resumed.best.sequence) == (whole.best.score, whole.best.sequence)
+    assert resumed.figures == whole.figures
+    with RunStore(resumed.directory) as store:
+        assert read_arrays(store) == {}
+
+
+def test_a_damaged_beam_is_said_and_begins_anew(tmp_path: Path) -> None:
+    whole = optimise(tmp_path / "whole", width=20, rounds=1)
+    stopped = optimise(tmp_path / "cut", width=20, control=StoppingAfter(60), rounds=1)
+    with RunStore(stopped.directory, writable=True) as store:
+        store.stage(BEAM_DATABASE, b"boards/\0\0\0\0", b"nothing of the kind")
+        store.commit(store.state)
+    assert not verified(stopped.directory).ok
+    resumed = optimise(tmp_path / "cut", width=20, rounds=1)
+    assert (resumed.best.score, resumed.best.sequence) == (whole.best.score, whole.best.sequence)
+    assert verified(resumed.directory).ok
+
+
+def test_a_damaged_row_is_found_and_repaired(tmp_path: Path) -> None:
+    found = optimise(tmp_path, width=10, rounds=2)
+    with RunStore(found.directory, writable=True) as store:
+        store.stage(ROWS, b"round/\0\0\0\1", b"nothing of the kind")
+        store.commit(store.state)
+    assert "row 1 of round is damaged" in verified(found.directory).faults[0]
+    repaired(found.directory)
+    assert verified(found.directory).ok
+    assert look(found.directory).figures == found.figures
+
+
+@pytest.mark.parametrize("change", [{"score": 1}, {"sequence": "0123"}])
+def test_a_best_play_that_lies_is_found_out(change: dict[str, Any], tmp_path: Path) -> None:
+    found = optimise(tmp_path, width=10, rounds=1)
+    with RunStore(found.directory, writable=True) as store:
+        ResultRows(store, "best").stage(found.best.round, asdict(found.best) | change)
+        store.commit(store.state)
+    assert "by the plain rules it scores" in verified(found.directory, full=False).faults[0]
+
+
+def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path) -> None:
+    first = optimise(tmp_path, seconds=0.001)
+    assert first.best.score > 0
+    again = optimise(tmp_path, seconds=1.0)
+    assert again.best.rank >= first.best.rank
+    # From the first call's end on, and not much more than was allowed.
+    assert again.state.seconds - first.state.seconds < 3.0
+    assert again.figures.rounds > first.figures.rounds
+
+
+def test_what_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match=r"--strategy luck: allowed are cycle\|random"):
+        optimise(tmp_path, "luck", rounds=1)
+    with pytest.raises(PuzzleError, match="--width is for beams"):
+        optimise(tmp_path, "greedy", 3, rounds=1)
+    with pytest.raises(OverBudgetError, match="ask for --width 49"):
+        optimise(tmp_path, width=5_000, rounds=1, memory=1 << 20)
+
+
+def test_the_width_fits_the_time() -> None:
+    before = Round(0, 8, 100, 1_000, 10_000, 1.0, list(range(0, 1_000, 10)))
+    assert before.layers_left(0) == 1_000
+    assert before.layers_left(500) == 500
+    wide = fitted_width(before, 0, 60, 20_000, 10**9)
+    assert wide == pytest.approx(60 * 20_000 / 1_300, rel=0.1)
+    assert fitted_width(before, 500, 60, 20_000, 10**9) == pytest.approx(2 * wide, rel=0.01)
+    assert fitted_width(before, 0, 60, 20_000, 50) == 50
+    assert fitted_width(before, 0, 0, 20_000, 50) == 1
+
+
+@pytest.mark.parametrize(("stones", "stride"), [(7, 2), (9, 3)])
+def test_a_user_s_scored_puzzle_is_optimised(stones: int, stride: int, tmp_path: Path) -> None:
+    word = written(tmp_path, STONES, "Stones")
+    named = with_own_file(PuzzleSpec(word, {"stones": str(stones), "stride": str(stride)}))
+    spec, plan = optimised(named, BEAM, 1, 500)
+    found = look(driven(tmp_path / "data", spec, "optimise", plan, {"seconds": None, "rounds": 1}))
+    # A beam that holds all there is finds the best there is.
+    assert (found.best.score, found.best.moves) == by_brute_force(stones, stride)
+    assert verified(found.directory).ok
+    with opened(found.directory) as job:
+        assert job.puzzle.replay(found.best.sequence) == found.best.score

@@ -1,0 +1,157 @@
+"""Rows and arrays of a run: durable with the commit that they were staged for, whole after a kill, damage named."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import lmdb
+import numpy as np
+import pytest
+
+from storage.errors import DamagedError
+from storage.ledger.ledger import Ledger, create_run
+from storage.names import BEAM, DATABASES, ROWS
+from storage.results.arrays import read_arrays, stage_arrays
+from storage.results.rows import ResultRows
+from tests.support.stores import manifest
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return create_run(tmp_path, manifest(), queued=False)
+
+
+def test_rows_come_back_by_table_in_the_order_of_their_numbers(directory: Path) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        four, five = ResultRows(ledger, "ranks=4"), ResultRows(ledger, "ranks=5")
+        four.stage(300, {"moves": 12, "words": ["é", None]})
+        four.stage(2, {"moves": 5})
+        five.stage(2, {"moves": 7})
+        assert four.numbers() == []
+        ledger.commit(ledger.state)
+        four.stage(2, {"moves": 6})
+        ledger.commit(ledger.state)
+    with Ledger(directory) as ledger:
+        assert list(ResultRows(ledger, "ranks=4").all().items()) == [
+            (2, {"moves": 6}),
+            (300, {"moves": 12, "words": ["é", None]}),
+        ]
+        assert ResultRows(ledger, "ranks=5").read(2) == {"moves": 7}
+        assert ResultRows(ledger, "ranks=6").all() == {}
+
+
+def test_a_row_is_forgotten_with_a_commit(directory: Path) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        rows = ResultRows(ledger, "x")
+        for number in range(3):
+            rows.stage(number, {})
+        ledger.commit(ledger.state)
+        rows.forget(1)
+        assert rows.numbers() == [0, 1, 2]
+        ledger.commit(ledger.state)
+        assert rows.numbers() == [0, 2]
+
+
+def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from storage.ledger.ledger import Ledger\n"
+        "from storage.results.rows import ResultRows\n"
+        "ledger = Ledger(Path(sys.argv[1]), writable=True); rows = ResultRows(ledger, 'x')\n"
+        "for number in range(1_000_000):\n"
+        "    rows.stage(number, {'square': number * number}); ledger.commit(ledger.state); print(number, flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, directory], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    with process, process.stdout as said:
+        while int(said.readline()) < 25:
+            pass
+        os.kill(process.pid, signal.SIGKILL)
+        last = [25, *map(int, said.read().split())][-1]
+    with Ledger(directory) as ledger:
+        rows = ResultRows(ledger, "x").all()
+    # One more may have been committed and not been told.
+    assert list(rows) in ([*range(last + 1)], [*range(last + 2)])
+    assert all(row == {"square": number * number} for number, row in rows.items())
+
+
+def test_a_damaged_row_is_named_and_the_others_are_read(directory: Path) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        rows = ResultRows(ledger, "x")
+        for number in range(3):
+            rows.stage(number, {"text": "long"})
+        ledger.commit(ledger.state)
+    _change(directory, ROWS, b"x/\0\0\0\1", lambda value: value[:-1] + b"!")
+    with Ledger(directory) as ledger:
+        rows = ResultRows(ledger, "x")
+        assert list(rows.faults()) == [1]
+        assert rows.read(2) == {"text": "long"}
+        with pytest.raises(DamagedError, match="row 1 of x is damaged"):
+            rows.all()
+
+
+def test_a_row_in_the_place_of_another_is_damage(directory: Path) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        ResultRows(ledger, "x").stage(0, {"moves": 1})
+        ledger.commit(ledger.state)
+        ledger.stage(ROWS, b"x/\0\0\0\1", ledger.read(ROWS, b"x/\0\0\0\0") or b"")
+        ledger.commit(ledger.state)
+        assert list(ResultRows(ledger, "x").faults()) == [1]
+
+
+ARRAYS = {
+    "large": np.arange(700_000, dtype=np.uint64).reshape(-1, 7),
+    "words": np.array([[1, 2], [3, 4]], dtype=np.uint32),
+    "none": np.empty((0, 3), dtype=np.int8),
+}
+
+
+def test_arrays_are_replaced_as_a_whole(directory: Path) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        assert read_arrays(ledger) == {}
+        for arrays in (ARRAYS, {"words": ARRAYS["words"][:1]}, {}):
+            stage_arrays(ledger, arrays)
+            ledger.commit(ledger.state)
+            found = read_arrays(ledger)
+            assert list(found) == list(arrays)
+            for name, array in arrays.items():
+                assert found[name].dtype == array.dtype
+                assert np.array_equal(found[name], array)
+
+
+def test_the_file_does_not_grow_with_every_commit_of_arrays(directory: Path) -> None:
+    sizes = []
+    with Ledger(directory, writable=True) as ledger:
+        for _ in range(12):
+            stage_arrays(ledger, ARRAYS)
+            ledger.commit(ledger.state)
+            sizes.append((directory / "data.mdb").stat().st_size)
+    assert sizes[-1] < 1.05 * sizes[3] < 4 * sum(array.nbytes for array in ARRAYS.values())
+
+
+@pytest.mark.parametrize("name", [b"large/\0\0\0\1", b"large/\0\0\0\5", b"arrays"])
+def test_damaged_and_lost_arrays_are_said(directory: Path, name: bytes) -> None:
+    with Ledger(directory, writable=True) as ledger:
+        stage_arrays(ledger, ARRAYS)
+        ledger.commit(ledger.state)
+    for change in (lambda value: bytes([value[0] ^ 1]) + value[1:], None):
+        _change(directory, BEAM, name, change)
+        with Ledger(directory) as ledger:
+            if change is None and name == b"arrays":
+                assert read_arrays(ledger) == {}
+            else:
+                with pytest.raises(DamagedError):
+                    read_arrays(ledger)
+
+
+def _change(directory: Path, database: bytes, name: bytes, change: object) -> None:
+    """Rewrite an entry behind the back of the store, or take it away."""
+    with lmdb.open(str(directory), max_dbs=len(DATABASES), map_size=1 << 30) as environment:
+        opened = environment.open_db(database)
+        with environment.begin(write=True) as transaction:
+            value = bytes(transaction.get(name, db=opened) or b"")
+            if change is None:
+                transaction.delete(name, db=opened)
+            else:
+                transaction.put(name, change(value), db=opened)  # type: ignore[operator]

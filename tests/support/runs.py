@@ -1,0 +1,59 @@
+"""Runs of any kind, made and driven in this process."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from coordinator.runs.create import make_run, open_job
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import verify_directory
+from coordinator.session.control import Control, Observer, SilentObserver
+from coordinator.session.report import Report
+from coordinator.session.resources import Resources
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+
+SILENT = SilentObserver()
+
+
+def driven(
+    data: Path, spec: PuzzleSpec, mode: str, plan: Mapping[str, Any], limits: Mapping[str, Any],
+    control: Control | None = None, observer: Observer = SILENT, **resources: Any,
+) -> Path:  # fmt: skip
+    """The directory of a run that was made, or gone on with, and driven until it ended or was stopped."""
+    resources = {"workers": 2} | resources
+    directory = make_run(data, spec, mode, plan, Resources(**resources), limits=limits)
+    drive(directory, Resources(**resources), control or Control(), observer)
+    return directory
+
+
+@contextmanager
+def opened(directory: Path) -> Iterator[Any]:
+    """The job of a run."""
+    with RunStore(directory) as store:
+        yield open_job(store)
+
+
+def repaired(directory: Path) -> None:
+    """Mend a run, and drive it to its end."""
+    drive(directory, Resources(workers=2), Control(), SILENT, repair=True)
+
+
+def verified(directory: Path, full: bool = True) -> Report:
+    """What a verification finds."""
+    return verify_directory(directory, full, Control(), SILENT)
+
+
+class StoppingAfter(Control):
+    """Stops at the n-th time that it is asked."""
+
+    def __init__(self, checks: int) -> None:
+        super().__init__()
+        self._left = checks
+
+    def check(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.interrupt("enough")
+        super().check()
