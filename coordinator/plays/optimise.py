@@ -169,13 +169,14 @@ class Optimisation:
         while not beam.finished and (self._left() > 0 or not self._best.moves):
             try:
                 self._session.control.check()
-                width = self._width(beam, number, beam.tried - tried_before, time.monotonic() - began)
-                widest = max(widest, width)
-                if beam.step(width):
-                    self._offer(beam.points, beam.sequence, number)
             except StopRun:
+                # IMPORTANT: not where a step is cut off, which leaves a beam that is neither before nor after it.
                 self._keep_beam(beam, number, taken, widest, at_once=True)
                 raise
+            width = self._width(beam, number, beam.tried - tried_before, time.monotonic() - began)
+            widest = max(widest, width)
+            if beam.step(width):
+                self._offer(beam.points, beam.sequence, number)
             taken.append(beam.taken)
             self._unfinished = beam.tried
             self._keep_beam(beam, number, taken, widest)

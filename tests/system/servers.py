@@ -120,6 +120,10 @@ class Workers:
         """The process ids of its workers now."""
         return [child.pid for child in self.supervisor.children()]
 
+    def kill_one(self) -> None:
+        """SIGKILL to one of them."""
+        os.kill(self.pids()[-1], signal.SIGKILL)
+
 
 @contextmanager
 def started_workers(

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.hunt import kept
-from coordinator.deals.hunt_plan import Hunt, Record
+from coordinator.deals.hunt import Hunted, legs_of, records_of
+from coordinator.deals.hunt_plan import Record
+from storage.layers.store import RunStore
+from storage.names import run_directories
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
 
@@ -19,11 +21,14 @@ LONG = ("hunt", "gap", "-o", "ranks=5", "--time", "1h")
 
 
 def records(hakoiri: Hakoiri) -> list[Record]:
-    return kept(Hunt("gap", {"ranks": "5"}, "positions"), hakoiri.data).records
+    for run in run_directories(hakoiri.data):
+        with RunStore(run) as store:
+            return records_of(store)
+    return []
 
 
 def has_records(hakoiri: Hakoiri) -> bool:
-    return hakoiri.data.exists() and len(records(hakoiri)) > 1
+    return len(records(hakoiri)) > 1
 
 
 def without_times(found: dict[str, Any]) -> dict[str, Any]:
@@ -33,7 +38,8 @@ def without_times(found: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_hunt_prints_its_records_and_a_certificate_that_verify_derives_again(hakoiri: Hakoiri) -> None:
     printed = hakoiri.here(*SMALL, "--maximise", "moves")
-    target = hakoiri.data / "hunts" / "gap-3-moves-1.json"
+    (run,) = run_directories(hakoiri.data)
+    target = run.with_suffix(".json")
     certificate = json.loads(target.read_text(encoding="utf-8"))
     flat = " ".join(printed.stdout.split())
     assert f"most moves {certificate['figures']['moves']}" in flat
@@ -106,11 +112,15 @@ def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri) -> None:
     running.send(signal.SIGINT)
     stopped = running.finish()
     assert stopped.code == 130
-    found = re.search(r"interrupted: stopped by SIGINT; .* go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
+    found = re.search(r"interrupted: stopped by SIGINT; go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
     assert found, stopped
     before = records(hakoiri)
-    again = hakoiri.ask(*shlex.split(found[1]), "--legs", "1")
-    assert [record["deal"] for record in again["records"]] == [record.deal for record in before]
+    goes_on = hakoiri.start(*shlex.split(found[1]))
+    goes_on.wait_for("record: ")
+    goes_on.send(signal.SIGINT)
+    assert goes_on.finish().code == 130
+    again = hakoiri.ask(*LONG[:-2], "--legs", "1")
+    assert [record["deal"] for record in again["records"]][: len(before)] == [record.deal for record in before]
 
 
 def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) -> None:
@@ -119,10 +129,14 @@ def test_a_killed_hunt_keeps_every_record_that_it_announced(hakoiri: Hakoiri) ->
     announced = re.findall(r"record: ([\d,]+) positions: (.*)", running.kill().stderr)
     before = records(hakoiri)
     assert len(before) > 1
-    assert [(f"{record.score:,}", record.deal) for record in before][: len(announced)] == announced
-    found = kept(Hunt("gap", {"ranks": "5"}, "positions"), hakoiri.data)
-    again = hakoiri.ask(*LONG[:-2], "--legs", str(found.legs + 2))
-    assert again["legs"] >= found.legs + 2
+    (run,) = run_directories(hakoiri.data)
+    with RunStore(run) as store:
+        bests = {(f"{leg.best_score:,}", leg.best) for leg in legs_of(store).values()}
+        legs = Hunted.of(store.state).legs
+    assert announced
+    assert set(announced) <= bests
+    again = hakoiri.ask(*LONG[:-2], "--legs", str(legs + 2))
+    assert again["legs"] >= legs + 2
     assert [record["deal"] for record in again["records"]][: len(before)] == [record.deal for record in before]
 
 

@@ -1,17 +1,19 @@
 """Nakuron on the command line: exact optima, good plays that survive kills, boards made, drawn and replayed."""
 
 import re
-import shlex
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from coordinator.nakuron.optimise import kept, played
-from coordinator.nakuron.optimise_plan import Plan
+from coordinator.plays.optimise import best_of
+from coordinator.plays.plan import Best
 from puzzles.nakuron.board import parse_board, random_board
-from storage.results.checkpoint import read_checkpoint
+from puzzles.nakuron.puzzle import Nakuron
+from storage.layers.store import RunStore
+from storage.names import run_directories
+from storage.results.arrays import read_arrays
 from tests.support.nakuron_boards import KNOWN, Known
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
@@ -98,42 +100,54 @@ def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_pat
     line = ("optimise", "nakuron", "--from", large, "--width", "50", "--rounds", "1")
     by_workers = hakoiri.ask(*line, "--redis", farm.url, data=tmp_path / "farmed")
     by_threads = hakoiri.ask(*line)
-    for found in (by_workers, by_threads):
-        assert found.pop("seconds") > 0
-    assert by_workers == by_threads
+    for name in ("run", "score", "moves", "sequence", "configurations", "rounds"):
+        assert by_workers[name] == by_threads[name]
     assert hakoiri.ask("replay", large, by_threads["sequence"])["score"] == by_threads["score"]
+
+
+def best_there(hakoiri: Hakoiri) -> Best | None:
+    for run in run_directories(hakoiri.data):
+        with RunStore(run) as store:
+            return best_of(store)
+    return None
+
+
+def has_beam(hakoiri: Hakoiri) -> bool:
+    for run in run_directories(hakoiri.data):
+        with RunStore(run) as store:
+            return bool(read_arrays(store))
+    return False
 
 
 def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: Path) -> None:
     path = written(LARGE.text(), tmp_path / "large.txt")
-    plan = Plan(LARGE, "beam", width=8)
     line = ("optimise", "nakuron", "--from", path, "--width", "8")
     running = hakoiri.start(*line, "--time", "1h")
-    wait_until(lambda: hakoiri.data.exists() and plan.checkpoint(hakoiri.data).exists(), what="a checkpoint")
+    wait_until(lambda: has_beam(hakoiri), what="a beam on disk")
     running.kill()
-    arrays, before = read_checkpoint(plan.checkpoint(hakoiri.data)), kept(plan, hakoiri.data)
-    assert arrays is not None
-    assert before.best.score > 0
-    assert played(LARGE, before.best.sequence) == before.best.score
-    again = hakoiri.ask(*line, "--rounds", str(before.rounds + 1))
-    assert again["score"] >= before.best.score
-    whole = hakoiri.ask(*line, "--rounds", str(before.rounds + 1), data=tmp_path / "whole")
-    assert {name: again[name] for name in ("score", "sequence", "configurations")} == {
-        name: whole[name] for name in ("score", "sequence", "configurations")
-    }
+    before = best_there(hakoiri)
+    assert before is not None
+    assert Nakuron().replay(before.sequence, LARGE.text()) == before.score > 0
+    rounds = str(hakoiri.ask("status", "last")["rounds"] + 1)
+    again = hakoiri.ask(*line, "--rounds", rounds)
+    assert again["score"] >= before.score
+    whole = hakoiri.ask(*line, "--rounds", rounds, data=tmp_path / "whole")
+    for name in ("score", "sequence", "configurations"):
+        assert again[name] == whole[name]
 
 
 def test_ctrl_c_leaves_a_line_that_goes_on(hakoiri: Hakoiri, tmp_path: Path) -> None:
     path = written(LARGE.text(), tmp_path / "my board.txt")
-    running = hakoiri.start("optimise", "nakuron", "--from", path, "--strategy", "random", "--time", "1h", "--json")
-    plan = Plan(LARGE, "random")
-    wait_until(lambda: plan.file(hakoiri.data).exists() and kept(plan, hakoiri.data).best.score, what="a play")
+    line = ("optimise", "nakuron", "--from", path, "--strategy", "random")
+    running = hakoiri.start(*line, "--time", "1h", "--json")
+    wait_until(lambda: (best := best_there(hakoiri)) is not None and best.score > 0, what="a play")
     running.send(signal.SIGINT)
     stopped = running.finish()
     assert stopped.code == 130
-    found = re.search(r"the best play is kept; go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
+    found = re.search(r"interrupted: stopped by SIGINT; go on with: hakoiri (.*)$", stopped.stderr.splitlines()[-1])
     assert found, stopped
-    again = hakoiri.ask(*shlex.split(found[1]), "--rounds", "1")
+    assert found[1].startswith(f"resume {stopped.json['run']}")
+    again = hakoiri.ask(*line, "--rounds", "1")
     assert again["score"] >= stopped.json["score"] > 0
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from coordinator.deals.study import kept
-from coordinator.deals.study_plan import Plan
+from coordinator.deals.study import kept_deals
 from coordinator.deals.study_table import Deal
+from storage.names import run_directories
+from tests.support.runs import opened
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers
 
@@ -116,17 +117,20 @@ def test_numbers_that_are_none_are_wrong_usage(line: str, hakoiri: Hakoiri) -> N
 
 
 def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
-    plan = Plan("superpuzz", (3, 5), 40, seed=2)
     line = ("study", "superpuzz", "--columns", "3,5", "--deals", "40", "--seed", "2")
 
     def there() -> list[Deal]:
-        return [deal for deals in kept(plan, hakoiri.data).values() for deal in deals]
+        for run in run_directories(hakoiri.data):
+            with opened(run) as job:
+                return [deal for deals in kept_deals(job.study, job.store).values() for deal in deals]
+        return []
 
     running = hakoiri.start(*line)
-    wait_until(lambda: plan.file(hakoiri.data).exists() and len(there()) > 40)
+    wait_until(lambda: len(there()) > 40)
     assert running.kill().code == -signal.SIGKILL
     killed = there()
     assert 40 < len(killed) < 80
+    assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
     again = hakoiri.start(*line, "--json")
     wait_until(lambda: len(there()) > len(killed))
@@ -134,12 +138,11 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     interrupted = again.finish()
     assert interrupted.code == 130
     assert interrupted.json["complete"] is False
-    assert re.search(r"interrupted: stopped by SIGINT; \d\d of 80 deals are kept; go on with: ", interrupted.stderr)
     assert f"{len(killed)} deals were there before" in interrupted.stderr
     left = there()
     assert len(killed) < len(left) < 80
 
-    (command,) = re.findall("go on with: hakoiri (.*)", interrupted.stderr)
+    (command,) = re.findall("interrupted: stopped by SIGINT; go on with: hakoiri (.*)", interrupted.stderr)
     finished = hakoiri.here(*shlex.split(command))
     assert f"{len(left)} deals were there before" in finished.stderr
     last = there()
@@ -171,7 +174,7 @@ def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
     refused = hakoiri.here(*SMALL[:-1], "13", "--redis", "redis://:secret@127.0.0.1:1/0", check=False)
     assert refused.code == 1
     assert "secret" not in refused.error
-    assert "finished deals are kept, go on with: hakoiri study superpuzz" in refused.error
+    assert "; then 'hakoiri resume " in refused.error
 
 
 def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
@@ -181,5 +184,5 @@ def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, r
     running.send(signal.SIGTERM)
     stopped = running.finish()
     assert stopped.code == 143
-    assert "0 of 24 deals are kept" in stopped.stderr
+    assert "interrupted: stopped by SIGTERM; go on with: hakoiri resume " in stopped.stderr
     assert redis_server.url not in stopped.stderr

@@ -1,0 +1,160 @@
+"""A study, a hunt and an optimisation as queued runs: coordinators and workers die, and what is found is the same."""
+
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from coordinator.deals.hunt import legs_of
+from coordinator.deals.study import kept_deals
+from coordinator.plays.optimise import best_of, rounds_of
+from puzzles.nakuron.board import random_board
+from storage.ledger.ledger import Ledger
+from storage.names import QUEUED_FILE
+from tests.support.runs import opened
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import Hakoiri, wait_until
+from tests.system.servers import RedisServer
+from tests.system.test_service import start_coordinator, status_of, wait_for_status
+
+
+class Kind(NamedTuple):
+    """A kind of run: the command that makes one, what tells how far it is, and all that it finds, but for the clock."""
+
+    line: tuple[str, ...]
+    done: str
+    found: Callable[[Any], Any]
+
+
+def deals(job: Any) -> Any:
+    return [replace(deal, seconds=0.0) for found in kept_deals(job.study, job.store).values() for deal in found]
+
+
+def legs(job: Any) -> Any:
+    return [replace(leg, seconds=0.0, when="") for leg in legs_of(job.store).values()]
+
+
+def plays(job: Any) -> Any:
+    rounds = [replace(ended, seconds=0.0) for ended in rounds_of(job.store).values()]
+    return replace(best_of(job.store), seconds=0.0), rounds
+
+
+#: The name of a file that is there when a test begins.
+BOARD = "board.txt"
+KINDS = {
+    "study": Kind(("study", "superpuzz", "--columns", "4,5", "--deals", "90", "--seed", "3"), "deals_done", deals),
+    "hunt": Kind(("hunt", "gap", "-o", "ranks=6", "--legs", "40", "--seed", "2"), "legs", legs),
+    "optimise": Kind(
+        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"), "configurations", plays
+    ),
+}
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """The board of the optimisation."""
+    file = tmp_path / BOARD
+    file.write_text("\n".join(random_board(24, 1, 4).lines()), encoding="ascii")
+    return file
+
+
+def line_of(kind: Kind, board: Path) -> tuple[str, ...]:
+    return tuple(str(board) if word == BOARD else word for word in kind.line)
+
+
+def found_by(kind: Kind, directory: Path) -> Any:
+    with opened(directory) as job:
+        return kind.found(job)
+
+
+def done_by(hakoiri: Hakoiri, run: str, kind: Kind) -> int:
+    with Ledger(hakoiri.data / run) as ledger:
+        return int(ledger.state.figures.get(kind.done) or 0)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_what_is_found_is_the_same_whoever_dies(
+    kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
+) -> None:
+    line = line_of(kind, board)
+    alone = hakoiri.ask(*line, data=tmp_path / "alone")["run"]
+    queued = hakoiri.ask(*line, "--queue", "--redis", redis_server.url)
+    run = str(queued["run"])
+    assert (run, queued["status"]) == (alone, "queued")
+    with workers(redis_server.url, 2) as team:
+        first = start_coordinator(hakoiri, redis_server.url)
+        wait_until(lambda: done_by(hakoiri, run, kind) > 0, what="something found")
+        before = done_by(hakoiri, run, kind)
+        first.kill()
+        assert hakoiri.ask("status", run)["status"] == "interrupted"
+        assert (hakoiri.data / run / QUEUED_FILE).exists()
+        second = start_coordinator(hakoiri, redis_server.url, "--burst")
+        wait_until(lambda: done_by(hakoiri, run, kind) > before, what="more being found")
+        assert status_of(hakoiri, run) == "running", "all of it was found before a worker could be killed"
+        team.kill_one()
+        assert second.finish().code == 0
+    assert status_of(hakoiri, run) == "complete"
+    assert not (hakoiri.data / run / QUEUED_FILE).exists()
+    assert found_by(kind, hakoiri.data / run) == found_by(kind, tmp_path / "alone" / run)
+    assert hakoiri.ask("verify", run)["ok"]
+    (row,) = hakoiri.ask("runs")["runs"]
+    assert (row["run"], row["mode"], row["status"]) == (run, kind.line[0], "complete")
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_queued_one_is_watched_cancelled_resumed_and_deleted(
+    kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    line = line_of(kind, board)
+    redis_server.pretend_worker()
+    run = str(hakoiri.ask(*line, "--queue")["run"])
+    start_coordinator(hakoiri, redis_server.url)
+    wait_until(lambda: redis_server.waiting_jobs() > 0, what="chunks that wait")
+    watcher = hakoiri.start("status", run, "--watch", "--json")
+    refused = hakoiri.here(*line, check=False)
+    assert f"run {run} is held by process" in refused.error
+    assert hakoiri.ask("cancel", run) == {"run": run, "status": "cancelled"}
+    assert watcher.finish().json["status"] == "cancelled"
+    assert hakoiri.ask("resume", run)["status"] == "complete"
+    hakoiri.ask(*line, data=tmp_path / "alone")
+    assert found_by(kind, hakoiri.data / run) == found_by(kind, tmp_path / "alone" / run)
+    hakoiri.here("delete", run, "--yes")
+    assert hakoiri.ask("runs")["runs"] == []
+
+
+def test_two_processes_on_one_plan_lose_no_better_play(board: Path, hakoiri: Hakoiri) -> None:
+    """The second is refused while the first is at work, and cannot put a worse play in the place of a better one."""
+    line = ("optimise", "nakuron", "--from", str(board), "--strategy", "random")
+    running = hakoiri.start(*line, "--time", "1h")
+    wait_until(lambda: any(hakoiri.data.glob("*-nakuron")), what="a run")
+    (directory,) = hakoiri.data.glob("*-nakuron")
+
+    def score() -> int:
+        with Ledger(directory) as ledger:
+            return best_of(ledger).score
+
+    wait_until(lambda: score() > 0, what="a play")
+    before = score()
+    second = hakoiri.here(*line, "--rounds", "1", check=False)
+    assert second.code == 1
+    assert f"run {directory.name} is held by process {running.pid}" in second.error
+    running.send(signal.SIGTERM)
+    assert running.finish().code == 143
+    wait_for_status(hakoiri, directory.name, "interrupted")
+    assert score() >= before
+    assert hakoiri.ask(*line, "--rounds", "1")["score"] >= before
+
+
+def test_two_processes_that_begin_at_once_make_one_run(hakoiri: Hakoiri) -> None:
+    line = ("hunt", "gap", "-o", "ranks=4", "--time", "1h")
+    both = [hakoiri.start(*line) for _ in range(2)]
+    wait_until(lambda: any(each.process.poll() is not None for each in both), what="one of them being refused")
+    (ended,) = [each.finish() for each in both if each.process.poll() is not None]
+    assert ended.code == 1
+    assert "is held by process" in ended.error
+    (row,) = hakoiri.ask("runs")["runs"]
+    assert row["mode"] == "hunt"
+    wait_for_status(hakoiri, row["run"], "running")
