@@ -9,6 +9,7 @@ import pytest
 
 from coordinator.deals.memory import fitted
 from coordinator.deals.study import Studied, kept_deals
+from coordinator.deals.study_job import StudyDeals
 from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import OverBudgetError
@@ -275,7 +276,7 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(OverBudgetError, match="lower --cap"), monkeypatch.context() as patch:
         patch.setitem(SOLVERS, "cards", Exhausted)
-        patch.setattr("coordinator.deals.study_job.StudyDeals.prepare", lambda job: None)
+        patch.setattr(StudyDeals, "prepare", lambda job: None)
         done(SMALL, tmp_path)
 
 

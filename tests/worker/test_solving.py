@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from puzzles.capabilities import SearchOrder, Until
+from puzzles.capabilities import Dealt, SearchOrder, Until
 from puzzles.solitaires.cards import random_deal
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.solitaire import Solitaire, moved
 from puzzles.solitaires.superpuzz import Superpuzz
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
+from worker.deals import solving as layered
 from worker.deals.solving import Goal, Solved, answer, answered, asked, request
 from worker.solitaires.solving import solve
 
@@ -137,9 +138,28 @@ def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: SearchOrder) ->
 def test_requests_and_answers_as_arrays() -> None:
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
     start = puzzle.start
-    assert asked(request(puzzle, start, "dfs", "both", 99)) == (start, "dfs", "both", 99)
+    assert asked(puzzle, request(puzzle, start, "dfs", "both", 99)) == (puzzle, start, "dfs", "both", 99)
+    larger, *rest = asked(puzzle, request(puzzle.sized(7), 5, "bfs", "goal", 9))
+    assert (larger.size, rest) == (7, [5, "bfs", "goal", 9])
     for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
         found = solve(puzzle, start, strategy, until, cap)  # type: ignore[arg-type]
         back = answered(answer(found))
         assert replace(back, seconds=0.0) == replace(found, seconds=0.0)
         assert back.seconds == pytest.approx(found.seconds)
+
+
+@pytest.mark.parametrize("cap", [PLENTY, 300, 7])
+@pytest.mark.parametrize(("game", "size"), [(Gap, 3), (Gap, 4), (Superpuzz, 3)])
+def test_any_puzzle_is_solved_by_its_moves_as_cards_are_by_kernels(game: type[Solitaire], size: int, cap: int) -> None:
+    for number in range(12):
+        puzzle = dealt(game, size, number)
+        by_layers = layered.solve(puzzle, puzzle.start, "bfs", "exhausted", cap)
+        by_cards = solve(puzzle, puzzle.start, "bfs", "exhausted", cap)
+        assert (by_layers.positions, by_layers.exhausted) == (by_cards.positions, by_cards.exhausted)
+        if by_cards.exhausted:
+            assert by_layers.layers == by_cards.layers
+            assert (by_layers.goal is None) == (by_cards.goal is None)
+        if by_layers.goal is not None:
+            path = Dealt.follow(puzzle, puzzle.start, by_layers.goal.moves)
+            assert path[-1] in puzzle.goals
+            assert by_cards.goal is None or len(path) - 1 == len(by_cards.goal.moves)
