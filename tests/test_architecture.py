@@ -32,8 +32,8 @@ TRUSTED = {
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
     "puzzles.registry", "coordinator.runs.create", "hakoiri.cli.asking", "hakoiri.cli.choosing",
-    "hakoiri.cli.hunting", "hakoiri.cli.optimising", "hakoiri.cli.running", "hakoiri.cli.serving", "hakoiri.cli.solving",
-    "hakoiri.cli.studying", "worker.main",
+    "hakoiri.cli.hunting", "hakoiri.cli.optimising", "hakoiri.cli.running", "hakoiri.cli.serving",
+    "hakoiri.cli.solving", "hakoiri.cli.studying", "worker.main",
 }  # fmt: skip
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}

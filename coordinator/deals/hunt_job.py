@@ -80,11 +80,11 @@ class HuntDeals(Job):
         legs = legs_of(self.store)
         records = records_among(legs)
         check.report.count("legs", len(legs))
-        chosen = records if check.full else records[-1:]
+        chosen, resources = records if check.full else records[-1:], Resources(memory=check.context.budget.memory)
         for done, record in enumerate(chosen, 1):
             check.control.check()
             try:
-                certify(self.deal_spec(record), record.figures, check.control, check.observer)
+                certify(self.deal_spec(record), record.figures, resources, check.control, check.observer)
             except ContradictionError as error:
                 check.report.fault(str(error))
             check.report.count("records")

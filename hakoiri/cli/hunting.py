@@ -83,12 +83,15 @@ def hunt(
         report_queued(directory, resources.redis, json)
         return
     target = None if spec.digest else certificate or directory.with_suffix(".json")
-    drive_and_report(directory, resources, json, data, finish=lambda job, control: _certify(job, target, control))
+    drive_and_report(
+        directory, resources, json, data, finish=lambda job, control: _certify(job, target, memory, control)
+    )
 
 
-def _certify(job: "HuntDeals", target: Path | None, control: "Control") -> dict[str, Any]:
+def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
     """Write the certificate of the best deal, if there is one; where it is."""
     from coordinator.deals.certificate import certify, write_certificate
+    from coordinator.session.resources import Resources
     from hakoiri.render.progress import shown_progress
 
     best = job.best
@@ -97,7 +100,9 @@ def _certify(job: "HuntDeals", target: Path | None, control: "Control") -> dict[
     if best is None or target is None:
         return {"certificate": None}
     with shown_progress(stderr()) as progress:
-        write_certificate(certify(job.deal_spec(best), best.figures, control, progress), target)
+        write_certificate(
+            certify(job.deal_spec(best), best.figures, Resources(memory=memory), control, progress), target
+        )
     stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
     return {"certificate": str(target)}
 

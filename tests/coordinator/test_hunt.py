@@ -34,6 +34,7 @@ from coordinator.deals.hunt_plan import (
 )
 from coordinator.errors import ContradictionError, OverBudgetError
 from coordinator.session.control import Control, SilentObserver
+from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
 from puzzles.solitaires.cards import Card, grown, random_deal
@@ -490,7 +491,9 @@ def test_an_objective_that_there_is_not_is_refused() -> None:
 def certificate() -> Certificate:
     """Of a deal with many layers."""
     deal = "24 12 11 34/21 22 43 14/33 32 23 31/44 42 13 41"
-    return certify(PuzzleSpec("gap", {"ranks": "4"}, deal), plain_figures(deal), Control(), SilentObserver())
+    return certify(
+        PuzzleSpec("gap", {"ranks": "4"}, deal), plain_figures(deal), Resources(), Control(), SilentObserver()
+    )
 
 
 def verdict(certificate: Certificate) -> list[str]:
@@ -512,7 +515,7 @@ def test_a_certificate_is_what_the_plain_rules_say(certificate: Certificate, tmp
 def test_programs_that_disagree_make_no_certificate(certificate: Certificate) -> None:
     wrong = replace(certificate.figures, depth=certificate.figures.depth + 1)
     with pytest.raises(ContradictionError, match="one of the two programs is wrong"):
-        certify(certificate.spec, wrong, Control(), SilentObserver())
+        certify(certificate.spec, wrong, Resources(), Control(), SilentObserver())
 
 
 def altered_layer(certificate: Certificate, **changes: Any) -> Certificate:

@@ -42,7 +42,7 @@ def repaired(directory: Path) -> None:
 
 def verified(directory: Path, full: bool = True) -> Report:
     """What a verification finds."""
-    return verify_directory(directory, full, Control(), SILENT)
+    return verify_directory(directory, full, Resources(), Control(), SILENT)
 
 
 class StoppingAfter(Control):
