@@ -1,13 +1,3 @@
 """Runs and their life, and the kinds of work: layers, graphs, trees, solitaires, Nakuron."""
 
-__all__ = [
-    "errors",
-    "executors",
-    "graphs",
-    "layers",
-    "nakuron",
-    "runs",
-    "session",
-    "solitaires",
-    "trees",
-]
+__all__ = ["deals", "errors", "executors", "graphs", "layers", "plays", "runs", "session", "trees"]

@@ -1,8 +1,11 @@
 """What a configuration is: packed keys, moves, goals, text in and out. Knows nothing of search."""
 
 __all__ = [
+    "capabilities",
+    "checks",
     "contract",
     "errors",
+    "fingerprint",
     "hanoi",
     "jit",
     "keys",
@@ -15,7 +18,6 @@ __all__ = [
     "sliding_blocks",
     "solitaires",
     "stars",
-    "tree",
     "twisty",
     "user",
 ]

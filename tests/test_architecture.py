@@ -35,6 +35,11 @@ MAY_LOAD = {
     "hakoiri.cli.hunting", "hakoiri.cli.optimising", "hakoiri.cli.running", "hakoiri.cli.serving",
     "hakoiri.cli.solving", "hakoiri.cli.studying", "worker.main",
 }  # fmt: skip
+#: No module has more lines, no folder more modules; and the folders that are not cut up yet.
+MOST_LINES, MOST_MODULES = 350, 12
+CROWDED = {ROOT / "hakoiri" / "cli"}
+#: Folders that offer names instead of modules.
+FACES = {ROOT / "hakoiri", ROOT / "hakoiri" / "cli"}
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}
 DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_attribute", "runpy"}
@@ -181,6 +186,28 @@ def arrows() -> nx.DiGraph:
             if module in known and here != there:
                 graph.add_edge(here, there)
     return graph
+
+
+def folders() -> list[Path]:
+    """The folders of the source, those of the packages themselves too."""
+    return sorted(path.parent for package in PACKAGES for path in (ROOT / package).rglob("__init__.py"))
+
+
+def test_modules_are_short() -> None:
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for folder in folders() for path in folder.glob("*.py")}
+    assert len(lines) > 100
+    assert not {path: count for path, count in lines.items() if count > MOST_LINES}
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_folders_are_small_and_name_what_is_in_them(folder: Path) -> None:
+    found = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    if folder not in CROWDED:
+        assert len(found) <= MOST_MODULES
+    if folder not in FACES:
+        source = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+        (names,) = (ast.literal_eval(node.value) for node in source.body if isinstance(node, ast.Assign))
+        assert names == sorted(found | {path.parent.name for path in folder.glob("*/__init__.py")})
 
 
 def test_rooms_do_not_import_in_circles() -> None:

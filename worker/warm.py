@@ -3,10 +3,10 @@
 import numpy as np
 
 from puzzles.capabilities import Dealt, Placements, Scored
+from puzzles.checks import check_expansion
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
-from puzzles.user.guard import check_expansion
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.digest import lanes_of
 from worker.deals import hunting

@@ -1,3 +1,15 @@
 """Studies of many deals, and hunts for hard ones."""
 
-__all__ = ["dealing", "hunt", "hunt_plan", "study", "study_plan", "study_table"]
+__all__ = [
+    "certificate",
+    "dealing",
+    "hunt",
+    "hunt_job",
+    "hunt_plan",
+    "memory",
+    "study",
+    "study_job",
+    "study_plan",
+    "study_report",
+    "study_table",
+]

@@ -17,9 +17,9 @@ from coordinator.layers.search import scratch_search
 from coordinator.layers.window import StoredLayer
 from coordinator.session.control import Control, Observer
 from coordinator.session.session import ComputeContext
+from puzzles.checks import describe_key
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.user.guard import describe_key
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.names import DIAMETER_KEY, META

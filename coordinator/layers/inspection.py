@@ -6,11 +6,11 @@ Cheap: one small seeded sample in each layer. `verify` looks at the rest.
 import numpy as np
 
 from coordinator.errors import ContradictionError
+from puzzles.checks import check_expansion, describe_key
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows
-from puzzles.user.guard import check_expansion, describe_key
 from storage.ledger.manifest import Depth
 from worker.errors import TaskError
 

@@ -1,3 +1,3 @@
 """Good plays of large boards of Nakuron."""
 
-__all__ = ["beam", "optimise", "optimise_plan"]
+__all__ = ["beam", "job", "optimise", "plan"]

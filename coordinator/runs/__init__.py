@@ -1,3 +1,3 @@
 """Runs: made, found, driven, served, verified, repaired."""
 
-__all__ = ["catalogue", "certificate", "create", "drive", "kinds", "service", "summary", "verify"]
+__all__ = ["catalogue", "create", "drive", "kinds", "service", "summary", "verify"]

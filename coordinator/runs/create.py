@@ -15,11 +15,11 @@ from coordinator.runs.kinds import kind_of, usual_kind
 from coordinator.session.job import Job
 from coordinator.session.resources import Resources
 from puzzles.capabilities import Quotient
+from puzzles.checks import try_out
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 from puzzles.user.files import find_again, known
-from puzzles.user.guard import try_out
 from storage.engine.environment import refuse_network_file_system
 from storage.errors import StorageError
 from storage.layers.store import RunStore

@@ -159,7 +159,7 @@ def _read(path: Path) -> _Content:
 
 def _run(path: Path, content: _Content) -> _File:
     """Executes what was read: the file may have changed since."""
-    from puzzles.user.guard import error_line
+    from puzzles.checks import error_line
 
     # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())

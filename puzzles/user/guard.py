@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import index
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from puzzles.capabilities import Dealt, Scored
+from puzzles.checks import check_expansion, describe_key, error_line, kind_of, too_many
 from puzzles.contract import Expansion, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
 
-_MOST_DETAIL = 300
 _NEEDED = ("layout", "undirected", "most_successors")
 
 
@@ -30,66 +29,6 @@ def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
     made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about)
     return made
-
-
-def try_out(puzzle: Puzzle) -> None:
-    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before anything is made of a puzzle."""
-    key = puzzle.start
-    fast, plain = set(ints(puzzle.expand(puzzle.keys([key])).successors)), set(puzzle.successors(key))
-    for more, less, stray in (("expand", "successors", fast - plain), ("successors", "expand", plain - fast)):
-        if stray:
-            raise PuzzleError(
-                f"{puzzle.name}: of the start {describe_key(puzzle, key)} {more} gives "
-                f"{describe_key(puzzle, min(stray))}, {less} does not; the two must agree"
-            )
-
-
-def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
-    """Raise `PuzzleError` unless an expansion has the shape and layout that its puzzle promises."""
-    if fault := _fault_in(puzzle, keys, expansion):
-        begin = f" from {describe_key(puzzle, key_at(keys, 0))} on" if len(keys) else ""
-        raise PuzzleError(f"{puzzle.name}: expand, given {len(keys)} configurations{begin}, gave {fault}")
-    if len(keys) and int(expansion.counts.max()) > puzzle.most_successors:
-        worst = key_at(keys, int(expansion.counts.argmax()))
-        raise _too_many(puzzle, worst, int(expansion.counts.max()))
-
-
-def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
-    """What is wrong with the shape or layout of an expansion, or an empty string."""
-    if not isinstance(expansion, tuple) or len(expansion) != 2:
-        return f"{_kind(expansion)}, expected Expansion(successors, counts)"
-    successors, counts = expansion
-    if not puzzle.layout.holds(successors):
-        layout = puzzle.layout
-        wanted = f"{layout.dtype}" if layout.words == 1 else f"{layout.dtype} of shape (n, {layout.words})"
-        return f"successors as {_kind(successors)}; layout {layout.name} is {wanted}"
-    if not isinstance(counts, np.ndarray) or counts.ndim != 1 or counts.dtype.kind not in "iu":
-        return f"counts as {_kind(counts)}, expected uint16"
-    total = int(counts.sum(dtype=np.int64))
-    if len(counts) != len(keys) or total != len(successors):
-        return f"{len(successors)} successors and {len(counts)} counts whose sum is {total}"
-    return ""
-
-
-def describe_key(puzzle: Puzzle, key: Key) -> str:
-    """A configuration for an error message: its text, or its key if the puzzle fails to render it."""
-    try:
-        text = puzzle.render(key)
-    except Exception:
-        return f"{key:#x}"
-    if text == f"{key:#x}":
-        return text
-    return f"{text if text.isprintable() else repr(text)} ({key:#x})"
-
-
-def error_line(error: BaseException, file: str = "") -> str:
-    """An exception in one line: its line in `file`, if it came from there, its type and the start of its message."""
-    line = _line_of(error, file)
-    words = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
-    if len(words) > _MOST_DETAIL:
-        words = words[:_MOST_DETAIL] + "..."
-    where = f"line {line}, " if line else ""
-    return f"{where}{type(error).__name__}: {words}" if words else f"{where}{type(error).__name__}"
 
 
 class _Guard(Puzzle):
@@ -122,7 +61,7 @@ class _Guard(Puzzle):
             if type(successor) is not int or not 0 <= successor <= greatest:
                 found[place] = self._checked_key(successor, f"one of the successors of {describe_key(self, key)} is")
         if len(found) > self.most_successors:
-            raise _too_many(self, key, len(found))
+            raise too_many(self, key, len(found))
         return found
 
     def expand(self, keys: Keys) -> Expansion:
@@ -139,14 +78,14 @@ class _Guard(Puzzle):
         with self._naming("is_goal", *ints(keys[:1])):
             found = super().is_goal(keys)
         if not isinstance(found, np.ndarray) or found.dtype != np.bool_ or found.shape != (len(keys),):
-            raise PuzzleError(f"{self._here}: is_goal gave {_kind(found)}, expected bool of shape ({len(keys)},)")
+            raise PuzzleError(f"{self._here}: is_goal gave {kind_of(found)}, expected bool of shape ({len(keys)},)")
         return found
 
     def orbits(self, keys: Keys) -> Orbits | None:
         with self._naming("orbits", *ints(keys[:1])):
             found = super().orbits(keys)
         if found is not None and (not isinstance(found, np.ndarray) or found.shape != (len(keys),)):
-            raise PuzzleError(f"{self._here}: orbits gave {_kind(found)} for {len(keys)} configurations")
+            raise PuzzleError(f"{self._here}: orbits gave {kind_of(found)} for {len(keys)} configurations")
         return found
 
     def render(self, key: Key) -> str:
@@ -154,7 +93,7 @@ class _Guard(Puzzle):
         with self._naming(f"render of {key:#x}"):
             text: Any = super().render(key)
         if not isinstance(text, str):
-            raise PuzzleError(f"{self._here}: render gave {_kind(text)} for {key:#x}, expected a text")
+            raise PuzzleError(f"{self._here}: render gave {kind_of(text)} for {key:#x}, expected a text")
         return text
 
     def describe_move(self, before: Key, after: Key) -> str:
@@ -210,7 +149,7 @@ class _Guard(Puzzle):
         try:
             key = index(value)
         except TypeError:
-            raise PuzzleError(f"{self._here}: {what} {_kind(value)}; a key is a whole number") from None
+            raise PuzzleError(f"{self._here}: {what} {kind_of(value)}; a key is a whole number") from None
         if not 0 <= key <= self.layout.greatest:
             raise PuzzleError(
                 f"{self._here}: {what} {key:#x}, which is out of range: layout {self.layout.name} has the "
@@ -223,7 +162,7 @@ class _Guard(Puzzle):
         if missing:
             raise PuzzleError(f"{self._here} does not say: {', '.join(missing)} (see docs/own-puzzle.md)")
         if not isinstance(self.layout, Layout):
-            raise PuzzleError(f"{self._here}: layout is {_kind(self.layout)}; it is one of U32, U64, U128, U256")
+            raise PuzzleError(f"{self._here}: layout is {kind_of(self.layout)}; it is one of U32, U64, U128, U256")
         most: Any = self.most_successors
         if not isinstance(most, int) or most < 0 or most > np.iinfo(np.uint16).max:
             raise PuzzleError(f"{self._here}: most_successors is {most!r}; it is a whole number up to 65535")
@@ -252,7 +191,9 @@ def _configurations(self: _Guard) -> Iterator[Keys]:
         if block is None:
             return
         if not self.layout.holds(block):
-            raise PuzzleError(f"{self._here}: configurations gave {_kind(block)}; layout {self.layout.name} is wanted")
+            raise PuzzleError(
+                f"{self._here}: configurations gave {kind_of(block)}; layout {self.layout.name} is wanted"
+            )
         yield block
 
 
@@ -260,7 +201,7 @@ def _canonical(self: _Guard, keys: Keys) -> Keys:
     with self._naming("canonical", *ints(keys[:1])):
         found = super(_Guard, self).canonical(keys)
     if not self.layout.holds(found) or len(found) != len(keys):
-        raise PuzzleError(f"{self._here}: canonical gave {_kind(found)} for {_kind(keys)}")
+        raise PuzzleError(f"{self._here}: canonical gave {kind_of(found)} for {kind_of(keys)}")
     return found
 
 
@@ -285,28 +226,3 @@ def _named(name: str) -> Callable[..., Any]:
             return getattr(super(_Guard, self), name)(*given)
 
     return method
-
-
-def _too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
-    return PuzzleError(
-        f"{puzzle.name}: {describe_key(puzzle, key)} has {count} successors, "
-        f"most_successors says {puzzle.most_successors}"
-    )
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} of shape {value.shape}"
-    return f"{value!r} ({type(value).__name__})"[:100]
-
-
-def _line_of(error: BaseException, file: str) -> int | None:
-    """The line of `file` that an exception came from, the innermost one; ``None`` if it came from elsewhere."""
-    if isinstance(error, SyntaxError) and error.filename == file:
-        return error.lineno
-    found, frame = None, error.__traceback__
-    while isinstance(frame, TracebackType):
-        if frame.tb_frame.f_code.co_filename == file:
-            found = frame.tb_lineno
-        frame = frame.tb_next
-    return found

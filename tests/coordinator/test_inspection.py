@@ -10,10 +10,10 @@ from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from puzzles.checks import try_out
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import LAYOUTS
 from puzzles.registry import PUZZLES, PuzzleSpec
-from puzzles.user.guard import try_out
 from storage.layers.store import RunStore
 from tests.support.engine import MANNERS
 from tests.support.toy import GuardedLiar, vertex_keys

@@ -1,0 +1,99 @@
+"""What a puzzle gives, checked against what it promises; configurations and mistakes worded for error messages."""
+
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from puzzles.contract import Expansion, Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Key, Keys, ints, key_at
+
+_MOST_DETAIL = 300
+
+
+def try_out(puzzle: Puzzle) -> None:
+    """Raise `PuzzleError` unless kernel and reference rules agree on the start: before anything is made of a puzzle."""
+    key = puzzle.start
+    fast, plain = set(ints(puzzle.expand(puzzle.keys([key])).successors)), set(puzzle.successors(key))
+    for more, less, stray in (("expand", "successors", fast - plain), ("successors", "expand", plain - fast)):
+        if stray:
+            raise PuzzleError(
+                f"{puzzle.name}: of the start {describe_key(puzzle, key)} {more} gives "
+                f"{describe_key(puzzle, min(stray))}, {less} does not; the two must agree"
+            )
+
+
+def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:
+    """Raise `PuzzleError` unless an expansion has the shape and layout that its puzzle promises."""
+    if fault := _fault_in(puzzle, keys, expansion):
+        begin = f" from {describe_key(puzzle, key_at(keys, 0))} on" if len(keys) else ""
+        raise PuzzleError(f"{puzzle.name}: expand, given {len(keys)} configurations{begin}, gave {fault}")
+    if len(keys) and int(expansion.counts.max()) > puzzle.most_successors:
+        worst = key_at(keys, int(expansion.counts.argmax()))
+        raise too_many(puzzle, worst, int(expansion.counts.max()))
+
+
+def _fault_in(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> str:
+    """What is wrong with the shape or layout of an expansion, or an empty string."""
+    if not isinstance(expansion, tuple) or len(expansion) != 2:
+        return f"{kind_of(expansion)}, expected Expansion(successors, counts)"
+    successors, counts = expansion
+    if not puzzle.layout.holds(successors):
+        layout = puzzle.layout
+        wanted = f"{layout.dtype}" if layout.words == 1 else f"{layout.dtype} of shape (n, {layout.words})"
+        return f"successors as {kind_of(successors)}; layout {layout.name} is {wanted}"
+    if not isinstance(counts, np.ndarray) or counts.ndim != 1 or counts.dtype.kind not in "iu":
+        return f"counts as {kind_of(counts)}, expected uint16"
+    total = int(counts.sum(dtype=np.int64))
+    if len(counts) != len(keys) or total != len(successors):
+        return f"{len(successors)} successors and {len(counts)} counts whose sum is {total}"
+    return ""
+
+
+def describe_key(puzzle: Puzzle, key: Key) -> str:
+    """A configuration for an error message: its text, or its key if the puzzle fails to render it."""
+    try:
+        text = puzzle.render(key)
+    except Exception:
+        return f"{key:#x}"
+    if text == f"{key:#x}":
+        return text
+    return f"{text if text.isprintable() else repr(text)} ({key:#x})"
+
+
+def error_line(error: BaseException, file: str = "") -> str:
+    """An exception in one line: its line in `file`, if it came from there, its type and the start of its message."""
+    line = _line_of(error, file)
+    words = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
+    if len(words) > _MOST_DETAIL:
+        words = words[:_MOST_DETAIL] + "..."
+    where = f"line {line}, " if line else ""
+    return f"{where}{type(error).__name__}: {words}" if words else f"{where}{type(error).__name__}"
+
+
+def too_many(puzzle: Puzzle, key: Key, count: int) -> PuzzleError:
+    """The error for a configuration with more successors than the puzzle promises."""
+    return PuzzleError(
+        f"{puzzle.name}: {describe_key(puzzle, key)} has {count} successors, "
+        f"most_successors says {puzzle.most_successors}"
+    )
+
+
+def kind_of(value: Any) -> str:
+    """A value for an error message: type and shape of an array, else the beginning of what it is."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} of shape {value.shape}"
+    return f"{value!r} ({type(value).__name__})"[:100]
+
+
+def _line_of(error: BaseException, file: str) -> int | None:
+    """The line of `file` that an exception came from, the innermost one; ``None`` if it came from elsewhere."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    found, frame = None, error.__traceback__
+    while isinstance(frame, TracebackType):
+        if frame.tb_frame.f_code.co_filename == file:
+            found = frame.tb_lineno
+        frame = frame.tb_next
+    return found
