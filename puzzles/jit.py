@@ -24,10 +24,11 @@ from typing import Any, TypeVar
 
 import numba
 import platformdirs
+from llvmlite.binding import add_symbol
 from numba import extending, types
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]
 from numba.core.serialize import dumps
 
 from puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint
@@ -127,8 +128,8 @@ class _Kept(NullCache):
                 raw = path.read_bytes()
         if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
             is_plain, parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
-            # All of numba takes 0.3 s, for it imports scipy.
-            rtsys.initialize(target_context) if is_plain else target_context.refresh()
+            # What compiling needs takes 0.3 s, for numba imports half of scipy.
+            _add_runtime() if is_plain else target_context.refresh()
             return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
         if getattr(_this_thread, "only_loads", False):
             raise _MustCompile
@@ -156,6 +157,13 @@ class _Kept(NullCache):
         except UnknownGlobalError:
             return None
         return Path(self.cache_path) / f"{self._function.__qualname__}-{digest}"
+
+
+@cache
+def _add_runtime() -> None:
+    """Let compiled code find numba's runtime, as numba itself does before it compiles."""
+    for name, address in c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def _is_plain(module: Any) -> bool:
