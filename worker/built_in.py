@@ -10,7 +10,6 @@ from rich.progress import track
 
 from puzzles.jit import is_compiled
 from puzzles.registry import PUZZLES, PuzzleSpec
-from worker.solitaires.hunting import load_hunting_kernels
 from worker.warm import load_all_kernels
 
 _BOARD = "AABB/AACC/DE../FGHH/FGII"
@@ -51,8 +50,6 @@ def _load(spec: PuzzleSpec) -> None:
     puzzle.orbits(keys)
     if spec.name == "sliding":
         next(puzzle.configurations())
-    if spec.name == "gap":
-        load_hunting_kernels()
 
 
 if __name__ == "__main__":

@@ -7,10 +7,8 @@ import numpy as np
 
 from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
-from puzzles.jit import prepare
 from puzzles.keys.splitmix import random_words
 from puzzles.solitaires.cards import Card, rows_of
-from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.kernels import BLANK, SUITS
 from puzzles.solitaires.placing import MOST_COLUMNS
 from puzzles.solitaires.solitaire import Solitaire
@@ -28,7 +26,6 @@ def walk(puzzle: Dealt, leg: Leg) -> Walked:
 
     Raises `TaskError` if the figures of the best deal are not those of the walk.
     """
-    prepare(load_hunting_kernels)
     full = as_solitaire(puzzle)
     columns = len(rows_of(leg.deal)[0])
     game = full if columns == full.columns else full.sized(columns)
@@ -71,14 +68,6 @@ def _dealt(card: int, suit_size: int) -> Card:
     """A card of the field among those of the deal, where each suit begins with its ace."""
     suit, rank = divmod(card, suit_size)
     return suit * (suit_size + 1) + rank + 1
-
-
-@cache
-def load_hunting_kernels() -> None:
-    """Bring what a leg calls into this process, or compile it."""
-    field = np.array([BLANK, *range(1, 7), BLANK, 0, BLANK, 7, BLANK][:12], dtype=np.int8)
-    anneal(field, 1, 3, _tables(), 0, 1.0, 1, 2, np.zeros(1, dtype=np.uint64))
-    figures_of(Gap({"ranks": "3"}), list(range(12)), 1000)
 
 
 @cache
