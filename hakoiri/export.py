@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import ints
+from storage.engine.files import replaced
 
 
 def export_run(run: Run, target: Path, images: bool = False) -> int:
@@ -33,16 +34,8 @@ def export_run(run: Run, target: Path, images: bool = False) -> int:
         raise UnanswerableError(f"run {run.name} is no tree, its configurations have no images: leave out --images")
     if target.suffix not in formats:
         raise UnanswerableError(f"cannot export to {target.name!r}: the name must end in {', '.join(formats)}")
-    part = target.with_name(f".{target.name}.part")
-    try:
-        count = formats[target.suffix](run, part)
-        part.replace(target)
-    except OSError as error:
-        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
-    return count
+    with replaced(target) as part:
+        return formats[target.suffix](run, part)
 
 
 def _labels(run: Run) -> str:

@@ -6,7 +6,7 @@ StorageError (HakoiriError)
 ├── DamagedError                       bytes on disk are not what was written: names the first block that fails
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
-├── NotWritableError (PermissionError) the data directory refuses us, or is a network file system
+├── NotWritableError (PermissionError) a file or the data directory refuses us, or is on a network file system
 ├── AddressSpaceError (MemoryError)    this process may not have the addresses that LMDB reserves
 └── PoisonedError                      a write failed before: this process may not write to the run any more
 """
@@ -39,7 +39,7 @@ class DiskFullError(StorageError, OSError):
 
 
 class NotWritableError(StorageError, PermissionError):
-    """The data directory cannot be used for writing."""
+    """A file, or the data directory, cannot be written."""
 
 
 class AddressSpaceError(StorageError, MemoryError):

@@ -28,6 +28,7 @@ from coordinator.session.resources import Resources
 from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
+from storage.engine.files import naming, write_file
 from storage.layers.store import RunStore
 from worker.deals.solving import DealFigures, answered, request
 from worker.tasks import do_task
@@ -85,17 +86,15 @@ def certify(
 
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
-    """Write the file, in place of an older one; `CertificateError` if that cannot be done."""
+    """Write the file, in place of an older one; `NotWritableError` if that cannot be done."""
     fields = asdict(certificate)
     layers = ",\n  ".join(json.dumps(layer) for layer in fields["layers"])
     told = [("certificate", json.dumps(_VERSION))]
     told += [(name, f"[\n  {layers}\n ]" if name == "layers" else json.dumps(fields[name])) for name in _FIELDS[1:]]
     text = ",\n".join(f' "{name}": {value}' for name, value in told)
-    try:
+    with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
-    except OSError as error:
-        raise CertificateError(f"the certificate {path} cannot be written: {error.strerror or error}") from error
+    write_file(path, f"{{\n{text}\n}}\n")
 
 
 def read_certificate(path: Path) -> Certificate:

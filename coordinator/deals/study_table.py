@@ -10,6 +10,7 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from puzzles.capabilities import Convention
+from storage.engine.files import replaced
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Outcome = Literal["solvable", "unsolvable", "capped"]
@@ -145,18 +146,15 @@ def spread(numbers: Sequence[int]) -> Spread | None:
 
 
 def write_csv(deals: Iterable[tuple[Deal, str]], conventions: Sequence[Convention], target: Path) -> None:
-    """One line per deal, given with its text; what is not known is empty. `UnanswerableError` where it cannot be."""
+    """One line per deal, given with its text; what is not known is empty. Raises `NotWritableError`."""
     columns = ["size", "number", "deal"]
     for which in conventions:
         columns += [f"{what}_{which}" for what in ("outcome", "moves", "positions", "shortened", "shortest")]
     columns += ["positions", "depth", "exhausted", "capped", "seconds"]
-    try:
-        with target.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(_cells(deal, text, conventions) for deal, text in deals)
-    except OSError as error:
-        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
+    with replaced(target) as part, part.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(_cells(deal, text, conventions) for deal, text in deals)
 
 
 def _cells(deal: Deal, text: str, conventions: Sequence[Convention]) -> list[Any]:

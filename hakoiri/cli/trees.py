@@ -31,7 +31,10 @@ def solutions(
         keys = list(islice((key for batch in run.solutions() for key in ints(batch)), first))
         texts, drawings = [tree.render(key) for key in keys], [tree.drawing(key) for key in keys]
         if svg is not None and keys:
-            _write(svg, tree.svg(keys[0]))
+            from storage.engine.files import write_file
+
+            write_file(svg, tree.svg(keys[0]))
+            stderr().print(Text(f"drawn into {svg}"))
     if json:
         print_json({"run": run.name, "orbits": orbits, "symmetries": tree.symmetries, "solutions": texts})
         return
@@ -40,16 +43,6 @@ def solutions(
         stdout().print(Text(drawing))
         stdout().print()
     stdout().print(f"{len(texts):,} of {orbits:,} orbits, each of {tree.symmetries} images")
-
-
-def _write(target: Path, text: str) -> None:
-    from coordinator.errors import UnanswerableError
-
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
-    stderr().print(Text(f"drawn into {target}"))
 
 
 def register(app: typer.Typer) -> None:

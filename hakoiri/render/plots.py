@@ -7,6 +7,7 @@ from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
 from hakoiri.render.boards import NAKURON_COLOURS, framed_nakuron
 from puzzles.nakuron.board import WALL, Board
+from storage.engine.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +80,5 @@ def _require_ending(target: Path) -> None:
 
 
 def _save(figure: "Figure", target: Path) -> None:
-    try:
-        figure.savefig(target, dpi=120)
-    except OSError as error:
-        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
+    with replaced(target) as part:
+        figure.savefig(part, dpi=120)

@@ -10,6 +10,7 @@ from coordinator.deals.study_plan import Study
 from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import UnanswerableError
 from puzzles.capabilities import Convention
+from storage.engine.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,10 +48,8 @@ def plot_study(study: Study, found: StudyResult, target: Path) -> None:
     _draw_positions(positions, study, searched)
     _draw_shares(shares, study, searched)
     _finish(figure, study, searched)
-    try:
-        figure.savefig(target, dpi=_DOTS_PER_INCH)
-    except OSError as error:
-        raise UnanswerableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
+    with replaced(target) as part:
+        figure.savefig(part, dpi=_DOTS_PER_INCH)
 
 
 def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:

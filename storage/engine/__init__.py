@@ -1,3 +1,3 @@
-"""LMDB: the environment of a run, its pages, read with care."""
+"""The environment of a run by LMDB, its pages, read with care, and other files, written whole."""
 
-__all__ = ["environment", "pages"]
+__all__ = ["environment", "files", "pages"]

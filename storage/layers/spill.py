@@ -25,6 +25,7 @@ import numpy as np
 from puzzles.keys.layout import Key, Keys, Layout
 from puzzles.keys.order import slice_between
 from storage.engine.environment import require_free, translated
+from storage.engine.files import flush
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, unpack_blocks
 from storage.ledger.manifest import Depth
@@ -115,11 +116,7 @@ class Spill:
         with translated(self._run):
             for path in [*(self._path(name) for name in self._unsynced), self._folder]:
                 if path.exists():
-                    descriptor = os.open(path, os.O_RDONLY)
-                    try:
-                        os.fsync(descriptor)
-                    finally:
-                        os.close(descriptor)
+                    flush(path)
         self._unsynced.clear()
 
     def restore(self, files: SpillFiles) -> None:

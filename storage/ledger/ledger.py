@@ -4,7 +4,6 @@ Written by the one process that holds the run's lock, read by any number at any 
 Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 """
 
-import os
 import secrets
 import shutil
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from storage.engine.environment import Environment, create_environment, require_free, translated
+from storage.engine.files import flush
 from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
 from storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
 from storage.ledger.records import pack_record, unpack_record
@@ -58,9 +58,9 @@ def create_run(
             if queued:
                 (building / QUEUED_FILE).touch()
             for entry in (*building.iterdir(), building):
-                _flush(entry)
+                flush(entry)
             building.rename(final)
-            _flush(data)
+            flush(data)
     except DiskFullError as error:
         raise DiskFullError(f"the disk under {data} is full; free some space and try again") from error
     finally:
@@ -76,15 +76,6 @@ def begin_books(
     create_environment(directory, durable)
     with closing(Environment(directory, writable=True, durable=durable)) as environment:
         environment.write([(META, name, pack_record(fields, META + name)) for name, fields in records.items()])
-
-
-def _flush(path: Path) -> None:
-    """Let a file, or the names in a directory, outlive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Ledger:

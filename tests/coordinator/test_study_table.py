@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coordinator.deals.study_table import Deal, Solution, effort, spread, tally, write_csv
-from coordinator.errors import UnanswerableError
+from storage.errors import NotWritableError
 
 
 def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
@@ -55,5 +55,5 @@ def test_tallies_and_csv_of_deals_by_hand(tmp_path: Path) -> None:
     assert [(row["outcome_first"], row["moves_first"], row["outcome_fixed"], row["moves_fixed"]) for row in rows] == [
         ("solvable", "5", "solvable", "9"), ("solvable", "8", "capped", ""), ("unsolvable", "", "unsolvable", ""),
     ]  # fmt: skip
-    with pytest.raises(UnanswerableError, match="cannot write"):
+    with pytest.raises(NotWritableError, match="cannot write"):
         write_csv([], ("first",), tmp_path / "none" / "deals.csv")
