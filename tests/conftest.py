@@ -1,4 +1,4 @@
-"""What many tests share: the whole space, plain rules, a census, and explorations large, small and merged."""
+"""What many tests share: the whole space, reference rules, a census, and explorations large, small and merged."""
 
 import os
 import shutil

@@ -12,14 +12,14 @@ from worker.graphs.components import one_way_edge
 from worker.graphs.searches import Graph
 from worker.tasks import Array
 
-#: The vertices of a graph are numbered by 32 bits with a sign.
+#: Vertices are numbered by signed integers of 32 bits.
 MOST_VERTICES = int(np.iinfo(np.int32).max)
 
 
 def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, control: Control | None = None) -> Graph:
     """The simple graph of the moves between `keys`, which must be sorted; vertex v is ``keys[v]``.
 
-    An edge leads the way of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
+    An edge has the direction of its move; of an undirected puzzle each has its counterpart. Targets are sorted.
 
     Moves that change nothing and doubled moves count once or not at all; moves that leave `keys` are left out unless
     `closed`, which says that there are none. Raises `ContradictionError` if there are, or if a move cannot be taken

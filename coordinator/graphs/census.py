@@ -1,7 +1,7 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
 The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by
-one search per component. Each step is committed; what is on disk is not computed again.
+a search per component. Each step is committed; what is on disk is not computed again.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -27,13 +27,13 @@ from worker.graphs.searches import Distances, Graph, distances_from
 from worker.layers.kernels import merge
 from worker.tasks import Arrays
 
-#: Components of so many configurations and more are bounded, not measured in full.
+#: Components of this many configurations and more are bounded, not measured in full.
 BOUNDED_FROM = 60_000
 #: Pairs that are listed at most where there may be millions.
 MOST_PAIRS = 16
 #: With more kinds of configurations than this, searching from each costs more than bounding.
 MOST_KINDS = 64
-#: How far the surroundings of two configurations that are said to be alike are compared: so many keys.
+#: How many configurations around two that are said to be alike are compared.
 _SURROUNDINGS = 3_000
 
 MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
@@ -66,7 +66,7 @@ class Measured:
 
 
 def interval_progress(lower: int, upper: int) -> Progress:
-    """That the diameter in question lies between these, both included."""
+    """That the diameter lies between these, both included."""
     return Progress(unit="", headline=f"the diameter is in [{lower:,}, {upper:,}]")
 
 
@@ -177,10 +177,10 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
 def by_bounds(
     graph: Graph, keys: Keys, spread: MapChunks, tasks: int, known: Interval | None, report: Callable[[Interval], None]
 ) -> Interval:
-    """The diameter of a connected graph as an interval of one number. `report` hears of every narrower one.
+    """The diameter of a connected graph as an interval of one number. `report` gets every narrower one.
 
-    `tasks` searches run side by side; `known` is what an earlier attempt found. Whatever ends it early leaves the last
-    interval that was reported standing.
+    `tasks` searches run side by side; `known` is what an earlier attempt found. If it ends early, the last interval
+    that was reported stands.
     """
     vertices = len(keys)
     lower = np.zeros(vertices, dtype=np.int32)
@@ -226,7 +226,7 @@ def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:
 
 
 def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
-    """Compare the surroundings of two configurations of a kind: so many layers of so many others."""
+    """Compare the surroundings of two configurations of a kind: the number of layers and the size of the last."""
     (depth, near), (other_depth, other_near) = (_surroundings(puzzle, key) for key in (kind.first, kind.other))
     if (depth, near) != (other_depth, other_near):
         raise ContradictionError(

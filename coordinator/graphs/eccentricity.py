@@ -1,8 +1,8 @@
 """The exact diameter, radius, centre, periphery and all diametral pairs of one large component.
 
 Bounding (Takes and Kosters, "Determining the diameter of small world networks", 2011): a breadth-first search from one
-vertex bounds the eccentricity of all. Sources are taken where a bound is most telling, until for every vertex it is
-settled whether it is in the periphery and whether it is in the centre. The 25,955 configurations of Hakoiri-musume's
+vertex bounds the eccentricity of all. Sources are chosen where a bound says most, until it is settled for every
+vertex whether it is in the periphery and whether it is in the centre. The 25,955 configurations of Hakoiri-musume's
 start take some 130 searches instead of 25,955.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from worker.graphs.searches import Distances, Graph, Vertices
 from worker.tasks import Arrays
 
-#: Sources per task: more cost searches that a better choice would have saved (130 searches by ones, 240 by sixteens).
+#: Sources per task: with more, better choices come later (130 searches by ones, 240 by sixteens).
 SOURCES_PER_TASK = 2
 #: Runs a task over some chunks of sources on the component's graph.
 MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
@@ -32,7 +32,7 @@ class Eccentricities:
 
 
 def exact_eccentricities(graph: Graph, spread: MapChunks, tasks: int) -> Eccentricities:
-    """The answer for a connected `graph`, `tasks` searches being run side by side."""
+    """The answer for a connected `graph`, with `tasks` searches at the same time."""
     lower, upper = _settle(graph, spread, tasks)
     diameter, radius = int(lower.max()), int(upper.min())
     known = lower == upper

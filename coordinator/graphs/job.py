@@ -48,7 +48,7 @@ class Whole(Job):
         Census(session).run()
 
     def repair(self, session: Session) -> None:
-        """A census is quickly counted again from its configurations, or from nothing."""
+        """A census is quickly computed again from its configurations, or from nothing."""
         store = session.store
         sound = store.state.depth >= 0 and not list(check_layer(store, 0))
         session.observer.note("counting the components again" if sound else "counting everything again")
@@ -85,7 +85,7 @@ class Whole(Job):
 
 
 def component_figures(record: ComponentRecord) -> dict[str, int | None]:
-    """A component in numbers, as it stands in tables."""
+    """The figures of a component, as in tables."""
     names = ("component", "size", "diameter", "radius", "centre", "periphery")
     return {name: getattr(record, name) for name in names} | {"pairs": record.pair_count}
 

@@ -1,9 +1,9 @@
 """The strong components of a directed run: its configurations that all lead to each other, and how far apart they are.
 
-Small components are searched from every vertex. Large ones are bounded: a search forth and one back from a vertex s
-give every v the bounds d(v, s) <= ecc(v) <= d(v, s) + ecc(s), and the same the other way round, until the greatest
-distance found meets the least upper bound (as Takes and Kosters do it for undirected graphs; for directed ones Borassi
-et al., "Fast diameter and radius BFS-based computation in (weakly connected) real-world graphs", 2015).
+Small components are searched from every vertex. Large ones are bounded: a search along the moves from a vertex s and
+one against them give every v the bounds d(v, s) <= ecc(v) <= d(v, s) + ecc(s), and the same the other way round, until
+the greatest distance found meets the least upper bound (as Takes and Kosters do for undirected graphs; for directed
+ones Borassi et al., "Fast diameter and radius BFS-based computation in (weakly connected) real-world graphs", 2015).
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ _EDGE_BYTES, _VERTEX_BYTES = 8, 40
 
 @dataclass(frozen=True)
 class WeakComponent:
-    """Configurations that hang together whichever way the moves between them lead; `representative` is the least key.
+    """Configurations connected by moves of either direction; `representative` is the least key.
 
     They have no diameter: not every one leads to every other.
     """
@@ -43,7 +43,7 @@ class WeakComponent:
 class StrongComponent:
     """Configurations that all lead to each other, the largest number of them first, ties by least key.
 
-    `diameter` is the longest shortest path between two of them, in moves, exactly; `pair` is a (from, to) so far apart.
+    `diameter` is the exact greatest distance between two of them, in moves; `pair` is a (from, to) at that distance.
     """
 
     component: int
@@ -55,7 +55,7 @@ class StrongComponent:
 
 @dataclass(frozen=True)
 class StrongComponents:
-    """How a run falls into strong components: `strong` of them, of which `single` have one configuration only.
+    """The strong components of a run: `strong` of them, of which `single` have one configuration only.
 
     `components` are the others, the largest first; `weak` is the number of weakly connected components.
     """
@@ -91,7 +91,7 @@ class _Parts:
         return int(self.firsts[component + 1] - self.firsts[component])
 
     def part(self, begin: int, end: int) -> Graph:
-        """Components ``begin..end-1``; those from the first on are no copy."""
+        """Components ``begin..end-1``; those from component 0 on are no copy."""
         last = int(self.firsts[end])
         if begin == 0:
             return Graph(self.graph.offsets[: last + 1], self.graph.targets[: self.graph.offsets[last]])
@@ -111,7 +111,7 @@ def strong_components(
     room = _EDGE_BYTES * len(graph.targets) + _VERTEX_BYTES * len(keys)
     context.budget.require(f"the strong components of {len(keys):,} configurations", taken + room)
     parts = _parts(graph)
-    # The graph between the components is not needed any more.
+    # The moves between components are not needed any more.
     del graph
     control.check()
     found = _measured(context, parts, keys.nbytes, control, observer)
@@ -129,7 +129,7 @@ def strong_components(
 
 
 def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongComponents:
-    """The same of a run whose moves can all be taken back: its components, with at least one diametral pair each."""
+    """The same for a run whose moves can all be taken back: its components, with at least one diametral pair each."""
     components, sizes = [], []
     for record, pairs in found:
         sizes.append(record.size)
@@ -154,7 +154,7 @@ def _parts(graph: Graph) -> _Parts:
     labels = _scipy_labels(graph)
     sizes = np.bincount(labels)
     least = np.empty(len(sizes), dtype=np.int32)
-    # Of several that are assigned to one place the last one stays.
+    # Of several assignments to one place the last one stays.
     least[labels[::-1]] = np.arange(len(labels) - 1, -1, -1, dtype=np.int32)
     several = np.flatnonzero(sizes > 1)
     several = several[np.lexsort((least[several], -sizes[several]))]
@@ -175,7 +175,7 @@ def _scipy_labels(graph: Graph) -> Labels:
 
     if len(graph.targets) > MOST_VERTICES:
         raise UnanswerableError(
-            f"{len(graph.targets):,} moves are too many: strong components can be told of {MOST_VERTICES:,} at most"
+            f"{len(graph.targets):,} moves are too many: strong components can be found of {MOST_VERTICES:,} at most"
         )
     vertices = len(graph.offsets) - 1
     weights = np.ones(len(graph.targets), dtype=np.float64)
@@ -193,7 +193,7 @@ def _measured(context: ComputeContext, parts: _Parts, held: int, control: Contro
         control.check()
         end = component + 1
         if parts.size(component) >= context.tuning.searched_alone_from:
-            # The graph of the component, the same the other way round, and the bounds.
+            # The graph of the component, its transpose, and the bounds.
             graph = parts.part(component, end)
             needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(component)
             context.budget.require(f"a strong component of {parts.size(component):,} configurations", held + needed)

@@ -1,4 +1,4 @@
-"""The search by layers, its step, and what is asked of layers."""
+"""The search by layers, its step, and the questions that layers answer."""
 
 __all__ = [
     "best_play", "buckets", "closed_set", "inspection", "job", "paths", "reference", "repair", "search", "step",

@@ -1,9 +1,9 @@
 """The best play of a scored puzzle: the highest score, then the fewest moves, proved on the graph of its moves.
 
-A move that scores s and takes d off the reserve costs M (d - s) + 1, where M is more than any shortest play has moves.
-So no cost is negative, and of all ways to a configuration, each of which has taken the same off the reserve, the
-cheapest is the one with the highest score, and of these the one with the fewest moves: one search by Dijkstra settles
-all configurations, cycles and all. The best one is that with the highest score, then the fewest moves, then the least
+A move that scores s and lowers the reserve by d costs M (d - s) + 1, where M is more than any shortest play has moves.
+So no cost is negative, and of all paths to a configuration, each of which has lowered the reserve by the same amount,
+the cheapest has the highest score, and of these the fewest moves: one search by Dijkstra settles all configurations,
+cycles included. The best one is that with the highest score, then the fewest moves, then the least
 key.
 """
 
@@ -24,7 +24,7 @@ from storage.layers.store import RunStore
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Bytes that a move takes here, with its copies in the search.
+#: Bytes per move, with its copies in the search.
 _BYTES_OF_MOVE = 100
 _BLOCK = 1 << 16
 #: Costs up to this are whole numbers in floating point.
@@ -34,7 +34,7 @@ _MOST_COST = 1 << 53
 class Play(NamedTuple):
     """A play: its score, its configurations from the start on, its moves as a text (`Scored.write_play`).
 
-    It is the best among so many `configurations`.
+    It is the best among `configurations` of them.
     """
 
     score: int
@@ -48,10 +48,10 @@ class Play(NamedTuple):
 
 
 def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
-    """The best play of a finished run of a scored puzzle, replayed by the plain rules.
+    """The best play of a finished run of a scored puzzle, replayed by the reference rules.
 
     Raises `OverBudgetError` where the graph does not fit the memory, `UnanswerableError` for a run not finished,
-    `PuzzleError` where a move scores more than it takes off the reserve.
+    `PuzzleError` where a move scores more than it lowers the reserve.
     """
     if not isinstance(puzzle, Scored):
         raise UnanswerableError(f"the moves of {puzzle.name} do not score, so it has no best play")
@@ -63,7 +63,7 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
     keys = np.concatenate([store.layer(depth) for depth in range(store.state.depth + 1)])
     play = _best(puzzle, keys[order_of(keys)])
     if (score := puzzle.replay(play.sequence)) != play.score:
-        raise ContradictionError(f"the best play scores {play.score:,}, but by the plain rules it scores {score:,}")
+        raise ContradictionError(f"the best play scores {play.score:,}, but by the reference rules it scores {score:,}")
     return play
 
 
@@ -112,5 +112,5 @@ def _refuse(puzzle: Scored, before: Key, after: Key) -> None:
     raise PuzzleError(
         f"{puzzle.name}: from {puzzle.render(before)} to {puzzle.render(after)} the reserve falls by "
         f"{puzzle.reserve(before) - puzzle.reserve(after)}, and the move scores {puzzle.score(before, after)}; a move "
-        "takes at least its score off the reserve, and never adds to it"
+        "lowers the reserve by at least its score, and never raises it"
     )

@@ -1,4 +1,4 @@
-"""What the expansion of a layer gave, sorted out by key range: in memory, and beyond the budget on disk."""
+"""The successors of a layer, distributed over key ranges: in memory, and beyond the budget on disk."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from storage.layers.spill import Spill
 from worker.layers.partition import Partition
 from worker.tasks import Array, Arrays
 
-#: Keys looked at for each piece of a range that is cut again.
+#: Keys sampled for each piece of a range that is cut again.
 _SAMPLE_PER_PIECE = 64
 #: What an array takes besides its keys.
 _PART_BYTES = 150
@@ -25,7 +25,7 @@ class _Bucket:
 
 
 class Buckets:
-    """One bucket per range of `partition`. Ranges below `first` are merged already: what falls into them is dropped."""
+    """One bucket per range of `partition`. Ranges below `first` are merged already: their keys are dropped."""
 
     def __init__(self, partition: Partition, layout: Layout, spill: Spill, first: int = 0) -> None:
         self._layout, self._spill = layout, spill
@@ -34,7 +34,7 @@ class Buckets:
         bounds = [partition.bounds(number, layout) for number in range(partition.ranges)]
         self.bounds = bounds
         self._cuts = layout.pack([low for low, _ in bounds[1:]])
-        #: What the keys in memory take, and the arrays around them.
+        #: Bytes of the keys in memory and of the arrays around them.
         self.held_bytes = 0
 
     def add_scattered(self, keys: Keys, ends: Array) -> None:
@@ -60,7 +60,7 @@ class Buckets:
         return self._buckets[number].keys + self._spill.keys_in(number)
 
     def take(self, number: int) -> list[Keys]:
-        """The keys of a range that are in memory; they are gone from here."""
+        """The keys of a range that are in memory; removes them."""
         bucket = self._buckets[number]
         self.held_bytes -= bucket.keys * self._layout.bytes + len(bucket.parts) * _PART_BYTES
         self._buckets[number] = _Bucket()
@@ -76,7 +76,7 @@ class Buckets:
         return [keys for keys in (*held, *self._spill.read_between(number, low, high)) if len(keys)]
 
     def cut_again(self, number: int, pieces: int) -> list[Key]:
-        """Keys that cut a range into about so many pieces of equal size, as far as that is possible."""
+        """Keys that cut a range into about `pieces` pieces of equal size, as far as that is possible."""
         step = max(1, self.keys_in(number) // (_SAMPLE_PER_PIECE * pieces))
         held = [part[::step] for part in self._buckets[number].parts]
         sample = sort_keys(np.concatenate([*held, *(packed.firsts for packed in self._spill.read(number))]))
@@ -88,7 +88,7 @@ class Buckets:
         return [number for number, bucket in enumerate(self._buckets) if bucket.parts]
 
     def chunks_to_spill(self, numbers: Iterable[int]) -> Iterator[Arrays]:
-        """For each range the task ``merge`` that makes one sorted batch of its keys in memory; they are gone here."""
+        """For each range the task ``merge`` that makes one sorted batch of its keys in memory; removes them."""
         for number in numbers:
             parts = self.take(number)
             yield merge_chunk(parts, [], [], keep=False)

@@ -35,9 +35,9 @@ class ClosedSet:
     """The keys of the layers 0 .. `depth` - 1 of an open run, as a search at layer `depth` needs them."""
 
     def __init__(self, session: Session, depth: Depth, commit: Callable[[], None]) -> None:
-        """`commit` makes durable what is staged, with the state that belongs to it."""
+        """`commit` makes what is staged durable, with the state that belongs to it."""
         self._session, self._store, self._commit = session, session.store, commit
-        # Merging two segments takes as much again for a moment.
+        # Merging two segments takes twice their memory for a moment.
         self._share = session.context.shares.layer_bytes // 2
         self._held: list[Keys] = []
         known = self._store.read(META, CLOSED_KEY) is not None

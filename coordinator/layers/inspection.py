@@ -1,6 +1,6 @@
-"""A puzzle looked at closely while it is searched: a mistake in its rules is reported as such, with the configuration.
+"""A puzzle inspected while it is searched: a mistake in its rules is reported as such, with the configuration.
 
-Cheap: one small seeded sample in each layer. `verify` looks at the rest.
+Cheap: one small seeded sample in each layer. `verify` checks the rest.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ _TRIED, _DECODED = 12, 4
 def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
     """What `expand` gives for `keys`; `PuzzleError` or `ContradictionError` if that cannot be right.
 
-    Looked at are shape, number and layout of all of it; for a few keys, chosen by `depth`, that successors are
+    Checks shape, number and layout of all of it; for a few keys, chosen by `depth`, that successors are
     configurations and, where the puzzle claims to be undirected, that each move can be taken back. Whatever else the
     puzzle raises becomes a `TaskError`, as it would on a worker.
     """

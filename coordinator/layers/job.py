@@ -14,7 +14,7 @@ from coordinator.session.session import Session
 from puzzles.capabilities import Scored
 from storage.ledger.manifest import Depth, LayerRecord
 
-#: What tells how far configurations lie apart: of a puzzle whose moves can be taken back, and of one where they cannot.
+#: The command for how far configurations lie apart: of a puzzle whose moves can be taken back, and of one where not.
 APART = {True: "diameter", False: "components --strong"}
 
 
@@ -59,7 +59,7 @@ class Explore(Job):
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:
-    """What a summary says of stored layers, by whatever kind of run; what only others have is ``None``."""
+    """What a summary says of stored layers, whatever the kind of run; what only other kinds have is ``None``."""
     layers = {"goals": sum(record.goals for record in records), "layers": [record.size for record in records]}
     return layers | dict.fromkeys(("largest_window", "largest_window_at"))
 

@@ -1,4 +1,4 @@
-"""Exact shortest paths: along stored layers from the start, or by a layered search of their own between any two."""
+"""Exact shortest paths: along stored layers from the start, or by a separate layered search between any two."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
 from worker.layers.kernels import merge
 
-#: Keys of a layer that are looked at together.
+#: Keys of a layer compared at a time.
 _KEYS_AT_ONCE = 1 << 18
 
 
@@ -32,7 +32,7 @@ def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) 
     path = [target]
     for earlier in range(depth - 1, -1, -1):
         if puzzle.undirected:
-            # What leads to a configuration is among what it leads to.
+            # The predecessors of a configuration are among its successors.
             candidates = _distinct_successors(puzzle, path[-1])
             found = candidates[store.contains(earlier, candidates)][:1]
         else:

@@ -20,7 +20,7 @@ from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, number_
 def repair_layers(session: Session) -> None:
     """Mend every damaged layer of an exploration.
 
-    `DamagedError` if a layer comes out unlike the digest in its record: then something else is wrong.
+    `DamagedError` if a layer's digest is not that of its record: then something else is wrong.
     """
     store, observer = session.store, session.observer
     _forget_partial(session)
@@ -29,13 +29,13 @@ def repair_layers(session: Session) -> None:
         if faults := list(check_layer(store, depth)):
             observer.note(f"{faults[0]}; computing layer {depth} again")
             _replace_layer(store, depth, _derive(session, depth), session.puzzle)
-    # A layer made anew may be cut into other blocks.
+    # A layer computed again may be cut into other blocks.
     stored = sum(record.stored_bytes for record in store.layer_records())
     store.commit(replace(store.state, stored_bytes=stored))
 
 
 def _forget_partial(session: Session) -> None:
-    """A layer that is half done is begun anew, from nothing."""
+    """A layer that is half done is begun again, from nothing."""
     store = session.store
     if store.names(META, PARTIAL_KEY):
         session.observer.note(f"beginning layer {store.state.depth + 1} anew")

@@ -1,7 +1,7 @@
 """The layered search: U(N+1) is what U(N) leads to, less the older layers that it may lead back to.
 
 By the triangle inequality a move of an undirected puzzle leads from U(N) to U(N-1), U(N) or U(N+1), so nothing older
-need be looked at (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed one may lead to any
+matters (Goto, Kawai, Sasaki, "Hakoiri-musume and L6", section 3). A move of a directed one may lead to any
 older layer; these are kept in sorted segments (`coordinator.layers.closed_set`). The result does not depend on how a
 layer is cut up.
 """
@@ -31,7 +31,7 @@ from worker.layers.kernels import merge
 
 @dataclass(frozen=True)
 class Reached(Figures):
-    """How many configurations a run has stored, and whether nothing is left to find."""
+    """How many configurations a run has stored, and whether that is all there is."""
 
     configurations: int = 0
     exhausted: bool = False
@@ -56,7 +56,7 @@ class Older(Protocol):
 
 
 class Previous:
-    """U(N-1) alone: enough where every move can be taken back."""
+    """U(N-1) alone: enough if every move can be taken back."""
 
     def __init__(self, layer: Layer | None) -> None:
         self._layer = layer
@@ -129,7 +129,7 @@ class LayeredSearch:
         return HeldLayer([self.store.layer(depth)]) if small else StoredLayer(self.store, depth, size)
 
     def _next(self, current: Layer) -> Layer:
-        """The layer after `current`, stored; where it is empty only found to be so."""
+        """The layer after `current`, stored; if it is empty nothing is stored."""
         known = [current, *self._older.layers()]
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             keys = small_step(self.puzzle, all_keys(current), known, self.state.depth + 1)

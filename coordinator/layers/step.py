@@ -1,4 +1,4 @@
-"""One layer step of any size: U(N) expanded in chunks, its successors sorted out by key range and merged by range.
+"""One layer step of any size: U(N) expanded in chunks, its successors merged key range by key range.
 
     U(N) -> chunks -> expand (threads or workers) -> buckets by key range, beyond the budget spilled to disk
          -> for each range: merge, less the known keys (threads or workers) -> blocks -> LMDB
@@ -28,7 +28,7 @@ from storage.names import META, PARTIAL_KEY
 from worker.layers.partition import Partition, partition_by
 from worker.tasks import Array, Arrays
 
-#: A known key takes so much less memory than a successor, which is also sorted, packed and kept.
+#: How many times less memory a known key takes than a successor, which is also sorted, packed and kept.
 _KNOWN_WEIGHT = 5
 
 
@@ -89,7 +89,7 @@ class LayerStep:
             self._save()
             raise
         except BaseException:
-            # IMPORTANT: blocks without their partial record could be cut otherwise by the next session.
+            # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
         done = self._partial
@@ -103,14 +103,14 @@ class LayerStep:
         layer = StoredLayer(self._store, self._depth, done.size) if self._pieces is None else HeldLayer(self._pieces)
         return record, layer
 
-    # Where we stand
+    # Progress
 
     def finish(self) -> None:
         """Remove what is not needed once the layer is committed."""
         self._spill.clear()
 
     def _take_up(self) -> None:
-        """Go on where an earlier session left this layer, or plan it anew."""
+        """Go on where an earlier session left this layer, or plan it."""
         fields = self._store.read_partial()
         successors = self._look()
         if fields is not None and fields["depth"] == self._depth:
@@ -125,7 +125,7 @@ class LayerStep:
         self._partial = Partial(self._depth, self._partition.as_dict())
 
     def _look(self) -> Keys:
-        """The successors of a sample, which is inspected and timed."""
+        """The successors of a sample; the sample is inspected and timed."""
         sample = self._current.sample()
         began = time.perf_counter()
         expansion = inspected_expansion(self._puzzle, sample, self._depth)
@@ -134,7 +134,7 @@ class LayerStep:
         return expansion.successors
 
     def _cut(self, successors: Keys) -> Partition:
-        """Ranges of about equally many successors, by those of the sample."""
+        """Ranges of about equally many successors, judged by those of the sample."""
         if not len(successors):
             return partition_by(self._layout.pack([0]), 1)
         successors = sort_keys(successors.copy())
@@ -210,7 +210,7 @@ class LayerStep:
             waiting[number] = result
             while following in waiting:
                 pieces.append(waiting.pop(following))
-                # IMPORTANT: a range is taken in whole or not at all, for its pieces may be cut otherwise next time.
+                # IMPORTANT: a range is taken whole or not at all, because its pieces may be cut differently next time.
                 if (finished := completes[following]) is not None:
                     for piece in pieces:
                         self._take_in(piece)
@@ -234,7 +234,7 @@ class LayerStep:
                 keep = self._merger is self._context.local and self._pieces is not None
                 yield merge_chunk(buckets.take(number), buckets.spilled(number), self._known_in(low, high), keep)
                 continue
-            # Too large: the sample deceived us, or older keys crowd here. It is merged in smaller pieces.
+            # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
             cuts = [low, *buckets.cut_again(number, pieces), high]
             for begin, end in pairwise(cuts):
                 completes.append(number if end == high else None)
@@ -242,7 +242,7 @@ class LayerStep:
             buckets.take(number)
 
     def _pieces_of(self, number: int, low: Key, high: Key) -> int:
-        """In how many pieces a range must be merged to fit its share of the memory; half as much again is let pass."""
+        """In how many pieces a range must be merged to fit its share of the memory; half as much again is tolerated."""
         known = sum(layer.at_most(low, high) for layer in self._known)
         load = self._buckets.keys_in(number) + known // _KNOWN_WEIGHT
         return 1 if load <= 3 * self._shares.range_keys // 2 else -(-load // self._shares.range_keys)
@@ -251,7 +251,7 @@ class LayerStep:
         return [keys for layer in self._known for keys in layer.between(low, high)]
 
     def _take_in(self, result: list[Array]) -> None:
-        """Stage the blocks of a merged piece, and add it to the books."""
+        """Stage the blocks of a merged piece, and add it to the progress."""
         summary, firsts, counts, ends, data, keys = result
         size, goals, *lanes = (int(value) for value in summary)
         old = self._partial

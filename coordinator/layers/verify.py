@@ -3,8 +3,8 @@
 By the triangle inequality a successor of a configuration in U(N) lies in U(N-1), U(N) or U(N+1) and nowhere else, and
 each configuration of U(N) has a neighbour in U(N-1); of a directed puzzle it lies in one of the layers up to U(N+1),
 and something in U(N-1) leads to each of U(N). Together with a start that is alone in U(0) this makes every layer
-exactly what it claims to be. Successors come from the puzzle's plain Python rules, not from the kernel that made the
-layers.
+exactly what it claims to be. Successors come from the puzzle's reference rules in plain Python, not from the kernel
+that made the layers.
 
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
 """
@@ -34,7 +34,7 @@ from worker.tasks import Array
 SAMPLE_PER_LAYER = 64
 #: Configurations whose successors are Python integers at the same time.
 _KEYS_AT_ONCE = 1 << 12
-#: A move in a comparison takes so many keys, and so many bytes besides.
+#: Memory of a move in a comparison: keys, and bytes besides.
 _KEYS_PER_MOVE, _BYTES_PER_MOVE = 4, 32
 #: Faults of one kind that are reported of the configurations compared at a time.
 _MOST_FAULTS = 100

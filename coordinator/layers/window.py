@@ -14,7 +14,7 @@ from storage.layers.store import RunStore
 from storage.names import BLOCKS
 from worker.layers.kernels import difference
 
-#: What a sample takes: so many keys from each of so many places.
+#: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
 
 
@@ -27,7 +27,7 @@ class Layer(Protocol):
 
     @property
     def held_bytes(self) -> int:
-        """What it takes in memory."""
+        """Its bytes in memory."""
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         """The keys from the one numbered `begin` on, in batches of `size` or a little less."""
@@ -81,7 +81,7 @@ class HeldLayer:
 
 
 class StoredLayer:
-    """A layer, or a run of older keys, on disk, read as it is needed."""
+    """A layer, or a segment of older keys, on disk, read as needed."""
 
     held_bytes = 0
 

@@ -60,7 +60,9 @@ class Optimise(Job):
         check.report.count("moves", best.moves)
         score = self.puzzle.replay(best.sequence, OptimisePlan(**self.store.manifest.plan).board)
         if score != best.score:
-            check.report.fault(f"the best play is said to score {best.score:,}, by the plain rules it scores {score:,}")
+            check.report.fault(
+                f"the best play is said to score {best.score:,}, by the reference rules it scores {score:,}"
+            )
         said = Optimised.of(self.store.state)
         if (said.score, said.moves) != (best.score, best.moves):
             check.report.fault(

@@ -89,7 +89,7 @@ class Optimisation:
         self._commit(status="complete")
 
     def _seconds_of_a_move(self) -> float:
-        """What a move takes by the plain rules: the proof of the best play needs its part of the time, too."""
+        """What a move takes by the reference rules: the proof of the best play needs its part of the time, too."""
         began = time.monotonic()
         with suppress(PuzzleError):
             self._puzzle.replay(self._puzzle.spell([0]), self._plan.board)
@@ -254,7 +254,7 @@ class Optimisation:
         self._kept, self._kept_at = self._best, time.monotonic()
 
     def _prove(self) -> None:
-        """Raise `TaskError` unless the plain rules give the best play the score that it is said to have."""
+        """Raise `TaskError` unless the reference rules give the best play the score that it is said to have."""
         score = self._puzzle.replay(self._best.sequence, self._plan.board)
         if score != self._best.score:
             raise TaskError(

@@ -28,7 +28,7 @@ from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Manifest
 from storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
 
-#: Among a manifest's settings: where the file of a puzzle of one's own was when the run was made.
+#: Among a manifest's settings: where the file of a user puzzle was when the run was made.
 _OWN_FILE = "puzzle_file"
 
 
@@ -42,7 +42,7 @@ def make_run(
     `RunHeldError` if somebody drives that.
 
     `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` and `limits` are in
-    the kind's own words. Runs the file of a puzzle of one's own, which the user has named.
+    the kind's own words. Runs the file of a user puzzle, which the user has named.
     """
     spec = with_own_file(spec)
     mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
@@ -132,7 +132,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
 
 
 def _pinned_spec(manifest: Manifest) -> PuzzleSpec:
-    """What a run was begun with, the file of a puzzle of one's own loaded again; `MismatchError` if it is gone."""
+    """What a run was begun with, the file of a user puzzle loaded again; `MismatchError` if it is gone."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     if spec.digest:
         try:

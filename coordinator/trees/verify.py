@@ -1,8 +1,8 @@
 """`verify` of a tree: prefixes, chunks and solutions derived again.
 
-The layers of prefixes by the plain rules, for a sample or all of them, and whole by the kernel; chunks counted again,
-small subtrees in plain Python; every sum and digest; and of each solution that is kept that it is one, and the least of
-its images. Where the sums disagree every chunk is counted again, so that the wrong one is named.
+The layers of prefixes by the reference rules, for a sample or all, and whole by the kernel; chunks counted again, small
+subtrees in plain Python; every sum and digest; and of each solution that is kept that it is one, and the least of its
+images. Where the sums disagree every chunk is counted again, so that the wrong one is named.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read
 
 #: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16
-#: Numbers placed by the plain rules, some ten thousand a second: in one subtree, of a sample, and in full.
+#: Numbers placed by the reference rules, some ten thousand a second: in one subtree, of a sample, and in full.
 _PLAIN_NODES_AT_ONCE, _PLAIN_NODES, _PLAIN_NODES_IN_FULL = 2_000, 10_000, 300_000
 
 
@@ -112,17 +112,19 @@ class TreeVerifier(Verifier):
             self._observer.progress(Progress(done, len(chosen), "chunks counted again"))
 
     def _check_by_plain_rules(self, roots: list[Keys]) -> None:
-        """Small subtrees below the first prefix of each chunk, kernel against plain rules, as many as there is time."""
+        """Small subtrees below the first prefix of each chunk, kernel against reference rules, while there is time."""
         left = _PLAIN_NODES_IN_FULL if self._full else _PLAIN_NODES
         for chunk in roots:
             keys, counted = self._small_subtree(chunk[:1])
             if counted.nodes > left:
                 return
             left -= counted.nodes + 1
-            self._report.count("subtrees by the plain rules")
+            self._report.count("subtrees by the reference rules")
             plain = _result(self._puzzle.reference_counts(ints(keys)[0]))
             if plain != _result(counted):
-                self._report.fault(f"below {ints(keys)[0]:#x} the plain rules find {_words(plain)}, the kernel differs")
+                self._report.fault(
+                    f"below {ints(keys)[0]:#x} the reference rules find {_words(plain)}, the kernel differs"
+                )
 
     def _small_subtree(self, keys: Keys) -> tuple[Keys, SubtreeCounts]:
         """`keys`, a single one, or one further down, whose subtree is small enough."""

@@ -96,7 +96,7 @@ def _notes(kind: "type[Puzzle]") -> list[str]:
 
 def _description(kind: "type[Puzzle]") -> str:
     """The docstring of the class, its paragraphs on one line each."""
-    # The class of a puzzle of one's own may have none, and must not be given that of its base.
+    # The class of a user puzzle may have none, and must not be given that of its base.
     text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
     return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 

@@ -103,7 +103,7 @@ def replay(
     steps: Annotated[bool, typer.Option("--steps", help="Tell each move.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Score a play of nakuron by the plain rules, apart from any search; with --steps move by move."""
+    """Score a play of nakuron by the reference rules, apart from any search; with --steps move by move."""
     from puzzles.nakuron.board import SIDES, parse_board, parse_sequence
     from puzzles.nakuron.board import replay as replayed
 

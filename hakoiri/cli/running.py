@@ -41,7 +41,8 @@ FromOption = Annotated[
     ),
 ]
 GoalOption = Annotated[
-    str | None, typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal of one's own: -o goal=GOAL.")
+    str | None,
+    typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal that can be chosen: -o goal=GOAL."),
 ]
 
 

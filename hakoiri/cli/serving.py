@@ -47,7 +47,7 @@ def worker(
         list[str] | None,
         typer.Option(
             "--puzzle", metavar="FILE.py:NAME",
-            help="A puzzle of one's own that they shall know; may be repeated. [default: $HAKOIRI_PUZZLE_FILES]",
+            help="A user puzzle that they shall know; may be repeated. [default: $HAKOIRI_PUZZLE_FILES]",
         ),
     ] = None,
     json: JsonOption = False,

@@ -83,13 +83,13 @@ def turn_out(turned: Words, side: int, planes: Words) -> None:
 
 @jit
 def _blocks(size: int) -> int:
-    """Words that a row or column of so many cells takes."""
+    """Words that a row or column of `size` cells takes."""
     return (size + 63) // 64
 
 
 @jit
 def _copy(source: Words, target: Words, words: int, end: int) -> None:
-    """Copy so many words, then zeros up to `end`. A loop: numba copies slices many times slower."""
+    """Copy `count` words, then zeros up to `end`. A loop: numba copies slices many times slower."""
     for place in range(words):
         target[place] = source[place]
     for place in range(words, end):

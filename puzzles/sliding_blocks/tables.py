@@ -48,7 +48,7 @@ def make_tables(
 ) -> Tables:
     """Tables of a board where symbol s has the `places[s]` and stands there `counts[s]` times.
 
-    `PuzzleError` if the pieces have so many shapes that the tables would be too large.
+    `PuzzleError` if the pieces have too many shapes for tables of reasonable size.
     """
     masks = np.zeros((len(places), MOST_CELLS), dtype=np.uint64)
     for symbol, standing in enumerate(places):

@@ -47,7 +47,7 @@ def check_disjoint(store: RunStore, depths: list[Depth], together: int) -> Itera
 
 
 def _bounds(store: RunStore, depths: list[Depth], together: int) -> list[Key]:
-    """Key ranges of about so many keys, cut where blocks begin."""
+    """Key ranges of about `together` keys, cut where blocks begin."""
     keys = sum(store.layer_record(depth).size for depth in depths)
     firsts = sorted(first for depth in depths for first in store.first_keys(depth))
     step = max(1, len(firsts) * together // max(1, keys))

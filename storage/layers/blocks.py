@@ -5,7 +5,7 @@
                 then the differences between the keys (`storage.layers.codec`)
 
 so that one seek finds the block that may hold a configuration. A block is broken if its CRC differs, or if its bytes
-are not exactly so many strictly increasing keys.
+are not exactly that number of strictly increasing keys.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The hunt and its certificates: quick counts against the plain rules, the same hunt however it is cut, damage seen."""
+"""The hunt and its certificates: quick counts against the reference rules, one hunt however it is cut, damage seen."""
 
 import json
 from collections.abc import Callable, Sequence

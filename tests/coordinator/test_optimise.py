@@ -111,7 +111,7 @@ def test_a_best_play_that_lies_is_found_out(change: dict[str, Any], tmp_path: Pa
     with RunStore(found.directory, writable=True) as store:
         ResultRows(store, "best").stage(found.best.round, asdict(found.best) | change)
         store.commit(store.state)
-    assert "by the plain rules it scores" in verified(found.directory, full=False).faults[0]
+    assert "by the reference rules it scores" in verified(found.directory, full=False).faults[0]
 
 
 def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Shortest paths and exact diameters, each replayed or measured again by the plain rules."""
+"""Shortest paths and exact diameters, each replayed or measured again by the reference rules."""
 
 import re
 from dataclasses import replace

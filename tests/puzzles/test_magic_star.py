@@ -1,4 +1,4 @@
-"""Magic stars: the three strategies against plain rules and each other, keys and texts, and the figure drawn."""
+"""Magic stars: the three strategies against reference rules and each other, keys and texts, and the figure drawn."""
 
 import random
 import re
@@ -28,7 +28,7 @@ def of_all(puzzle: MagicStar) -> SubtreeCounts:
 
 
 def level(puzzle: MagicStar, depth: int) -> list[Key]:
-    """The nodes of a level, by the plain rules."""
+    """The nodes of a level, by the reference rules."""
     keys = [puzzle.start]
     for _ in range(depth):
         keys = [successor for key in keys for successor in puzzle.successors(key)]

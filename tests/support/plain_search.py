@@ -1,4 +1,4 @@
-"""What the tests of puzzles with numbered configurations share: plain searches, and batches against plain rules."""
+"""What the tests of puzzles with numbered configurations share: plain searches, and batches against reference rules."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Two small puzzles of one's own, as texts that tests write into files and change."""
+"""Two small user puzzles, as texts that tests write into files and change."""
 
 from pathlib import Path
 

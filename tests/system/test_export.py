@@ -35,7 +35,7 @@ def read_csv(file: Path) -> list[dict[str, str]]:
 
 
 def edges_by_rules(sample: list[int]) -> set[frozenset[int]]:
-    """The moves of some configurations by the puzzle's plain rules."""
+    """The moves of some configurations by the puzzle's reference rules."""
     puzzle = Klotski()
     return {frozenset((key, other)) for key in sample for other in puzzle.successors(key)}
 

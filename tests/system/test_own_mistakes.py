@@ -1,4 +1,4 @@
-"""Mistakes in puzzles of one's own: each is told in one line, with the configuration and the line of the file."""
+"""Mistakes in user puzzles: each is reported in one line, with the configuration and the line of the file."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Puzzles of one's own: a file on the command line, on workers and in docs/own-puzzle.md, and found again."""
+"""User puzzles: a file on the command line, on workers and in docs/own-puzzle.md, and found again."""
 
 import os
 import re

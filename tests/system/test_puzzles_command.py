@@ -128,7 +128,7 @@ def test_the_goal_of_a_path_is_never_a_file(hakoiri: Hakoiri, tmp_path: Path) ->
     assert "found no goal" in hakoiri("path", "last", "--to", "goal", cwd=tmp_path, check=False).error
 
 
-# Boards of one's own
+# Boards of the user
 
 
 def test_a_board_of_ones_own_with_a_goal(hakoiri: Hakoiri, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Puzzles whose moves break a promise: by the plain rules, by the kernel, or in words."""
+"""Puzzles whose moves break a promise: by the reference rules, by the kernel, or in words."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from puzzles.keys.layout import Key, Keys, ints
 from puzzles.quotient import MergedMirrors
 from tests.support.conformance.dial import Dial, breaks
 
-# The plain rules
+# The reference rules
 
 
 @breaks("rules")

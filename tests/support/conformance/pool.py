@@ -38,7 +38,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Pool:
-    """A puzzle with some of its configurations, and their successors by the plain rules.
+    """A puzzle with some of its configurations, and their successors by the reference rules.
 
     `paths` are the walks, `blocks` the first ones of the whole space, or all, where the puzzle can list it.
     """
@@ -66,7 +66,7 @@ class Pool:
 
 
 def explored(case: Case) -> Pool:
-    """The pool of a puzzle. Fails where the plain rules lead to what is no configuration."""
+    """The pool of a puzzle. Fails where the reference rules lead to what is no configuration."""
     puzzle = case.build(case.options, case.start)
     chance = random_words(len(_WALKS))
     successors: Successors = {}
