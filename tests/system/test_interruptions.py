@@ -18,8 +18,8 @@ from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
 #: Chunks so small that a run takes seconds and every moment of it can be hit.
-SLOW_THREADS = ("--chunk", "1")
-SLOW_REDIS = ("--chunk", "25")
+SLOW_THREADS = ("--chunk", "2")
+SLOW_REDIS = ("--chunk", "60")
 LAYERS = 168
 EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
 
@@ -34,18 +34,27 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return {"explore": explored["digest"], "layers": [row["digest"] for row in layers], "whole": whole["digest"]}
 
 
-def state_of(hakoiri: Hakoiri) -> tuple[State, list[LayerRecord]]:
+def state_of(hakoiri: Hakoiri) -> State:
     """The only run's last commit, read beside whoever drives it; an empty state before there is a run."""
     try:
         with Ledger(hakoiri.run_directory()) as ledger:
-            return ledger.state, ledger.layer_records()
+            return ledger.state
     except (ValueError, FileNotFoundError, StorageError):
-        return State(), []
+        return State()
+
+
+def layers_of(hakoiri: Hakoiri) -> list[LayerRecord]:
+    """The layers of that commit."""
+    try:
+        with Ledger(hakoiri.run_directory()) as ledger:
+            return ledger.layer_records()
+    except (ValueError, FileNotFoundError, StorageError):
+        return []
 
 
 def reaches(hakoiri: Hakoiri, reached: Callable[[State], bool], running: Running) -> Callable[[], bool]:
     """Whether the run has come so far, or its driver has ended."""
-    return lambda: reached(state_of(hakoiri)[0]) or running.process.poll() is not None
+    return lambda: reached(state_of(hakoiri)) or running.process.poll() is not None
 
 
 def at_depth(depth: int) -> Callable[[State], bool]:
@@ -53,7 +62,7 @@ def at_depth(depth: int) -> Callable[[State], bool]:
     return lambda state: state.depth >= depth
 
 
-def moments(seed: int, count: int, most: int = LAYERS - 10) -> list[int]:
+def moments(seed: int, count: int, most: int = LAYERS - 40) -> list[int]:
     """Seeded depths, increasing."""
     return sorted(random.Random(seed).sample(range(1, most), count))
 
@@ -86,10 +95,10 @@ def test_foreground_run_killed_again_and_again(
         wait_until(reaches(hakoiri, at_depth(max(depth, len(before))), running), what=f"layer {depth}, seed {seed}")
         running.send(number)
         code = running.finish().code
-        _, kept = state_of(hakoiri)
+        kept = layers_of(hakoiri)
         assert_kept(before, kept)
         before = kept
-        if state_of(hakoiri)[0].status == "complete":
+        if state_of(hakoiri).status == "complete":
             break  # It was faster than the signal.
         kills += 1
         assert code == (-number if number == signal.SIGKILL else 128 + number), running.finish()
@@ -98,7 +107,7 @@ def test_foreground_run_killed_again_and_again(
         command = ["resume", "last", *SLOW_THREADS]
     assert kills, "no signal came in time"
     hakoiri.here("resume", "last")
-    assert_kept(before, state_of(hakoiri)[1])
+    assert_kept(before, layers_of(hakoiri))
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -138,7 +147,7 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
         running = hakoiri.start(*command)
         wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
         running.kill()
-        state, _ = state_of(hakoiri)
+        state = state_of(hakoiri)
         assert state.figures.get("components_done", 0) >= done
         done = state.figures.get("components_done", 0)
         command = ["resume", "last", "--chunk", "20"]
@@ -158,11 +167,11 @@ def test_coordinator_killed_again_and_again(
             service = hakoiri.start("coordinator", "--redis", redis_server.url)
             wait_until(reaches(hakoiri, at_depth(max(depth, len(before))), service), what=f"layer {depth}, seed {seed}")
             assert service.kill().code == -signal.SIGKILL, service.stderr
-            _, kept = state_of(hakoiri)
+            kept = layers_of(hakoiri)
             assert_kept(before, kept)
             before = kept
         hakoiri.here("coordinator", "--redis", redis_server.url, "--burst")
-    assert_kept(before, state_of(hakoiri)[1])
+    assert_kept(before, layers_of(hakoiri))
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -179,7 +188,7 @@ def test_workers_killed_in_mid_chunk(
             alive = wait_until(team.pids)
             os.kill(chance.choice(alive), signal.SIGKILL)
         assert running.finish().code == 0, running.finish()
-    assert state_of(hakoiri)[0].session == 1
+    assert state_of(hakoiri).session == 1
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -199,7 +208,7 @@ def test_all_workers_killed(
     else:
         assert running.finish().code == 0, running.finish()
         assert "no worker" in running.stderr
-    assert state_of(hakoiri)[0].session == 1
+    assert state_of(hakoiri).session == 1
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -224,7 +233,7 @@ def test_redis_killed_again_and_again(
             server.kill()
             server.start(wipe=wipe)
         assert running.finish().code == 0, running.finish()
-    assert state_of(hakoiri)[0].session == 1
+    assert state_of(hakoiri).session == 1
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -237,8 +246,8 @@ def test_everything_killed_at_once(
         running.kill()
         team.supervisor.end()
         server.kill()
-    _, kept = state_of(hakoiri)
+    kept = layers_of(hakoiri)
     hakoiri.here("resume", "last")
-    assert_kept(kept, state_of(hakoiri)[1])
+    assert_kept(kept, layers_of(hakoiri))
     assert_undisturbed(hakoiri, undisturbed)
     assert hakoiri.ask("verify", "last", "--full")["ok"]

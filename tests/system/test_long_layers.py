@@ -546,7 +546,7 @@ def peak_mib(hakoiri: Hakoiri, measured: Path, space: tuple[str, ...], memory: s
     ("space", "memory"),
     [
         (CUBE, 64),
-        (("hanoi", "-o", "discs=12"), 64),
+        pytest.param(("hanoi", "-o", "discs=12"), 64, marks=SLOW),
         *(
             pytest.param(space, memory, marks=SLOW)
             for space in (
