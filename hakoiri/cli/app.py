@@ -10,14 +10,12 @@ from hakoiri.cli import (
     asking,
     choosing,
     components,
-    hunting,
+    dealing,
     living,
     optimising,
     running,
     serving,
     solving,
-    studying,
-    trees,
 )
 from puzzles.errors import HakoiriError
 
@@ -35,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (choosing, running, living, components, asking, trees, solving, studying, hunting, optimising, serving):
+for module in (choosing, running, living, components, asking, solving, dealing, optimising, serving):
     module.register(app)
 
 

@@ -1,12 +1,14 @@
-"""``puzzles``: what there is to explore, with which options."""
+"""``puzzles`` and ``show``: what there is to explore, with which options, and single configurations drawn."""
 
 import inspect
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from hakoiri.cli.options import JsonOption, PuzzleOptions, parse_options
+from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, parse_options, read_board
 from hakoiri.render.tables import facts, print_json, stdout, table
 
 if TYPE_CHECKING:
@@ -118,6 +120,63 @@ def _option_table(options: list[dict[str, str]]) -> "Table":
     return listed
 
 
+def show(
+    conf: ConfArgument,
+    puzzle: Annotated[
+        str, typer.Option("--puzzle", help="Which it belongs to; FILE.py:NAME for one's own.")
+    ] = "klotski",
+    options: PuzzleOptions = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw a board of nakuron into a .png, .svg or .pdf.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Draw a configuration and tell its key, its moves, and the canonical one of it and its mirror image.
+
+    Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
+    """
+    from hakoiri.cli.optimising import is_whole, show_board
+    from hakoiri.render.boards import framed
+    from puzzles.capabilities import Placements, Scored
+    from puzzles.errors import PuzzleError
+    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+
+    spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
+    kind = puzzle_class(spec.name, spec.digest)
+    if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
+        show_board(text, plot, json)
+        return
+    if plot is not None:
+        raise PuzzleError("--plot draws whole boards of nakuron: give one, with --puzzle nakuron")
+    if kind.start_is_board:
+        spec = replace(spec, start=text)
+    rules = spec.build()
+    row = _configuration_row(rules, rules.parse(text))
+    if json:
+        print_json(row)
+        return
+    drawn = rules.drawing(rules.parse(text)) if isinstance(rules, Placements) else framed(row["configuration"])
+    stdout().print(Text(drawn))
+    moves = row.pop("moves")
+    stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
+
+
+def _configuration_row(rules: "Puzzle", key: int) -> dict[str, Any]:
+    from puzzles.keys.layout import key_at
+
+    keys = rules.keys([key])
+    mirror = key_at(rules.canonical(keys), 0) if rules.has_mirrors else None
+    return {
+        "configuration": rules.render(key),
+        "key": f"{key:#0{rules.layout.digits}x}",
+        "puzzle": rules.name,
+        "goal": bool(rules.is_goal(keys)[0]),
+        "canonical": None if mirror is None else rules.render(mirror),
+        "moves": [rules.describe_move(key, successor) for successor in rules.successors(key)],
+    }
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(epilog="Example: hakoiri puzzles klotski")(puzzles)
+    app.command(epilog="Example: hakoiri show ABBC/ABBC/DEEF/DGHF/I..J")(show)

@@ -1,17 +1,20 @@
-"""``components``: what hangs together, and with ``--strong`` what leads to each other, with exact diameters."""
+"""``components`` and ``diameter``: what hangs together, or leads to each other (``--strong``), and how far apart."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from hakoiri.cli.asking import component_row, opened
+from hakoiri.cli.asking import opened
+from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
     from hakoiri.api import Run
+    from puzzles.contract import Puzzle
+    from storage.ledger.manifest import ComponentRecord
 
 #: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
 _ROWS = 20
@@ -41,9 +44,59 @@ def components(
 
             records = run.components(limit)
             if json:
-                print_json({"run": run.name, "components": [component_row(record, run.puzzle) for record in records]})
+                print_json({"run": run.name, "components": [_component_row(record, run.puzzle) for record in records]})
             else:
                 stdout().print(rows_table([component_figures(record) for record in records]))
+
+
+def diameter(
+    name: RunArgument,
+    component: Annotated[
+        int | None, typer.Option("--component", min=0, metavar="K", help="Its number. [default: 0, the largest]")
+    ] = None,
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Give the exact diameter of a component and the pairs of configurations that attain it.
+
+    Of a large component that may take long; the interval in which it lies is shown, and kept by Ctrl-C.
+    """
+    from coordinator.errors import StopRun
+    from coordinator.session.control import Control
+    from hakoiri.render.boards import print_side_by_side
+    from hakoiri.render.progress import shown_progress
+    from puzzles.keys.layout import ints
+
+    control = Control()
+    with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                found = run.diameter(component, control, progress)
+        except StopRun as stop:
+            _print_interval(run, stop.reason, json)
+            raise typer.Exit(received.exit_code) from None
+        pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
+        row = _component_row(found.record, run.puzzle)
+    count = found.record.pair_count
+    if json:
+        print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
+        return
+    stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
+    for number, pair in enumerate(pairs, 1):
+        stdout().print()
+        print_side_by_side(stdout(), pair, [f"pair {number}", f"{found.diameter} moves away"])
+    if count is not None and count > len(pairs):
+        stdout().print(f"[dim]and {count - len(pairs):,} pairs more[/dim]")
+
+
+def _print_interval(run: "Run", reason: str, json: bool) -> None:
+    known = run.interval()
+    bounds = {"lower": known.lower, "upper": known.upper} if known else {"lower": None, "upper": None}
+    if json:
+        print_json({"run": run.name, "diameter": None} | bounds)
+    told = f"the diameter is in [{known.lower:,}, {known.upper:,}]" if known else "nothing is known of the diameter"
+    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}"))
 
 
 def _list_weak(run: "Run", limit: int | None, json: bool) -> None:
@@ -69,7 +122,6 @@ def _list_weak(run: "Run", limit: int | None, json: bool) -> None:
 def _list_strong(run: "Run", limit: int | None, json: bool) -> None:
     from coordinator.errors import StopRun
     from coordinator.session.control import Control
-    from hakoiri.cli.signals import stopping_with
     from hakoiri.render.progress import shown_progress
 
     control = Control()
@@ -151,6 +203,13 @@ def _print_more(count: int, what: str, how: str) -> None:
         stdout().print(f"[dim]and {count:,} {what} more: {how}[/dim]")
 
 
+def _component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:
+    """A component for ``--json``."""
+    names = ("component", "size", "diameter", "radius", "centre", "periphery")
+    return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(epilog="Example: hakoiri components last --limit 10")(components)
+    app.command(epilog="Example: hakoiri diameter last --component 2")(diameter)

@@ -1,33 +1,84 @@
-"""What all commands that make or go on with a run share: drive it here, or queue it, and report."""
+"""What all commands that make or go on with a run share: drive it here, or queue it, and report.
 
+Ctrl-C and SIGTERM: the first asks the work to stop at its next safe point, a second Ctrl-C stops at once.
+"""
+
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
-from hakoiri.cli.signals import stopping_with
 from hakoiri.render.progress import progress_text, shown_progress
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from puzzles.errors import HakoiriError, PuzzleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from coordinator.session.control import Control
     from coordinator.session.job import Job
     from coordinator.session.resources import Resources
+    from puzzles.registry import PuzzleSpec
 
 
-def require_server(resources: "Resources") -> None:
-    """Before a run is made: a Redis server that is not there should leave nothing behind."""
-    if resources.redis is not None:
+_ASKING = (signal.SIGINT, signal.SIGTERM)
+
+
+class Received:
+    """The signal that came, or none."""
+
+    def __init__(self) -> None:
+        self.number: signal.Signals | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the signal's number, as shells have it; 1 when it was no signal that stopped us."""
+        return 128 + self.number if self.number is not None else 1
+
+
+@contextmanager
+def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
+    """While the block runs, a signal calls ``ask("stopped by SIGINT")`` instead of ending the process."""
+    received = Received()
+
+    def handle(number: int, _: FrameType | None) -> None:
+        received.number = signal.Signals(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        ask(f"stopped by {received.number.name}")
+
+    before = {number: signal.signal(number, handle) for number in _ASKING}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def start_run(
+    spec: "PuzzleSpec", mode: str | None, plan: Mapping[str, Any], resources: "Resources", data: Path | None,
+    json: bool, *, queue: bool = False, limits: Mapping[str, Any] | None = None,
+    finish: "Callable[[Any, Control], dict[str, Any]] | None" = None,
+) -> None:  # fmt: skip
+    """Make a run (`coordinator.runs.create.make_run`), and drive it here or leave it to a coordinator."""
+    from coordinator.runs.catalogue import data_directory
+    from coordinator.runs.create import make_run
+
+    if resources.redis is not None and not queue:
+        # Before the run is made: a server that is not there should leave nothing behind.
         from worker.transport.connection import connect
 
         connect(resources.redis).close()
+    directory = make_run(data_directory(data), spec, mode, plan, resources, queue, limits)
+    if queue:
+        _report_queued(directory, resources.redis, json)
+    else:
+        drive_and_report(directory, resources, json, data, finish=finish)
 
 
-def report_queued(directory: Path, redis: str | None, json: bool) -> None:
+def _report_queued(directory: Path, redis: str | None, json: bool) -> None:
     """Wake an idle coordinator on Redis, if one is named, and say what was queued."""
     if redis is not None:
         _wake_coordinator(redis)

@@ -1,12 +1,18 @@
-"""``runs``, ``status``, ``cancel`` and ``delete``: the life of runs. Imports neither numpy nor numba."""
+"""``runs``, ``status``, ``verify``, ``cancel`` and ``delete``: the life of runs.
+
+Lists import neither numpy nor numba.
+"""
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from hakoiri.cli.options import DataOption, JsonOption, RunArgument
+from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.progress import progress_count, progress_text
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
@@ -94,6 +100,51 @@ def delete(
         stdout().print(f"{directory.name} is deleted")
 
 
+def verify(
+    name: Annotated[
+        str, typer.Argument(metavar="RUN|FILE.json", help="A run, or the certificate of a deal (hakoiri hunt).")
+    ],
+    full: Annotated[
+        bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
+    ] = False,
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
+    from coordinator.deals.certificate import SUFFIX, verify_file
+    from coordinator.errors import StopRun
+    from coordinator.runs.catalogue import data_directory, find_run
+    from coordinator.runs.verify import verify_directory
+    from coordinator.session.control import Control
+    from coordinator.session.resources import Resources
+    from hakoiri.render.progress import shown_progress
+
+    control, certified = Control(), name.endswith(SUFFIX)
+    path = Path(name) if certified else find_run(data_directory(data), name)
+    with stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
+        try:
+            verify = verify_file if certified else verify_directory
+            report = verify(path, full, Resources(memory=memory), control, progress)
+        except StopRun as stop:
+            stderr().print(f"verify {stop.reason}: nothing is proved")
+            raise typer.Exit(received.exit_code) from None
+    if json:
+        named = {"certificate": name} if certified else {"run": path.name}
+        print_json(named | {"ok": report.ok, "checked": report.checked, "faults": report.faults})
+    else:
+        counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
+        stdout().print(
+            f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts or 'nothing, for it cannot be opened'}"
+        )
+        for fault in report.faults:
+            stdout().print(Text(fault, style="red"), soft_wrap=True)
+        if report.checked and not report.ok and not certified:
+            stderr().print(f"mend damaged layers with: hakoiri resume {path.name} --repair")
+    if not report.ok:
+        raise typer.Exit(1)
+
+
 def _as_row(found: "RunStatus") -> dict[str, Any]:
     from coordinator.runs.summary import identity, standing
 
@@ -137,3 +188,4 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: hakoiri status last --watch")(status)
     app.command(epilog="Example: hakoiri cancel 3f9a2c")(cancel)
     app.command(epilog="Example: hakoiri delete 3f9a2c --yes")(delete)
+    app.command(epilog="Example: hakoiri verify last --full")(verify)

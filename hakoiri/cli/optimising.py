@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hakoiri.cli.driving import drive_and_report, report_queued
+from hakoiri.cli.driving import start_run
 from hakoiri.cli.options import (
     MOST_SEED,
     DataOption,
@@ -58,8 +58,6 @@ def optimise(
 ) -> None:
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
     from coordinator.plays.plan import optimised
-    from coordinator.runs.catalogue import data_directory
-    from coordinator.runs.create import make_run
     from coordinator.session.resources import Resources
     from puzzles.registry import PuzzleSpec, with_own_file
 
@@ -69,11 +67,7 @@ def optimise(
     resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "rounds": None}
     if rounds is not None:
         limits = {"seconds": None, "rounds": rounds}
-    directory = make_run(data_directory(data), spec, "optimise", plan, resources, queue, limits)
-    if queue:
-        report_queued(directory, resources.redis, json)
-    else:
-        drive_and_report(directory, resources, json, data)
+    start_run(spec, "optimise", plan, resources, data, json, queue=queue, limits=limits)
 
 
 def generate(
@@ -88,7 +82,7 @@ def generate(
     """Print a random board of a contest's setting, the same on every machine."""
     from puzzles.nakuron.board import random_board
 
-    _require_nakuron(puzzle)
+    _require_large_boards(puzzle)
     board = random_board(size, setting, seed)
     if json:
         figures = {"size": size, "setting": setting, "seed": seed, "balls": board.balls}
@@ -161,10 +155,13 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
     stdout().print(facts(row))
 
 
-def _require_nakuron(puzzle: str) -> None:
+def _require_large_boards(puzzle: str) -> None:
+    from puzzles.capabilities import Scored
     from puzzles.errors import PuzzleError
+    from puzzles.registry import puzzle_class
 
-    if puzzle != "nakuron":
+    kind = puzzle_class(puzzle)
+    if not (issubclass(kind, Scored) and kind.large_boards):
         raise PuzzleError(f"{puzzle} has no plays to score; nakuron has")
 
 

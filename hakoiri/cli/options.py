@@ -123,6 +123,9 @@ def required_redis(given: str | None) -> str:
     raise typer.BadParameter("name a server with --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
 
 
+ConfArgument = Annotated[
+    str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., or a text file.")
+]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a unique prefix of it, or 'last'.")]
 PuzzleArgument = Annotated[
     str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski, or FILE.py:NAME for one's own.")

@@ -1,12 +1,11 @@
 """``run``, ``enqueue`` and ``resume``: make a run and drive it."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from hakoiri.cli.driving import drive_and_report, report_queued, require_server
+from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.options import (
     ChunkOption,
     DataOption,
@@ -25,9 +24,6 @@ from hakoiri.cli.options import (
 )
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
-
-if TYPE_CHECKING:
-    from coordinator.session.resources import Resources
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
@@ -68,7 +64,7 @@ def run(
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    drive_and_report(_make(spec, whole, until_goal, data, resources, queued=False), resources, json, data)
+    start_run(spec, *_way(whole, until_goal), resources, data, json)
 
 
 def enqueue(
@@ -91,8 +87,8 @@ def enqueue(
     from coordinator.session.resources import Resources
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
-    resources = Resources(None, None, memory, chunk, farm_from, deadline)
-    report_queued(_make(spec, whole, until_goal, data, resources, queued=True), redis_url(redis), json)
+    resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
+    start_run(spec, *_way(whole, until_goal), resources, data, json, queue=True)
 
 
 def resume(
@@ -139,19 +135,13 @@ def _spec(
     return replace(spec, options={**spec.options, "goal": read_board(goal)})
 
 
+def _way(whole: bool, until_goal: bool) -> tuple[str | None, dict[str, Any]]:
+    """The kind of run and its plan."""
+    return "whole" if whole else None, {"until_goal": True} if until_goal else {}
+
+
 def _board(text: str | None) -> str | None:
     return None if text is None else read_board(text)
-
-
-def _make(
-    spec: PuzzleSpec, whole: bool, until_goal: bool, data: Path | None, resources: "Resources", queued: bool
-) -> Path:
-    from coordinator.runs.catalogue import data_directory
-    from coordinator.runs.create import make_run
-
-    require_server(resources)
-    plan = {"until_goal": True} if until_goal else {}
-    return make_run(data_directory(data), spec, "whole" if whole else None, plan, resources, queued)
 
 
 def register(app: typer.Typer) -> None:

@@ -23,7 +23,7 @@ def coordinator(
     from coordinator.runs.service import serve
     from coordinator.session.control import Control
     from coordinator.session.resources import Resources
-    from hakoiri.cli.signals import stopping_with
+    from hakoiri.cli.driving import stopping_with
     from hakoiri.render.progress import ProgressLine
     from storage.engine.environment import require_writable
     from worker.transport.connection import connect, without_password
@@ -53,7 +53,7 @@ def worker(
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
-    from hakoiri.cli.signals import stopping_with
+    from hakoiri.cli.driving import stopping_with
     from worker.transport.connection import connect, without_password
     from worker.transport.supervisor import Supervisor
 

@@ -1,6 +1,7 @@
-"""``study``: many random deals solved, and what they have in common, as the papers' tables have it."""
+"""``study`` and ``hunt``: many random deals and what they have in common, and the hardest ones that can be found."""
 
 import re
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,23 +9,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.driving import drive_and_report, report_queued
+from hakoiri.cli.driving import start_run
 from hakoiri.cli.options import (
     MOST_SEED,
     DataOption,
     JsonOption,
+    MemoryOption,
+    PuzzleOptions,
     QueueOption,
     RedisOption,
     WorkersOption,
     parse_count,
+    parse_options,
     parse_size,
+    parse_time,
     redis_url,
 )
 from hakoiri.render.tables import stderr
 from puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
+    from coordinator.deals.hunt_job import HuntDeals
     from coordinator.deals.study_job import StudyDeals
+    from coordinator.session.control import Control
     from puzzles.capabilities import Dealt
 
 
@@ -90,8 +97,6 @@ def study(
     """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
     from coordinator.deals.study_plan import StudyPlan, dealt_class
     from coordinator.deals.study_table import check_target
-    from coordinator.runs.catalogue import data_directory
-    from coordinator.runs.create import make_run
     from coordinator.session.resources import Resources
     from hakoiri.render.study_plot import check_picture
     from puzzles.registry import PuzzleSpec, with_own_file
@@ -109,11 +114,11 @@ def study(
         if target is not None:
             check_target(target)
     resources, limits = Resources(redis_url(redis), workers, memory), {"sizes": list(sizes), "deals": deals}
-    directory = make_run(data_directory(data), spec, "study", asdict(plan), resources, queue, limits)
-    if queue:
-        report_queued(directory, resources.redis, json)
-    else:
-        drive_and_report(directory, resources, json, data, finish=lambda job, _: _write(job, csv, plot))
+
+    def finish(job: "StudyDeals", _: "Control") -> dict[str, Any]:
+        return _write(job, csv, plot)
+
+    start_run(spec, "study", asdict(plan), resources, data, json, queue=queue, limits=limits, finish=finish)
 
 
 def _sizes_text(kind: "type[Dealt]", given: dict[str, str | None]) -> str:
@@ -153,6 +158,79 @@ def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, 
     return {}
 
 
+def hunt(
+    puzzle: Annotated[
+        str,
+        typer.Argument(metavar="PUZZLE", help="gap, or FILE.py:NAME for a puzzle of yours whose deals can be varied."),
+    ],
+    options: PuzzleOptions = None,
+    maximise: Annotated[
+        str, typer.Option("--maximise", metavar="positions|moves|depth", help="What makes a deal hard.")
+    ] = "positions",
+    time: Annotated[
+        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 10m, 90s or 1h.")
+    ] = "10m",  # type: ignore[assignment]
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which hunt.")] = 1,
+    legs: Annotated[
+        int | None,
+        typer.Option("--legs", min=1, metavar="N", help="Stop after N legs in all, not by the clock: reproducible."),
+    ] = None,
+    cap: Annotated[
+        int, typer.Option("--cap", parser=parse_count, metavar="POSITIONS", help="Deals with more are passed over.")
+    ] = "10M",  # type: ignore[assignment]
+    pool: Annotated[
+        int, typer.Option("--pool", min=1, max=256, metavar="N", help="Deals followed at once; for more workers, more.")
+    ] = 4,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Write it here; else beside the run.")
+    ] = None,
+    queue: QueueOption = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on."""
+    from coordinator.deals.hunt_plan import HuntPlan, hunted
+    from coordinator.session.resources import Resources
+    from puzzles.registry import PuzzleSpec, with_own_file
+
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
+    plan = HuntPlan.made(hunted(spec), maximise, seed, cap, pool)  # type: ignore[arg-type]
+    if certificate is not None and spec.digest:
+        raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
+    resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "legs": None}
+    if legs is not None:
+        limits = {"seconds": None, "legs": legs}
+
+    def finish(job: "HuntDeals", control: "Control") -> dict[str, Any]:
+        target = None if spec.digest else certificate or job.store.directory.with_suffix(".json")
+        return _certify(job, target, memory, control)
+
+    start_run(spec, "hunt", asdict(plan), resources, data, json, queue=queue, limits=limits, finish=finish)
+
+
+def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
+    """Write the certificate of the best deal, if there is one; where it is."""
+    from coordinator.deals.certificate import certify, write_certificate
+    from coordinator.session.resources import Resources
+    from hakoiri.render.progress import shown_progress
+
+    best = job.best
+    if best is None:
+        stderr().print("no deal is worth a record yet: give more --time, or a greater --cap")
+    if best is None or target is None:
+        return {"certificate": None}
+    with shown_progress(stderr()) as progress:
+        write_certificate(
+            certify(job.deal_spec(best), best.figures, Resources(memory=memory), control, progress), target
+        )
+    stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
+    return {"certificate": str(target)}
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command(epilog="Example: hakoiri study superpuzz --columns 4..6 --deals 1000 --seed 1")(study)
+    app.command(epilog="Example: hakoiri hunt gap -o ranks=7 --maximise positions --time 10m")(hunt)
