@@ -239,6 +239,27 @@ def test_nobody_compares_kinds_of_run_or_puzzles_by_name(package: str) -> None:
     assert compared == []
 
 
+def picture() -> str:
+    """The arrows between rooms, those left out that follow from others, as docs/architecture.md shows them."""
+    lines = []
+    reduced = nx.transitive_reduction(arrows())
+    for package in reversed(PACKAGES):
+        lines.append(f"    subgraph {package}")
+        lines += [f"        {room}[{room.partition('.')[2] or room}]" for room in sorted(reduced) if _in(room, package)]
+        lines.append("    end")
+    lines += [f"    {here} --> {there}" for here, there in sorted(reduced.edges)]
+    return "\n".join(["```mermaid", "graph TD", *lines, "```"])
+
+
+def _in(room: str, package: str) -> bool:
+    return room.partition(".")[0] == package
+
+
+def test_the_picture_of_the_rooms_is_true() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert picture() in text, f"docs/architecture.md shows other arrows than these:\n{picture()}"
+
+
 def test_the_packages_are_all_there() -> None:
     assert {path.parent.name for path in Path(ROOT).glob("*/__init__.py")} == set(PACKAGES)
 
