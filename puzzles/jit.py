@@ -9,6 +9,7 @@ code needs little of numba, and the compiled function as numba pickles it.
 """
 
 import fcntl
+import gc
 import hashlib
 import os
 import pickle
@@ -22,22 +23,30 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
-import numba
 import platformdirs
-from llvmlite.binding import add_symbol
-from numba import extending, types
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
-from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]
-from numba.core.serialize import dumps
 
-from puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint
+_collects = gc.isenabled()
+# numba's import makes 100,000 objects that stay: searching them again and again for garbage takes a sixth of its time.
+gc.disable()
+import numba  # noqa: E402
+from llvmlite.binding import add_symbol  # noqa: E402
+from numba import extending, types  # noqa: E402
+from numba.core.caching import NullCache  # noqa: E402
+from numba.core.compiler import CompileResult  # noqa: E402
+from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
+from numba.core.serialize import dumps  # noqa: E402
+
+from puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
+
+gc.freeze()
+if _collects:
+    gc.enable()
 
 __all__ = ["cache_directory", "intrinsic", "is_compiled", "jit", "prepare", "types"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Goes up when a file holds something else than before.
-_FORMAT = 2
+_FORMAT = 3
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _PLAIN_SYMBOL = re.compile(r"llvm\.|_?Py|NRT_|numba_(attempt|do_raise|gil|runtime|unpickle)")
 _LOCK_FILE = "compiling"
@@ -139,7 +148,10 @@ class _Kept(NullCache):
         path = self._file(sig, data.target_context)
         if path is None or data.library.has_dynamic_globals:
             return
-        raw = dumps((_is_plain(data.library._final_module), data._reduce()))  # type: ignore[no-untyped-call]
+        *parts, environments = data._reduce()
+        # An environment holds the constants of an inlined function; one without any is never asked, and imports much.
+        parts.append([each for each in environments if each.consts])
+        raw = dumps((_is_plain(data.library._final_module), parts))  # type: ignore[no-untyped-call]
         # What cannot be written is compiled again the next time.
         with suppress(OSError):
             path.parent.mkdir(exist_ok=True)
