@@ -1,7 +1,7 @@
 """What a run may use to get its work done: nothing of it changes the result."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psutil
@@ -19,7 +19,7 @@ class Resources:
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
     half of what is free; `chunk` and `farm_from` in configurations (`coordinator.session.budget`); `deadline` in
-    seconds, after which a chunk is given to another worker as well.
+    seconds, after which a chunk is given to another worker as well. `tuning` is what only tests set.
     """
 
     redis: str | None = None
@@ -28,7 +28,7 @@ class Resources:
     chunk: int | None = None
     farm_from: int | None = None
     deadline: float | None = None
-    tuning: Tuning = DEFAULT
+    tuning: Tuning = field(default=DEFAULT, repr=False)
 
     def lasting(self) -> dict[str, Any]:
         """What a manifest keeps for whoever drives the run.
