@@ -4,6 +4,7 @@ Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, and 
 are those named by HAKOIRI_PUZZLE_FILES when it starts.
 """
 
+import logging
 import os
 import sys
 import time
@@ -29,7 +30,9 @@ def main() -> None:
     connection = _connect_patiently(url, parent)
     worker = TaskWorker(worker_name(os.getpid()), connection)
     start_heartbeat(worker.name, connect(url), parent)
-    # What goes wrong in a task is reported to the coordinator; RQ's log would print tracebacks of lost connections.
+    # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
+    # it takes slow jobs for abandoned.
+    logging.getLogger("rq").setLevel(logging.CRITICAL)
     worker.work(logging_level="CRITICAL")
 
 

@@ -8,9 +8,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from time import monotonic
+from typing import IO
 
 import numpy as np
 import pytest
+from rq.job import JobStatus
 
 from coordinator.errors import StopRun
 from coordinator.executors.opening import open_context
@@ -180,16 +182,30 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
         assert gap > deadline * 2**attempt
 
 
+def test_a_slow_job_that_rq_takes_for_abandoned_is_not_spoken_of(redis_server: RedisServer, tmp_path: Path) -> None:
+    """RQ does so after seven minutes; the job goes on all the same."""
+    client, queue = redis_server.client, TaskQueue(connection=redis_server.client)
+    job = queue.enqueue("expand")
+    client.delete(queue.key)
+    job.set_status(JobStatus.STARTED)
+    client.zadd(queue.started_job_registry.key, {f"{job.id}:execution": 1})
+    with (tmp_path / "stderr").open("w+", encoding="utf-8") as stderr:
+        with other_worker(redis_server, "", stderr):
+            wait_until(lambda: job.get_status() == JobStatus.FAILED)
+        stderr.seek(0)
+        assert stderr.read() == ""
+
+
 # Of another version
 
 
 @contextmanager
-def other_worker(server: RedisServer, change: str) -> Iterator[str]:
+def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None) -> Iterator[str]:
     """The name of a living worker process whose program differs by `change`."""
     before = living_workers(server.client)
     program = f"{change}\nfrom worker.main import main\nmain()"
     environment = clean_environment(HAKOIRI_REDIS=server.url)
-    process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
     try:
         (name,) = wait_until(lambda: living_workers(server.client) - before)
         yield name
