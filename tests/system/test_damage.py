@@ -1,8 +1,7 @@
 """A disk that is full, a data file that is not what was written: a right answer or a clear refusal, nothing else."""
 
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from storage.ledger.ledger import Ledger
 from storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
 from tests.system.before import limit_addresses, limit_files
+from tests.system.disks import KINDS, small_disk
 from tests.system.helpers import Finished, FinishedRuns, Hakoiri
 
 PAGE = 4096
@@ -36,20 +36,6 @@ RightAnswers = Callable[[dict[str, Any], str], Any]
 
 
 # No room
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own of two megabytes, of which Hakoiri keeps one in reserve."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", place], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"mount is refused here: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def says_how_to_go_on(refused: Finished, data: Path) -> None:
@@ -76,15 +62,18 @@ def goes_on_when_there_is_room(hakoiri: Hakoiri, undisturbed: dict[str, Any], da
 
 
 @pytest.mark.parametrize("free_kib", [900, 1_040, 1_080, 1_150, 1_400])
-def test_a_full_disk(free_kib: int, hakoiri: Hakoiri, small_disk: Path, finished: FinishedRuns) -> None:
-    """With less than the reserve, with room to begin, and with room for a part: the census takes 600 KiB."""
-    ballast = small_disk / ".ballast"
-    ballast.write_bytes(bytes(2 * 1024 * 1024 - free_kib * 1024))
-    data = small_disk / "runs"
-    says_how_to_go_on(hakoiri("run", "klotski", "--whole", data=data, check=False), data)
-    assert all(run["status"] in ("queued", "interrupted") for run in hakoiri.ask("runs", data=data)["runs"])
-    ballast.unlink()
-    goes_on_when_there_is_room(hakoiri, finished.counted, data)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk(kind: str, free_kib: int, hakoiri: Hakoiri, tmp_path: Path, finished: FinishedRuns) -> None:
+    """With less than the reserve of a MiB, with room to begin, and with room for a part: the census takes 600 KiB."""
+    with small_disk(kind, tmp_path / "disk", 2 << 20) as disk:
+        ballast = disk.place / ".ballast"
+        ballast.write_bytes(bytes((2 << 20) - free_kib * 1024))
+        data = disk.place / "runs"
+        refused = hakoiri("run", "klotski", "--whole", data=data, check=False, before=disk.before)
+        says_how_to_go_on(refused, data)
+        assert all(run["status"] in ("queued", "interrupted") for run in hakoiri.ask("runs", data=data)["runs"])
+        ballast.unlink()
+        goes_on_when_there_is_room(hakoiri, finished.counted, data)
 
 
 @pytest.mark.parametrize(

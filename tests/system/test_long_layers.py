@@ -24,6 +24,7 @@ from storage.ledger.manifest import LayerRecord, State
 from storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
 from tests.system.before import be_impatient, limit_files
 from tests.system.conftest import StartWorkers
+from tests.system.disks import KINDS, small_disk
 from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
@@ -384,25 +385,20 @@ def refused_for_room(hakoiri: Hakoiri, *command: str, data: Path | str = "", **o
     assert hakoiri.ask("status", "last", data=data)["status"] == "interrupted"
 
 
-def test_a_disk_that_fills_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disk_that_fills_in_a_long_layer(
+    kind: str, hakoiri: Hakoiri, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """Most of it is taken by spill files. As long as nobody makes room nothing changes; then it goes on."""
     expected = undisturbed(CUBE)
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=10m", "tmpfs", place]
-    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"mount is refused here: {mounted.stderr.strip()}")
-    try:
-        refused_for_room(hakoiri, "run", *CUBE, *STARVED, data=place)
-        (directory,) = place.iterdir()
+    with small_disk(kind, tmp_path / "disk", 10 << 20) as disk:
+        refused_for_room(hakoiri, "run", *CUBE, *STARVED, data=disk.place, before=disk.before)
+        (directory,) = disk.place.iterdir()
         _, records, _ = standing(directory)
         assert len(records) in (LONGEST, LONGEST + 1)
-        refused_for_room(hakoiri, "resume", "last", *STARVED, data=place)
+        refused_for_room(hakoiri, "resume", "last", *STARVED, data=disk.place, before=disk.before)
         assert_kept(records, standing(directory)[1])
         shutil.copytree(directory, hakoiri.data / directory.name)
-    finally:
-        subprocess.run(["umount", "--lazy", place], check=True)
     hakoiri("resume", "last", *STARVED, *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
