@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.executors.opening import open_context
-from coordinator.nakuron.beam import Beam
-from coordinator.nakuron.optimise import played
+from coordinator.plays.beam import Beam
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
 from puzzles.nakuron.board import Board, random_board
 from puzzles.nakuron.ground import field_of, ground_of
+from puzzles.nakuron.puzzle import Nakuron
 from puzzles.registry import PuzzleSpec
-from worker.nakuron.tilting import GAMES, load_tilting_kernels, play_game
+from worker.nakuron.tilting import load_tilting_kernels, play_game
 
 #: What a beam of width 100 with a price of 0.3 reaches on a board of each setting (puzzles.md).
 BASELINE = {1: 15_600, 2: 15_000, 3: 15_200}
@@ -39,7 +39,7 @@ def main() -> None:
         load_tilting_kernels()
         for seed in range(1, arguments.boards + 1):
             for setting in map(int, arguments.settings):
-                for strategy in [*GAMES, *(f"beam {width}" for width in arguments.widths)]:
+                for strategy in [*Nakuron.games, *(f"beam {width}" for width in arguments.widths)]:
                     _measure(arguments.out, setting, seed, strategy)
     _show(arguments.out)
 
@@ -57,25 +57,25 @@ def _measure(out: Path, setting: int, seed: int, strategy: str) -> None:
     score, sequence, tilts = _beam(board, int(strategy[5:])) if strategy.startswith("beam") else _game(board, strategy)
     row = what | {"score": score, "moves": len(sequence), "tilts": tilts}
     row |= {"seconds": round(time.perf_counter() - began, 2), "cpu_seconds": round(time.process_time() - cpu, 2)}
-    if seed == 1 and played(board, sequence) != score:
+    if seed == 1 and Nakuron().replay(sequence, board.text()) != score:
         raise SystemExit(f"{what}: the rules do not give {score}")
     with out.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
 
 
 def _game(board: Board, strategy: str) -> tuple[int, str, int]:
-    game = play_game(GAMES[strategy], 1, 0, ground_of(board), field_of(board))
-    return game.score, "".join(map(str, game.sequence)), game.tilts
+    game = play_game(Nakuron.games.index(strategy), 1, 0, ground_of(board), field_of(board))
+    return game.score, "".join(map(str, game.sequence)), game.tried
 
 
 def _beam(board: Board, width: int) -> tuple[int, str, int]:
-    spec = PuzzleSpec("nakuron")
-    puzzle = spec.build()
-    with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
-        beam = Beam(context, ground_of(board), field_of(board), board.balls, 1)
+    puzzle = Nakuron()
+    resources = Resources(workers=1)
+    with open_context(puzzle, PuzzleSpec("nakuron"), resources, Control(), SilentObserver()) as context:
+        beam = Beam(context, puzzle, puzzle.arena(board.text()), 1)
         while not beam.finished:
             beam.step(width)
-    return beam.points, "".join(map(str, beam.sequence)), beam.tilts
+    return beam.points, "".join(map(str, beam.sequence)), beam.tried
 
 
 def _show(out: Path) -> None:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.errors import RunError, UnanswerableError
-from coordinator.layers.best_play import Play, best_play
 from coordinator.runs.catalogue import data_directory, find_run
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.summary import summarise
 from coordinator.session.control import Control, Observer, SilentObserver
+from coordinator.session.job import Play
 from coordinator.session.resources import Resources
 from coordinator.trees.solutions import found_solutions
 from hakoiri.answers import ShortestPath
@@ -32,7 +32,7 @@ from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
-__all__ = ["Diameter", "Run", "ShortestPath", "census", "explore", "open_run"]
+__all__ = ["Diameter", "Play", "Run", "ShortestPath", "census", "explore", "open_run"]
 
 
 class Run(ComponentAnswers):
@@ -71,11 +71,12 @@ class Run(ComponentAnswers):
         return summarise(self.kind(self.store, self.puzzle), self.resources.budget())
 
     def best_play(self) -> Play:
-        """Of a finished run whose moves score: the play with the highest score, and of these one of fewest moves.
+        """Where moves score: of a finished run the play with the highest score, and of these one of fewest moves.
 
-        Raises `OverBudgetError` where memory is too little.
+        Of an optimisation the best one so far. Raises `UnanswerableError` for other runs, `OverBudgetError` where
+        memory is too little.
         """
-        return best_play(self.store, self.puzzle, self.resources.budget())
+        return self.kind(self.store, self.puzzle).best_play(self.resources.budget())
 
 
 def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None) -> Run:

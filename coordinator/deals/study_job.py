@@ -41,6 +41,12 @@ class StudyDeals(Job):
         StudyPlan(**plan).check(dealt_class(spec.name, spec.digest))
         return spec.build()
 
+    @classmethod
+    def pinned(cls, puzzle: Puzzle) -> dict[str, str]:
+        """Not the size: one study has several."""
+        size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
+        return {name: value for name, value in puzzle.parameters.items() if name != size}
+
     @property
     def study(self) -> Study:
         """What is to be done."""
@@ -91,8 +97,7 @@ class StudyDeals(Job):
             check.report.fault(f"deal {deal.number} of {study.named(deal.size)} is {derived}, the run says {deal}")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        own = {name: value for name, value in self.puzzle.parameters.items() if name != self.puzzle.size_option}
-        return {"parameters": own} | report(self.study, kept_deals(self.study, self.store))
+        return report(self.study, kept_deals(self.study, self.store))
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         return {

@@ -7,13 +7,14 @@ cycles included. The best one is that with the highest score, then the fewest mo
 key.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
 from coordinator.layers.search import Reached
 from coordinator.session.budget import Budget
+from coordinator.session.job import Play
 from puzzles.capabilities import Scored, Scores
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
@@ -29,22 +30,6 @@ _BYTES_OF_MOVE = 100
 _BLOCK = 1 << 16
 #: Costs up to this are whole numbers in floating point.
 _MOST_COST = 1 << 53
-
-
-class Play(NamedTuple):
-    """A play: its score, its configurations from the start on, its moves as a text (`Scored.write_play`).
-
-    It is the best among `configurations` of them.
-    """
-
-    score: int
-    path: list[Key]
-    sequence: str
-    configurations: int
-
-    def row(self) -> dict[str, object]:
-        """For ``--json``."""
-        return {"score": self.score, "moves": len(self.path) - 1, "sequence": self.sequence}
 
 
 def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
@@ -83,7 +68,7 @@ def _best(puzzle: Scored, keys: Keys) -> Play:
     while places[-1] != start:
         places.append(int(before[places[-1]]))
     path = [key_at(keys, place) for place in reversed(places)]
-    return Play(int(scores[best]), path, puzzle.write_play(path), len(keys))
+    return Play(int(scores[best]), len(path) - 1, puzzle.write_play(path), True, path)
 
 
 def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> "csr_array":

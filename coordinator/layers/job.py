@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from coordinator.errors import ContradictionError
 from coordinator.layers.best_play import best_play
 from coordinator.layers.repair import repair_layers
 from coordinator.layers.search import Exploration, Explored
 from coordinator.layers.verify import LayersVerifier
 from coordinator.session.budget import Budget
-from coordinator.session.job import Job
+from coordinator.session.job import Job, Play
 from coordinator.session.report import Check
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
@@ -32,12 +33,23 @@ class Explore(Job):
 
     def verify(self, check: Check) -> None:
         LayersVerifier(self.store, self.puzzle, check).check()
+        if self._scored:
+            try:
+                check.report.count("moves of the best play", self.best_play(check.context.budget).moves)
+            except ContradictionError as error:
+                check.report.fault(str(error))
+
+    @property
+    def _scored(self) -> bool:
+        return isinstance(self.puzzle, Scored) and Explored.of(self.store.state).exhausted
+
+    def best_play(self, budget: Budget) -> Play:
+        return best_play(self.store, self.puzzle, budget)
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = self.store.layer_records()
         size, depth = largest_window([record.size for record in records])
-        scored = isinstance(self.puzzle, Scored) and Explored.of(self.store.state).exhausted
-        play = best_play(self.store, self.puzzle, budget).row() if scored else {}
+        play = self.best_play(budget).row() if self._scored else {}
         return layer_summary(records) | {"largest_window": size, "largest_window_at": depth} | play
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:

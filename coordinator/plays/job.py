@@ -6,7 +6,7 @@ from typing import Any
 from coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
 from coordinator.plays.plan import OptimisePlan
 from coordinator.session.budget import Budget
-from coordinator.session.job import Job
+from coordinator.session.job import Job, Play
 from coordinator.session.report import Check
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
@@ -70,9 +70,14 @@ class Optimise(Job):
             )
         read_arrays(self.store)
 
+    def best_play(self, budget: Budget) -> Play:
+        """The best so far."""
+        best = best_of(self.store)
+        return Play(best.score, best.moves, best.sequence, False, [])
+
     def summary(self, budget: Budget) -> dict[str, Any]:
         own = {"start": None} if self.store.manifest.plan["board"] is not None else {}
-        return own | {"sequence": best_of(self.store).sequence}
+        return own | self.best_play(budget).row()
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         own = {name: summary[name] for name in ("strategy", "seed", "score", "moves", "sequence")}

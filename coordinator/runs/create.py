@@ -56,7 +56,7 @@ def make_run(
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
         # is the user's own start, not the least of its images.
         start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
-    pinned = replace(spec, options=puzzle.parameters, start=start)
+    pinned = replace(spec, options=kind.pinned(puzzle), start=start)
     run = _name_of_plan(pinned, puzzle, mode, plan) if kind.named_by_plan else new_run_name(data, puzzle.name)
     manifest = Manifest(
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version, puzzle.layout.name,
@@ -120,7 +120,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
         raise MismatchError(f"run {manifest.run} cannot be continued: {error}") from error
     for what, pinned, here in (
         ("the puzzle's version", manifest.puzzle_version, puzzle.version),
-        ("the parameters", dict(spec.options), puzzle.parameters),
+        ("the parameters", dict(spec.options), kind_of(manifest.mode).pinned(puzzle)),
         ("the key layout", manifest.layout, puzzle.layout.name),
     ):
         if pinned != here:

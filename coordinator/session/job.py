@@ -8,12 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from coordinator.errors import UnanswerableError
 from coordinator.session.budget import Budget
 from coordinator.session.control import Observer
 from coordinator.session.report import Check
 from coordinator.session.resources import Resources
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Figures, Manifest, State
@@ -27,6 +29,23 @@ class Table(NamedTuple):
     rows: list[dict[str, Any]]
     title: str = ""
     rest: str = ""
+
+
+class Play(NamedTuple):
+    """A play: its score, how many moves it has and which (`puzzles.capabilities.Scored.write_play`).
+
+    Where it is `proved` to be the best there is, `path` holds its configurations from the start on.
+    """
+
+    score: int
+    moves: int
+    sequence: str
+    proved: bool
+    path: list[Key]
+
+    def row(self) -> dict[str, Any]:
+        """For the JSON of a run."""
+        return {"score": self.score, "moves": self.moves, "sequence": self.sequence}
 
 
 class Job(ABC):
@@ -56,6 +75,11 @@ class Job(ABC):
     def fitted(self, resources: Resources, observer: Observer) -> Resources:
         """What of `resources` the work can use; `OverBudgetError` where its memory is too little for anything."""
         return resources
+
+    @classmethod
+    def pinned(cls, puzzle: Puzzle) -> dict[str, str]:
+        """The options of the puzzle that are part of the run's identity."""
+        return dict(puzzle.parameters)
 
     def settled(self) -> bool:
         """Whether there is nothing left to do, so that no executor need be opened to find out."""
@@ -95,6 +119,10 @@ class Job(ABC):
     def tables(self) -> list[Table]:
         """What people are shown below."""
         return []
+
+    def best_play(self, budget: Budget) -> Play:
+        """The best play known; `UnanswerableError` where there are none, `OverBudgetError` for too little memory."""
+        raise UnanswerableError(f"run {self.store.manifest.run} is of the kind {self.store.manifest.mode}: no plays")
 
     def questions(self) -> list[str]:
         """Commands that the complete run can answer: ``diameter``, ``components --strong``."""

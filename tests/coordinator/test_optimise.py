@@ -9,6 +9,7 @@ import pytest
 from coordinator.errors import OverBudgetError
 from coordinator.plays.optimise import Optimised, best_of
 from coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
+from hakoiri.api import Run
 from puzzles.errors import PuzzleError
 from puzzles.nakuron.board import random_board
 from puzzles.nakuron.puzzle import Nakuron
@@ -20,7 +21,7 @@ from storage.names import ROWS
 from storage.results.arrays import read_arrays
 from storage.results.rows import ResultRows
 from tests.coordinator.test_best_play import STONES, by_brute_force
-from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
+from tests.support.runs import StoppingAfter, driven, repaired, verified
 from tests.system.own import written
 
 BOARD = random_board(40, 2, 3)
@@ -153,5 +154,7 @@ def test_a_user_s_scored_puzzle_is_optimised(stones: int, stride: int, tmp_path:
     # A beam that holds all there is finds the best there is.
     assert (found.best.score, found.best.moves) == by_brute_force(stones, stride)
     assert verified(found.directory).ok
-    with opened(found.directory) as job:
-        assert job.puzzle.replay(found.best.sequence) == found.best.score
+    with Run(RunStore(found.directory)) as run:
+        play = run.best_play()
+        assert (play.score, play.moves, play.proved) == (found.best.score, found.best.moves, False)
+        assert run.puzzle.replay(play.sequence) == play.score  # type: ignore[attr-defined]
