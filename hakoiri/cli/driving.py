@@ -65,9 +65,12 @@ def start_run(
     """Make a run (`coordinator.runs.create.make_run`), and drive it here or leave it to a coordinator."""
     from coordinator.runs.catalogue import data_directory
     from coordinator.runs.create import make_run
+    from coordinator.runs.kinds import kind_of
 
-    if resources.redis is not None and not queue:
-        # Before the run is made: a server that is not there should leave nothing behind.
+    again = mode is not None and kind_of(mode).named_by_plan
+    if resources.redis is not None and not queue and not again:
+        # Before the run is made: a server that is not there should leave nothing behind. A run that may be there
+        # already may have nothing left to do.
         from worker.transport.connection import connect
 
         connect(resources.redis).close()
