@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from puzzles.registry import PuzzleSpec
 
 
+#: Given the job of a complete run and what stops the command; what it returns is reported, too.
+Finish = Callable[[Any, "Control"], dict[str, Any]]
 _ASKING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -60,7 +62,7 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
 def start_run(
     spec: "PuzzleSpec", mode: str | None, plan: Mapping[str, Any], resources: "Resources", data: Path | None,
     json: bool, *, queue: bool = False, limits: Mapping[str, Any] | None = None,
-    finish: "Callable[[Any, Control], dict[str, Any]] | None" = None,
+    finish: Finish | None = None,
 ) -> None:  # fmt: skip
     """Make a run (`coordinator.runs.create.make_run`), and drive it here or leave it to a coordinator."""
     from coordinator.runs.catalogue import data_directory
@@ -104,39 +106,45 @@ def _wake_coordinator(url: str) -> None:
 
 def drive_and_report(
     directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False,
-    finish: "Callable[[Any, Control], dict[str, Any]] | None" = None,
+    finish: Finish | None = None,
 ) -> None:  # fmt: skip
-    """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete.
-
-    `finish` is given the job of a complete run and what stops it; what it returns is reported, too.
-    """
-    from coordinator.runs.catalogue import runs_like
-    from coordinator.runs.create import open_job
-    from coordinator.runs.summary import summarise
+    """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
     from coordinator.session.control import Control
-    from storage.layers.store import RunStore
 
     control = Control()
     again = f"hakoiri resume {directory.name}" + (f" --data {data}" if data is not None else "")
     with stopping_with(control.interrupt) as received:
         _drive(directory, resources, control, again, repair)
-        with RunStore(directory) as store:
-            job = open_job(store)
-            summary = summarise(job, resources.over(store.manifest.settings).budget())
-            if finish is not None:
-                summary |= finish(job, control) if summary["status"] == "complete" else {}
-            if not json:
-                print_summary(job, summary)
-        # When the run is closed: its file is looked at among the others.
-        compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
-        if json:
-            print_json(summary | ({compared.name: compared.rows} if compared else {}))
-        elif compared and len(compared.rows) > 1:
-            stdout().print()
-            stdout().print(rows_table(compared.rows))
+        summary = _report(directory, resources, json, control, finish)
     if summary["status"] != "complete":
         stderr().print(Text(f"{summary['status']}: {summary['reason']}; go on with: {again}"))
         raise typer.Exit(received.exit_code)
+
+
+def _report(
+    directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None
+) -> dict[str, Any]:
+    """Print what a run has found; its summary."""
+    from coordinator.runs.catalogue import runs_like
+    from coordinator.runs.create import open_job
+    from coordinator.runs.summary import summarise
+    from storage.layers.store import RunStore
+
+    with RunStore(directory) as store:
+        job = open_job(store)
+        summary = summarise(job, resources.over(store.manifest.settings).budget())
+        if finish is not None and summary["status"] == "complete":
+            summary |= finish(job, control)
+        if not json:
+            print_summary(job, summary)
+    # When the run is closed: its file is looked at among the others.
+    compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
+    if json:
+        print_json(summary | ({compared.name: compared.rows} if compared else {}))
+    elif compared and len(compared.rows) > 1:
+        stdout().print()
+        stdout().print(rows_table(compared.rows))
+    return summary
 
 
 def _drive(directory: Path, resources: "Resources", control: Any, again: str, repair: bool) -> None:

@@ -13,6 +13,7 @@ from coordinator.runs.create import make_run
 from coordinator.runs.kinds import KINDS, kind_of
 from coordinator.session.resources import Resources
 from puzzles.errors import PuzzleError
+from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.lock import holder_of
@@ -141,13 +142,18 @@ def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("run klotski", "configurations"),
-        ("run klotski --whole", "components"),
-        ("run magic-star", "of {chunks} chunks"),
+        ("run klotski", "25,955 configurations"),
+        ("run klotski --whole", "898 components; 65,880 configurations"),
+        ("run magic-star", "{chunks} of {chunks} chunks"),
+        ("study superpuzz --columns 4 --deals 12", "12 of 12 deals"),
+        ("hunt gap -o ranks=3 --legs 2", "{deals} deals tried"),
+        ("optimise nakuron --from {board} --rounds 1", "{configurations} moves tried"),
     ],
 )
-def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri) -> None:
-    figures = hakoiri.ask(*command.split())
+def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    board = tmp_path / "board.txt"
+    board.write_text("\n".join(random_board(6, 1, 1).lines()), encoding="ascii")
+    figures = hakoiri.ask(*command.format(board=board).split())
     text = " ".join(hakoiri("status", "last").stdout.split())
     assert words.format(**figures) in text[text.index("progress ") :]
     progress = hakoiri.json("status", "last")["progress"]
