@@ -102,7 +102,7 @@ def test_digests_do_not_depend_on_the_chunks(
         assert found["digest"] == expected, resources
 
 
-@pytest.mark.parametrize("count", ["1", "3"])
+@pytest.mark.parametrize("count", ["2", *(pytest.param(count, marks=SLOW) for count in ("1", "3"))])
 def test_digests_do_not_depend_on_the_number_of_workers(
     count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
