@@ -108,14 +108,14 @@ def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[a start, how to search] -> what was found (`worker.deals.solving.request`, `.answer`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to solve")
-    return solving.answer(SOLVERS[puzzle.solver].solve(*solving.asked(puzzle, chunk)))
+    return solving.answer(SOLVERS[puzzle.solver].solve(*solving.read_request(puzzle, chunk)))
 
 
 def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[a deal, how to walk from it] -> where the walk ended, the best deal (`worker.deals.hunting`)."""
     if not isinstance(puzzle, Dealt):
         raise TaskError(f"{puzzle.name} has no deals to hunt for")
-    return hunting.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.asked(chunk)))
+    return hunting.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
 
 
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -79,7 +79,7 @@ def certify(
         found = _figures(store)
         if found != figures:
             raise ContradictionError(
-                f"{deal}: the search in memory found {_told(figures)}, the run by layers {_told(found)}; "
+                f"{deal}: the search in memory found {_describe(figures)}, the run by layers {_describe(found)}; "
                 "one of the two programs is wrong: please report it"
             )
         return Certificate(spec.name, spec.options, deal, figures, layers, store.state.digest)
@@ -218,7 +218,7 @@ def _figures(store: RunStore) -> DealFigures:
     return DealFigures(found.configurations, found.goal_depth, store.state.depth)
 
 
-def _told(figures: DealFigures) -> str:
+def _describe(figures: DealFigures) -> str:
     return f"{figures.positions:,} positions, {figures.moves} moves and depth {figures.depth}"
 
 

@@ -48,7 +48,7 @@ def solve(
 ) -> None:
     """Solve deals at once, in memory: one line each, the least number of moves or -1, as the contest wants it.
 
-    With --strategy, --shorten, --show or --json more is told. Depth first, superpuzz solutions are not the shortest.
+    With --strategy, --shorten, --show or --json it says more. Depth first, superpuzz solutions are not the shortest.
     """
     from coordinator.deals.dealing import deals_of, dealt
     from puzzles.errors import PuzzleError
@@ -141,7 +141,7 @@ def _solution_row(
 ) -> dict[str, Any]:  # fmt: skip
     """Its moves, and with `shorten` those that are left of them."""
     goal = _wanted(game, found)
-    row: dict[str, Any] = {"solution": None if goal is None else _told(game, text, start, goal.moves)}
+    row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
     return row | (_shortened_row(game, text, start, goal.moves if goal else None) if shorten else {})
 
 
@@ -153,7 +153,7 @@ def _shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | 
     shorter = shorten(game, start, moves)
     return {
         "shortened": len(shorter.moves),
-        "shorter_solution": _told(game, text, start, shorter.moves),
+        "shorter_solution": _words(game, text, start, shorter.moves),
         "redundant": _redundant_rows(game, text, start, shorter),
     }
 
@@ -162,7 +162,7 @@ def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened"
     """What was left out, round by round, in the words of the solution that the round began with."""
     rows = []
     for number, each in enumerate(shorter.rounds, 1):
-        told = _told(game, text, start, each.moves)
+        words = _words(game, text, start, each.moves)
         for one in each.redundant:
             replaced = [*each.moves[: one.begin], *one.instead]
             rows.append(
@@ -172,14 +172,14 @@ def _redundant_rows(game: "Dealt", text: str, start: "Key", shorter: "Shortened"
                     "last_move": one.end,
                     "why": one.why,
                     "component": None if one.component is None else list(one.component),
-                    "moves": told[one.begin : one.end],
-                    "instead": _told(game, text, start, replaced)[one.begin :],
+                    "moves": words[one.begin : one.end],
+                    "instead": _words(game, text, start, replaced)[one.begin :],
                 }
             )
     return rows
 
 
-def _told(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[str]:
+def _words(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[str]:
     """The moves in the words of the game's paper; the holes of a deal by the cards that were there."""
     return type(game)(game.parameters, text).describe_moves(game.follow(start, moves))
 

@@ -74,13 +74,13 @@ class Superpuzz(Solitaire):
             words = [word for row in rows_of(self.deal) for word in row]
             highest = self.deck.ranks[self.suit_size]
             holes = {cell: word for cell, word in enumerate(words) if word[1] == highest}
-        told = []
+        moves = []
         for before, after in pairwise(path):
-            told.append(self._exchange(before, after, holes))
+            moves.append(self._exchange(before, after, holes))
             _, source, target = self.move_between(before, after)
             if target in holes:
                 holes[source] = holes.pop(target)
-        return told
+        return moves
 
     def _exchange(self, before: Key, after: Key, holes: Mapping[int, str]) -> str:
         card, source, target = self.move_between(before, after)

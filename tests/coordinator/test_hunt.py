@@ -243,7 +243,7 @@ def test_a_leg_is_the_same_each_time_and_tells_the_truth(objective: Objective) -
     puzzle = gap(4)
     leg = Leg(puzzle.random_deal(1, 0), objective, 2**64 - 5, 0.25, 50_000, PLENTY, -1)
     found = walk(puzzle, leg)
-    assert found == walk(puzzle, requests.asked(requests.request(leg)))
+    assert found == walk(puzzle, requests.read_request(requests.request(leg)))
     assert found == requests.answered(requests.answer(found))
     assert found.figures == plain_figures(found.best)
     assert found.figures is not None

@@ -12,7 +12,7 @@ from puzzles.solitaires.superpuzz import Superpuzz
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 from worker.deals import solving as layered
-from worker.deals.solving import Goal, Solved, answer, answered, asked, request
+from worker.deals.solving import Goal, Solved, answer, answered, read_request, request
 from worker.solitaires.solving import solve
 
 #: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
@@ -138,8 +138,8 @@ def test_a_cap_is_kept_and_told(game: type[Solitaire], strategy: SearchOrder) ->
 def test_requests_and_answers_as_arrays() -> None:
     puzzle = Superpuzz(start=FIGURE_1_PUZZ)
     start = puzzle.start
-    assert asked(puzzle, request(puzzle, start, "dfs", "both", 99)) == (puzzle, start, "dfs", "both", 99)
-    larger, *rest = asked(puzzle, request(puzzle.sized(7), 5, "bfs", "goal", 9))
+    assert read_request(puzzle, request(puzzle, start, "dfs", "both", 99)) == (puzzle, start, "dfs", "both", 99)
+    larger, *rest = read_request(puzzle, request(puzzle.sized(7), 5, "bfs", "goal", 9))
     assert (larger.size, rest) == (7, [5, "bfs", "goal", 9])
     for strategy, until, cap in (("bfs", "goal", PLENTY), ("dfs", "both", PLENTY), ("bfs", "exhausted", 5)):
         found = solve(puzzle, start, strategy, until, cap)  # type: ignore[arg-type]

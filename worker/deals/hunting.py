@@ -112,7 +112,7 @@ def request(leg: Leg) -> list[NDArray[Any]]:
     return [_letters(leg.deal), np.array(header, dtype=np.int64), seed]
 
 
-def asked(chunk: Sequence[NDArray[Any]]) -> Leg:
+def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
     """The inverse of `request`."""
     deal, header, seed = chunk
     objective, millionths, work, cap, above = header.tolist()

@@ -125,7 +125,7 @@ def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: in
     return [puzzle.keys([start]), np.array(header, dtype=np.int64)]
 
 
-def asked(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
+def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
     """What `solve` is given: the puzzle of the size that was asked for, and the rest of a `request`."""
     start, header = chunk
     size, order, until, cap = header.tolist()

@@ -64,7 +64,7 @@ def shorten(puzzle: Dealt, start: Key, moves: list[Move]) -> Shortened:
     rounds: list[ShorteningPass] = []
     while redundant := _revisits(path) or _long_stays(game, path, moves):
         rounds.append(ShorteningPass(moves, redundant))
-        moves = _without(moves, redundant)
+        moves = _cut_out(moves, redundant)
         path = _positions(path[0], moves)
     if replay(game, places, moves)[-1] != end:
         raise TaskError("a shortened solution ends elsewhere: this is a defect of Hakoiri")
@@ -91,7 +91,7 @@ def _positions(start: Places, moves: list[Move]) -> list[Places]:
     return found
 
 
-def _without(moves: list[Move], redundant: list[Redundancy]) -> list[Move]:
+def _cut_out(moves: list[Move], redundant: list[Redundancy]) -> list[Move]:
     """The moves with each redundancy replaced."""
     kept: list[Move] = []
     begin = 0
