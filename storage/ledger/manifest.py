@@ -1,7 +1,7 @@
 """What a run is (pinned for ever) and how far it has come (rewritten with every commit)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 Depth = int
@@ -32,7 +32,7 @@ class Manifest:
 
     def as_dict(self) -> dict[str, Any]:
         """For msgpack."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class State:
 
     def as_dict(self) -> dict[str, Any]:
         """For msgpack."""
-        return asdict(self)
+        return vars(self) | {"progress": dict(vars(self.progress))}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "State":
@@ -115,7 +115,7 @@ class LayerRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """For msgpack."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class ComponentRecord:
     def as_dict(self) -> dict[str, Any]:
         """For msgpack, which has no integers of more than 64 bits: a wider key goes as hexadecimal text."""
         wide = self.representative >> _MSGPACK_BITS
-        return asdict(self) | ({"representative": hex(self.representative)} if wide else {})
+        return vars(self) | ({"representative": hex(self.representative)} if wide else {})
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "ComponentRecord":

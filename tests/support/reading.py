@@ -1,13 +1,16 @@
-"""Reads runs through in another process: reading a damaged file may end in a signal."""
+"""Reads runs through in a forked process: reading a damaged file may end in a signal."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
+from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from storage.errors import DamagedError, StorageError
+from storage.layers.store import RunStore
+from tests.support.forking import SERVER
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 
 def read_elsewhere(directories: Sequence[Path], asked: Sequence[int] = ()) -> list[dict[str, Any]]:
@@ -18,21 +21,27 @@ def read_elsewhere(directories: Sequence[Path], asked: Sequence[int] = ()) -> li
     """
     found: list[dict[str, Any]] = []
     while len(found) < len(directories):
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.support.reading", json.dumps(list(asked))]
-            + [str(directory) for directory in directories[len(found) :]],
-            cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        found += [json.loads(line) for line in done.stdout.splitlines()]
-        if done.returncode:
-            found.append({"died": done.returncode, "last words": done.stderr})
+        ours, theirs = Pipe(duplex=False)
+        with ours:
+            process = SERVER.Process(target=_read_all, args=(directories[len(found) :], list(asked), theirs))
+            process.start()
+            theirs.close()
+            try:
+                while len(found) < len(directories):
+                    found.append(ours.recv())
+            except EOFError:
+                process.join()
+                found.append({"died": process.exitcode})
+            process.join()
     return found
 
 
-def _read(directory: Path, asked: list[int]) -> dict[str, Any]:
-    from storage.errors import DamagedError, StorageError
-    from storage.layers.store import RunStore
+def _read_all(directories: Sequence[Path], asked: list[int], answers: "Connection") -> None:
+    for directory in directories:
+        answers.send(_read(directory, asked))
 
+
+def _read(directory: Path, asked: list[int]) -> dict[str, Any]:
     def layer(depth: int) -> list[Any]:
         record = store.layer_record(depth)
         return [store.layer(depth).tolist(), record.size, record.digest, record.goals]
@@ -53,8 +62,3 @@ def _read(directory: Path, asked: list[int]) -> dict[str, Any]:
         return {"error": str(error)}
     except Exception as error:
         return {"escaped": repr(error)}
-
-
-if __name__ == "__main__":
-    for argument in sys.argv[2:]:
-        print(json.dumps(_read(Path(argument), json.loads(sys.argv[1]))), flush=True)

@@ -17,7 +17,7 @@ from unittest.mock import patch
 import psutil
 
 from hakoiri.cli import main
-from tests.system.forking import Forked, fork_command
+from tests.support.forking import Forked, fork_command
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]

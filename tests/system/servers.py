@@ -14,7 +14,7 @@ from typing import Self
 import psutil
 import redis
 
-from tests.system.forking import fork_workers
+from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from worker.transport.heartbeat import living_workers
 from worker.transport.names import WORKERS, worker_key

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from hakoiri.cli import app
 from puzzles.sliding_blocks.klotski import Klotski
+from tests.support.forking import fork_workers
 from tests.support.published import HAKOIRI as KNOWN
-from tests.system.forking import fork_workers
 from tests.system.helpers import ROOT, START_OF_2, START_OF_201, START_OF_248, Finished, FinishedRuns, Hakoiri
 from tests.system.servers import Workers
 

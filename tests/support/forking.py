@@ -2,7 +2,7 @@
 
 A new interpreter takes a second to import Hakoiri and to load its kernels, a fork takes none. All else is real: a
 process id, signals, exit codes, streams. `multiprocessing`'s fork server is such a process, without threads; it has
-what `tests.system.preloaded` loads.
+what `tests.support.preloaded` loads.
 """
 
 import multiprocessing
@@ -18,8 +18,9 @@ from typing import Any
 from hakoiri.cli import main
 from worker.transport.supervisor import Supervisor
 
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.system.preloaded"])
+#: What forks processes that have imported Hakoiri.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["tests.support.preloaded"])
 
 
 class Forked:
@@ -69,7 +70,7 @@ def fork_command(
 
     `before` is called in it first: a function of a module, or a `functools.partial` of one.
     """
-    return Forked(_SERVER.Process(target=_run, args=(arguments, streams, env, cwd, before)))
+    return Forked(SERVER.Process(target=_run, args=(arguments, streams, env, cwd, before)))
 
 
 def fork_workers() -> None:
