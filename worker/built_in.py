@@ -24,6 +24,8 @@ _MORE = (
     PuzzleSpec("magic-star", {"points": "12"}),
     PuzzleSpec("pancakes", {"n": "13"}),
     PuzzleSpec("sliding", {"goal": "A@4,1"}, _BOARD),
+    PuzzleSpec("sliding", start="AABBCC/DDEEFF/GGHHII/J.KLMN/J.KLMN/OOOPQR"),
+    PuzzleSpec("sliding", start="AABBCCDD/EEFFGGHH/IJKLMNOP/IJKLMNOP/QQQRRRS./TTTUUUV./WXYZabcd/efghijk."),
     PuzzleSpec("tiles", {"rows": "4", "columns": "4"}),
 )
 
@@ -48,7 +50,7 @@ def _load(spec: PuzzleSpec) -> None:
     keys = puzzle.keys([puzzle.start])
     puzzle.is_goal(keys)
     puzzle.orbits(keys)
-    if spec.name == "sliding":
+    if spec.start == _BOARD:
         next(puzzle.configurations())
 
 
