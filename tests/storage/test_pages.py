@@ -28,10 +28,10 @@ from storage.ledger.ledger import create_run
 from storage.ledger.manifest import LayerRecord
 from storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
 from tests.support.large_files import Blocks, add_blocks
-from tests.support.reading import ROOT
 from tests.support.stores import manifest
 
 PAGE = 4096
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
