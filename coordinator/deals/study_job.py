@@ -101,7 +101,7 @@ class StudyDeals(Job):
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "deals": f"{self.study.deals:,} of seed {summary['seed']} for each {self.puzzle.size_option}",
+            "deals": f"{self.study.deals:,} of seed {summary['seed']} for each size",
             "searched": {"bfs": "breadth first", "dfs": "depth first"}[summary["strategy"]],
             "at most": f"{summary['cap']:,} positions",
         }

@@ -167,7 +167,7 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: str, re
 def print_summary(job: "Job", summary: dict[str, Any]) -> None:
     """A run for people."""
     console, complete = stdout(), summary["status"] == "complete"
-    common = {name: summary[name] for name in ("run", "puzzle", "parameters", "start", "status")}
+    common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
     # As long as it is: a play of thousands of moves is to be copied in one piece.

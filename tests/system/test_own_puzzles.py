@@ -217,7 +217,7 @@ _BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 
 
 def test_the_tutorial_shows_the_example() -> None:
-    (least, whole) = [text for language, text in _BLOCK.findall(TUTORIAL) if language == "python"]
+    (least, whole, _) = [text for language, text in _BLOCK.findall(TUTORIAL) if language == "python"]
     assert whole == LIGHTS.read_text(encoding="utf-8")
     assert len(whole.splitlines()) < 60
     assert f"in {len(whole.splitlines())} lines" in TUTORIAL
@@ -227,7 +227,7 @@ def test_the_tutorial_shows_the_example() -> None:
 def test_what_the_tutorial_types_prints_what_it_shows(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
-    files = iter(("lights.py", "lights_out.py"))
+    files = iter(("lights.py", "lights_out.py", "coins.py"))
     environment: dict[str, str] = {}
     typed = 0
     for language, text in _BLOCK.findall(TUTORIAL):

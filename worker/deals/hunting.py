@@ -65,10 +65,11 @@ def walk(puzzle: Dealt, leg: Leg) -> Walked:
     """Walk one leg by the puzzle's moves alone; deals of the puzzle's own size."""
     words = random_words(leg.seed)
     here = best = _looked_at(puzzle, leg.deal, leg)
-    tried, generated = 1, here.positions
-    while generated < leg.work:
+    tried, generated, spent = 1, here.positions, 0
+    while spent < leg.work:
         other = _looked_at(puzzle, puzzle.varied(here.deal, next(words)), leg)
         tried, generated = tried + 1, generated + other.positions
+        spent += max(other.positions, _LEAST_POSITIONS)
         if other.score < 0 or _worth(other, leg) - _worth(here, leg) < leg.temperature * math.log(
             (next(words) + 1) / _WORD
         ):
