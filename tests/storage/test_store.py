@@ -56,9 +56,8 @@ from storage.results.census import (
     stage_component,
     stage_labels,
 )
+from tests.support.reading import ROOT
 from tests.support.stores import commit_layers, manifest, random_layers
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from tests.support.forking import SERVER
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def read_elsewhere(directories: Sequence[Path], asked: Sequence[int] = ()) -> list[dict[str, Any]]:
     """What each run says: its ``status``, ``depth``, and per layer its keys or ``"damaged"``.
