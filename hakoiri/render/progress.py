@@ -58,7 +58,8 @@ class ProgressLine:
 def progress_text(progress: Progress) -> str:
     """How far a run of whatever kind is, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``."""
     text = "; ".join(part for part in (progress.headline, progress_count(progress)) if part)
-    return text + (f", {time_left(progress.seconds_left)}" if progress.seconds_left else "")
+    left = progress.seconds_left
+    return text + (f", {time_left(left)}" if left is not None and left[1] > 0 else "")
 
 
 def progress_count(progress: Progress) -> str:
@@ -68,8 +69,9 @@ def progress_count(progress: Progress) -> str:
 
 
 def time_left(left: Sequence[float]) -> str:
-    """How long the work will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``."""
-    return f"{clock(left[0])} to {clock(math.ceil(left[1]))} left (95 %)"
+    """How long the work will take yet, e.g. ``0:02:07 to 0:02:40 left (95 %)``, or exactly, by the clock."""
+    least, most = left
+    return f"{clock(most)} left" if least == most else f"{clock(least)} to {clock(math.ceil(most))} left (95 %)"
 
 
 @contextmanager
