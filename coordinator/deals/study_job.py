@@ -19,7 +19,7 @@ from coordinator.session.verifier import sample_places
 from puzzles.capabilities import Dealt
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
-from storage.ledger.manifest import Progress
+from storage.ledger.manifest import Progress, State
 from storage.results.rows import ResultRows
 from worker.deals.solving import answered
 from worker.tasks import do_task
@@ -46,6 +46,12 @@ class StudyDeals(Job):
         """Not the size: one study has several."""
         size = puzzle.size_option if isinstance(puzzle, Dealt) else ""
         return {name: value for name, value in puzzle.parameters.items() if name != size}
+
+    @classmethod
+    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        """Of a study that waits in the queue both the sizes that it waits for and the new ones, with the most deals."""
+        sizes = {*limits["sizes"], *waiting.get("sizes", ())}
+        return {"sizes": sorted(sizes), "deals": max(limits["deals"], waiting.get("deals", 0))}
 
     @property
     def study(self) -> Study:

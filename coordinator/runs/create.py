@@ -88,7 +88,8 @@ def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping
                 raise MismatchError(
                     f"run {there.run} has another {what.replace('_', ' ')} by the same name; give another --data"
                 )
-        ledger.stage_limits(kind.extended(limits, ledger.state))
+        waiting = ledger.limits() if (directory / QUEUED_FILE).exists() else {}
+        ledger.stage_limits(kind.extended(limits, ledger.state, waiting))
         ledger.commit(replace(ledger.state, status="queued", reason=""))
         if queued:
             (directory / QUEUED_FILE).touch()

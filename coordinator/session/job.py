@@ -67,8 +67,11 @@ class Job(ABC):
         return spec.build()
 
     @classmethod
-    def extended(cls, limits: Mapping[str, Any], state: State) -> dict[str, Any]:
-        """The limits of a run that is made again; ``seconds`` from now on become seconds of all sessions."""
+    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        """The limits of a run that is made again; ``seconds`` from now on become seconds of all sessions.
+
+        `waiting` are the limits that the run waits to be driven to, empty if it does not wait: none of that is lost.
+        """
         seconds = limits.get("seconds")
         return dict(limits) | ({} if seconds is None else {"seconds": state.seconds + seconds})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.driving import start_run
+from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     MOST_SEED,
     DataOption,
@@ -107,6 +107,7 @@ def study(
     sizes = parse_sizes(text, f"--{kind.size_option}", kind.sizes().least, kind.sizes().most)
     plan = StudyPlan(seed, strategy, cap, shorten)  # type: ignore[arg-type]
     plan.check(kind)
+    refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
     # Before the work: hours of it should not end in a name that cannot be written.
     if plot is not None:
         check_picture(plot)
@@ -198,6 +199,7 @@ def hunt(
 
     spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
     plan = HuntPlan.made(hunted(spec), maximise, seed, cap, pool)  # type: ignore[arg-type]
+    refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:
         raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
     resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "legs": None}

@@ -83,6 +83,14 @@ def start_run(
         drive_and_report(directory, resources, json, data, finish=finish)
 
 
+def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
+    """`PuzzleError` for files that nobody would write: a coordinator drives the run, and asks nothing of it."""
+    for option in (name for name, path in files.items() if queue and path is not None):
+        raise PuzzleError(
+            f"{option} goes with no --queue: give the same command without --queue when the run is complete"
+        )
+
+
 def _report_queued(directory: Path, redis: str | None, json: bool) -> None:
     """Wake an idle coordinator on Redis, if one is named, and say what was queued."""
     if redis is not None:

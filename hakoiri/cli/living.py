@@ -70,7 +70,7 @@ def status(
 
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
-    """Stop a queued or running run; its layers stay, and only 'resume' takes it up again."""
+    """Stop a queued or running run; what it has found stays, and only 'resume' takes it up again."""
     from coordinator.runs.catalogue import cancel_run, data_directory, find_run
 
     directory = find_run(data_directory(data), name)

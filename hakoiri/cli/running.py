@@ -108,7 +108,7 @@ def resume(
     deadline: DeadlineOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Go on with a run from its last committed layer. With -o, --from, --puzzle: refuse if it is another one."""
+    """Go on with a run from its last commit. With -o, --from, --puzzle: refuse if it is another one."""
     from coordinator.runs.catalogue import data_directory, find_run
     from coordinator.runs.create import require_same
     from coordinator.session.resources import Resources

@@ -13,6 +13,8 @@ from coordinator.deals.study_job import StudyDeals
 from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import OverBudgetError
+from coordinator.runs.create import make_run
+from coordinator.runs.drive import drive
 from coordinator.session.control import Control
 from coordinator.session.resources import Resources
 from puzzles.capabilities import Dealt, SearchOrder
@@ -221,6 +223,21 @@ def test_more_deals_and_sizes_extend_a_study(tmp_path: Path) -> None:
     sessions = state_of(directory).session
     assert done(replace(SMALL, sizes=(3, 4)), tmp_path) == {3: first, 4: more[4][:20]}
     assert state_of(directory).session == sessions, "nothing was left to be done"
+
+
+def test_a_queued_study_is_not_replaced_by_the_next(tmp_path: Path) -> None:
+    pinned = asdict(StudyPlan(1, "bfs", CAP, shorten=False))
+
+    def queue(sizes: list[int], deals: int) -> Path:
+        limits = {"sizes": sizes, "deals": deals}
+        return make_run(tmp_path, PuzzleSpec("superpuzz"), "study", pinned, Resources(), True, limits)
+
+    directory = queue([3], 3)
+    assert queue([4], 2) == directory
+    drive(directory, Resources(workers=1), Control(), SILENT, awaited=True)
+    assert {size: len(deals) for size, deals in kept(directory).items()} == {3: 3, 4: 3}
+    queue([4], 4)
+    assert kept(directory).keys() == {4}, "nothing was waiting any more"
 
 
 @pytest.mark.parametrize("change", [{"seed": 2}, {"strategy": "dfs"}, {"cap": 99}, {"puzzle": "gap"}])

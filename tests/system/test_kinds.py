@@ -159,3 +159,11 @@ def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri
     progress = hakoiri.json("status", "last")["progress"]
     assert json.dumps(progress)
     assert progress["total"] in (None, progress["done"])
+
+
+def test_files_that_nobody_would_write_are_refused(hakoiri: Hakoiri) -> None:
+    study = ("study", "gap", "--ranks", "3", "--deals", "2", "--queue")
+    hunt = ("hunt", "gap", "-o", "ranks=3", "--queue")
+    for line in ((*study, "--csv", "a.csv"), (*study, "--plot", "a.png"), (*hunt, "--certificate", "a.json")):
+        assert "goes with no --queue" in hakoiri.here(*line, check=False).error
+    assert not hakoiri.data.exists()
