@@ -21,15 +21,16 @@ class ProgressLine:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._started = time.monotonic()
+        self._started = self._first_at = time.monotonic()
         self._next_line = self._started + _LINE_SECONDS
         self._first: Progress | None = None
         self._last = Progress(unit="", headline="starting")
 
     def progress(self, progress: Progress) -> None:
         """The work is there by now."""
-        if self._first is None or self._first.unit != progress.unit:
-            self._first = progress
+        # Another unit, or less than before: other work has begun, in another phase or another run.
+        if self._first is None or self._first.unit != progress.unit or progress.done < self._last.done:
+            self._first, self._first_at = progress, time.monotonic()
         self._last = progress
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _LINE_SECONDS
@@ -43,16 +44,16 @@ class ProgressLine:
         return Text(self._line(), style="cyan")
 
     def _line(self) -> str:
-        """The progress, how fast it has been since this process began, and the clock."""
+        """The progress, how fast this work has been, and the clock of this process."""
         first, last = self._first or self._last, self._last
-        elapsed = max(time.monotonic() - self._started, 1e-3)
+        elapsed = max(time.monotonic() - self._first_at, 1e-3)
         parts = [progress_text(last)]
         if last.done > first.done and not last.seconds_left:
             parts.append(f"{(last.done - first.done) / elapsed:,.0f}/s")
         if last.disk is not None and first.disk is not None:
             parts.append(f"{last.disk / 1e6:,.0f} MB on disk")
             parts.append(f"{(last.disk - first.disk) / elapsed / 1e6:+,.1f} MB/s")
-        return ", ".join([*parts, clock(elapsed)])
+        return ", ".join([*parts, clock(time.monotonic() - self._started)])
 
 
 def progress_text(progress: Progress) -> str:

@@ -1,8 +1,12 @@
 """How a run is shown in words, whatever its kind."""
 
-import pytest
+import time
+from io import StringIO
 
-from hakoiri.render.progress import progress_text
+import pytest
+from rich.console import Console
+
+from hakoiri.render.progress import ProgressLine, progress_text
 from storage.ledger.manifest import Progress
 
 
@@ -18,3 +22,13 @@ from storage.ledger.manifest import Progress
 )
 def test_progress_in_words(progress: Progress, text: str) -> None:
     assert progress_text(progress) == text
+
+
+def test_the_rate_is_that_of_the_work_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    line = ProgressLine(Console(file=StringIO()))
+    for seconds, done in ((0, 0), (10, 1_000), (20, 0), (22, 100)):
+        now[0] = seconds
+        line.progress(Progress(done, None, "deals"))
+    assert str(line.__rich__()) == "100 deals, 50/s, 0:00:22"
