@@ -6,17 +6,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from hakoiri.cli import (
-    asking,
-    choosing,
-    components,
-    dealing,
-    living,
-    optimising,
-    running,
-    serving,
-    solving,
-)
+from hakoiri.cli.answers import asking, components
+from hakoiri.cli.deals import dealing, optimising, solving
+from hakoiri.cli.puzzles import choosing
+from hakoiri.cli.runs import living, running, serving
 from puzzles.errors import HakoiriError
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.asking import opened
+from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table

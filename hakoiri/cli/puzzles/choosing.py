@@ -135,7 +135,7 @@ def show(
 
     Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
     """
-    from hakoiri.cli.optimising import is_whole, show_board
+    from hakoiri.cli.deals.optimising import is_whole, show_board
     from hakoiri.render.boards import framed
     from puzzles.capabilities import Placements, Scored
     from puzzles.errors import PuzzleError

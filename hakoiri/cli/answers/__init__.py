@@ -1,0 +1,3 @@
+"""Commands that ask a run: layers, distances, paths, components, exports."""
+
+__all__ = ["asking", "components"]

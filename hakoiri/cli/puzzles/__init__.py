@@ -1,0 +1,3 @@
+"""Commands on puzzles and single configurations, for which no run is needed."""
+
+__all__ = ["choosing"]

@@ -1,0 +1,3 @@
+"""Commands that make runs, drive, list, prove and delete them, and the service."""
+
+__all__ = ["living", "running", "serving"]
