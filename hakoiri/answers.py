@@ -19,7 +19,7 @@ from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext
 from puzzles.capabilities import Quotient
-from puzzles.keys.layout import Key, Keys
+from puzzles.keys.layout import Configuration, Key, Keys, as_text
 from puzzles.keys.order import order_of
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth, LayerRecord
@@ -110,27 +110,27 @@ class Answers:
         with self._context() as context:
             return keys, build_graph(context, keys, closed=self._reached.exhausted)
 
-    def distance(self, target: str, source: str | None = None) -> int:
-        """The exact distance in moves from the start, or from `source`, to `target` (texts or ``0x`` keys)."""
+    def distance(self, target: Configuration, source: Configuration | None = None) -> int:
+        """The exact distance in moves from the start, or from `source`, to `target`: texts, keys, rows of a layer."""
         return len(self.path(target, source))
 
-    def path(self, target: str = GOAL, source: str | None = None) -> ShortestPath:
+    def path(self, target: Configuration = GOAL, source: Configuration | None = None) -> ShortestPath:
         """A shortest path to `target`, a configuration or ``"goal"``, from the start or from `source`.
 
-        Raises `UnanswerableError` if there is none, `ConfigurationError` for a text that is no configuration.
+        Raises `UnanswerableError` if there is none, `ConfigurationError` for what is no configuration.
         """
         self._require_graph()
         origin = self.puzzle.start if source is None else self.puzzle.parse(source)
         path = self._path_of_keys(origin, target)
         return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
 
-    def _path_of_keys(self, origin: Key, target: str) -> list[Key]:
-        key = None if target == GOAL else self.puzzle.parse(target)
+    def _path_of_keys(self, origin: Key, target: Configuration) -> list[Key]:
+        key = None if isinstance(target, str) and target == GOAL else self.puzzle.parse(target)
         if not self.whole and origin == self.puzzle.start:
             return self._path_to_goal() if key is None else self._path_within_layers(key)
         with self._context() as context:
             path = search_path(context, self.store, origin, key, Control())
-        return require_path(path, self.puzzle.render(origin), target)
+        return require_path(path, self.puzzle.render(origin), as_text(target, [self.puzzle.layout]))
 
     def _path_to_goal(self) -> list[Key]:
         depth = Explored.of(self.store.state).goal_depth
@@ -155,7 +155,7 @@ class Answers:
             return "run the puzzle again without --until-goal"
         return f"go on with 'hakoiri resume {self.name}'"
 
-    def _real_start(self, source: str | None) -> Key:
+    def _real_start(self, source: Configuration | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""
         base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
         return base.start if source is None else base.parse(source)

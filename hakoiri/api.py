@@ -28,7 +28,7 @@ from coordinator.trees.solutions import found_solutions
 from hakoiri.answers import ShortestPath
 from hakoiri.components import ComponentAnswers, Diameter
 from puzzles.capabilities import Placements
-from puzzles.keys.layout import Keys
+from puzzles.keys.layout import Configuration, Keys, as_text
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
@@ -44,6 +44,12 @@ class Run(ComponentAnswers):
     def close(self) -> None:
         """Close the store."""
         self.store.close()
+
+    def __repr__(self) -> str:
+        state, mode = self.store.state, self.store.manifest.mode
+        puzzle = " ".join([self.puzzle.name, *(f"{name}={value}" for name, value in self.puzzle.parameters.items())])
+        found = f"{state.progress.done:,} {state.progress.unit}"
+        return f"<Run {self.name} of {puzzle}: {mode}, {state.status}, {found}>"
 
     def __enter__(self) -> "Run":
         return self
@@ -88,17 +94,17 @@ def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, res
 
 
 def explore(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: str | None = None,
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
     merge_mirrors: bool = False, until_goal: bool = False, data: str | os.PathLike[str] | None = None,
     resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: all that `start` reaches, layer by layer."""
-    spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
+    spec = _spec(puzzle, options, start, merge_mirrors)
     return _run_to_end(spec, None, {"until_goal": True} if until_goal else {}, data, resources, observer)
 
 
 def census(
-    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: str | None = None,
+    puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
     merge_mirrors: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
     observer: Observer | None = None,
 ) -> Run:  # fmt: skip
@@ -106,8 +112,14 @@ def census(
 
     `start` is for puzzles whose board it says (``sliding``), and for these alone.
     """
-    spec = PuzzleSpec(puzzle, dict(options or {}), start, merge_mirrors)
+    spec = _spec(puzzle, options, start, merge_mirrors)
     return _run_to_end(spec, "whole", {}, data, resources, observer)
+
+
+def _spec(
+    puzzle: str, options: Mapping[str, str] | None, start: Configuration | None, merge_mirrors: bool
+) -> PuzzleSpec:
+    return PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
 
 
 def _run_to_end(

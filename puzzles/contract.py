@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Counts, Key, Keys, Layout, Mask, ints
+from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints
 from puzzles.options import Option
 
 #: One number per key: keys with the same one are alike.
@@ -166,9 +166,12 @@ class Puzzle(ABC):
         """
         return np.zeros(len(keys), dtype=np.int64) if self.vertex_transitive else None
 
-    def parse(self, text: str) -> Key:
-        """The key of a text or of a ``0x...`` key; `ConfigurationError` if it is no configuration."""
-        text = text.strip()
+    def parse(self, configuration: Configuration) -> Key:
+        """The key of a text, of a key (``0x...`` or a number), or of a row of a batch.
+
+        Raises `ConfigurationError` if it is no configuration.
+        """
+        text = as_text(configuration, [self.layout]).strip()
         if not text.lower().startswith("0x"):
             return self.parse_text(text)
         try:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from puzzles.capabilities import Quotient
 from puzzles.contract import Expansion, Puzzle
-from puzzles.keys.layout import Key, Keys, Mask, key_at
+from puzzles.keys.layout import Configuration, Key, Keys, Mask, key_at
 from puzzles.keys.order import equal_rows
 
 
@@ -50,9 +50,9 @@ class MergedMirrors(Quotient):
     def parse_text(self, text: str) -> Key:
         return self.base.parse_text(text)
 
-    def parse(self, text: str) -> Key:
-        """The representative of what the text says."""
-        return self.representative(self.base.parse(text))
+    def parse(self, configuration: Configuration) -> Key:
+        """The representative of what is named."""
+        return self.representative(self.base.parse(configuration))
 
     def render(self, key: Key) -> str:
         return self.base.render(key)

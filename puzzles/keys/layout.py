@@ -7,15 +7,20 @@ uint64 where it is wider: the words of a key, the most significant first. So ``l
 
 import builtins
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
+
+from puzzles.errors import ConfigurationError
 
 Key = int
 Keys = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[np.uint16]
 Mask = NDArray[np.bool_]
+#: A configuration as people name one: its text, its key, or a row of a batch.
+Configuration = str | SupportsIndex | Keys
 
 _WORD_BITS = 64
 
@@ -105,6 +110,23 @@ def ints(keys: Keys) -> list[Key]:
 def key_at(keys: Keys, index: int) -> Key:
     """One key of a batch as Python's integer."""
     return int(keys[index]) if keys.ndim == 1 else _join(keys[index].tolist())
+
+
+def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYOUTS.values())) -> str:
+    """A text as it is; an integer, of Python or numpy, and a row of a batch of wide keys as ``0x...``.
+
+    Raises `ConfigurationError` for anything else.
+    """
+    if isinstance(configuration, str):
+        return configuration
+    if isinstance(configuration, np.ndarray) and any(layout.holds(configuration[None]) for layout in layouts):
+        return f"{key_at(configuration[None], 0):#x}"
+    try:
+        return f"{index(configuration):#x}"
+    except TypeError:
+        raise ConfigurationError(
+            f"{configuration!r} is no configuration: give a text, a key, or one row of a layer"
+        ) from None
 
 
 def narrowest(bits: int) -> Layout:
