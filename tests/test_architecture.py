@@ -201,13 +201,11 @@ def test_modules_are_short() -> None:
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: str(folder.relative_to(ROOT)))
-def test_folders_are_small_and_name_what_is_in_them(folder: Path) -> None:
-    found = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    assert len(found) <= MOST_MODULES
-    if folder not in FACES:
-        source = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
-        (names,) = (ast.literal_eval(node.value) for node in source.body if isinstance(node, ast.Assign))
-        assert names == sorted(found | {path.parent.name for path in folder.glob("*/__init__.py")})
+def test_folders_are_small_and_say_what_they_are_for(folder: Path) -> None:
+    assert len({path.stem for path in folder.glob("*.py")} - {"__init__"}) <= MOST_MODULES
+    source = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    assert ast.get_docstring(source)
+    assert folder in FACES or len(source.body) == 1
 
 
 def test_rooms_do_not_import_in_circles() -> None:

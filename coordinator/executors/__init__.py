@@ -1,3 +1,1 @@
 """Where chunks are computed: by threads of this process, or by RQ workers."""
-
-__all__ = ["flight", "opening", "remote", "threads"]

@@ -1,3 +1,1 @@
 """Runs: made, found, driven, served, verified, repaired."""
-
-__all__ = ["catalogue", "create", "drive", "kinds", "service", "summary", "verify"]

@@ -1,3 +1,1 @@
 """One process's time with a run: control, budget, commits, the contracts of executors and of kinds of run."""
-
-__all__ = ["budget", "control", "executor", "job", "report", "resources", "session", "tuning", "verifier"]

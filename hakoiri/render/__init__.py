@@ -1,3 +1,1 @@
 """What a person looks at: tables, boards, progress, plots."""
-
-__all__ = ["boards", "plots", "progress", "study_plot", "tables"]

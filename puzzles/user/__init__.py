@@ -1,3 +1,1 @@
 """User puzzles: files found again by digest, and classes under guard."""
-
-__all__ = ["files", "guard"]

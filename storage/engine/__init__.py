@@ -1,3 +1,1 @@
 """The environment of a run by LMDB, its pages, read with care, and other files, written whole."""
-
-__all__ = ["environment", "files", "pages"]

@@ -1,3 +1,1 @@
 """What searches other than by layers leave: components, subtrees, rows, arrays."""
-
-__all__ = ["arrays", "census", "rows", "subtrees"]

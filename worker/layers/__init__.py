@@ -1,3 +1,1 @@
 """What is done to a chunk of a layer: expand, merge, cut by key range."""
-
-__all__ = ["kernels", "partition"]

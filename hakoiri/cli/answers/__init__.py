@@ -1,3 +1,1 @@
 """Commands that ask a run: layers, distances, paths, components, exports."""
-
-__all__ = ["asking", "components"]

@@ -1,3 +1,1 @@
 """Commands on puzzles and single configurations, for which no run is needed."""
-
-__all__ = ["choosing"]

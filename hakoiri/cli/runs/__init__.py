@@ -1,3 +1,1 @@
 """Commands that make runs, drive, list, prove and delete them, and the service."""
-
-__all__ = ["living", "running", "serving"]
