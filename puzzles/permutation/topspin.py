@@ -164,14 +164,7 @@ def _tables(moves: _Words) -> _Tables:
 
 @jit
 def _expand_keys(
-    keys: Keys,
-    ranks: _Words,
-    digits: _Words,
-    worth: _Words,
-    moves: _Words,
-    begins: _Words,
-    ends: _Words,
-    room: Keys,
+    keys: Keys, ranks: _Words, digits: _Words, worth: _Words, moves: _Words, begins: _Words, ends: _Words, room: Keys
 ) -> None:
     """Write the successors of all `keys` into `room`, one for each move.
 

@@ -91,14 +91,7 @@ def _ways(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int
 
 @jit
 def expand_keys(
-    keys: Keys,
-    metric: int,
-    masks: Words,
-    before: Words,
-    strides: Words,
-    geometry: Words,
-    room: Keys,
-    counts: Counts,
+    keys: Keys, metric: int, masks: Words, before: Words, strides: Words, geometry: Words, room: Keys, counts: Counts
 ) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
@@ -167,14 +160,7 @@ def least_images(
 
 @jit
 def find_goals(
-    keys: Keys,
-    wanted: Numbers,
-    wishes: int,
-    masks: Words,
-    before: Words,
-    strides: Words,
-    geometry: Words,
-    found: Mask,
+    keys: Keys, wanted: Numbers, wishes: int, masks: Words, before: Words, strides: Words, geometry: Words, found: Mask
 ) -> None:
     """Write whether each key has the `wanted` symbols, `wishes` in number, at their cells; `ANY` is for any."""
     blank = np.uint64(len(strides) - 1)

@@ -99,8 +99,4 @@ def _quarter_turn(face: str) -> Turn:
 
 
 def _cross(one: _Vector, two: _Vector) -> _Vector:
-    return (
-        one[1] * two[2] - one[2] * two[1],
-        one[2] * two[0] - one[0] * two[2],
-        one[0] * two[1] - one[1] * two[0],
-    )
+    return (one[1] * two[2] - one[2] * two[1], one[2] * two[0] - one[0] * two[2], one[0] * two[1] - one[1] * two[0])
