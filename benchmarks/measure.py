@@ -158,8 +158,7 @@ def _tilts(setting: int, repeat: int) -> dict[str, Any]:
 
     from puzzles.keys.splitmix import random_words
     from puzzles.nakuron.board import random_board
-    from puzzles.nakuron.ground import field_of, ground_of
-    from puzzles.nakuron.kernels import MOST_SIDE, PLANES, STEP_BITS, WORDS, tilt
+    from puzzles.nakuron.kernels import MOST_SIDE, PLANES, STEP_BITS, WORDS, field_of, ground_of, tilt
 
     board = random_board(250, setting, 1)
     (walls, exits, _, bits), start = ground_of(board), field_of(board)

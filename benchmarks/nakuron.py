@@ -17,7 +17,7 @@ from coordinator.plays.beam import Beam
 from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
 from puzzles.nakuron.board import Board, random_board
-from puzzles.nakuron.ground import field_of, ground_of
+from puzzles.nakuron.kernels import field_of, ground_of
 from puzzles.nakuron.puzzle import Nakuron
 from puzzles.registry import PuzzleSpec
 from worker.nakuron.tilting import load_tilting_kernels, play_game

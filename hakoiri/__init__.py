@@ -16,20 +16,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hakoiri.api import Diameter, Run, ShortestPath, census, explore, open_run
     from puzzles.capabilities import Dealt, Scored, ScoredMoves
-    from puzzles.contract import Expansion, Puzzle
+    from puzzles.contract import Choice, Expansion, Number, Puzzle, Text
     from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
     from puzzles.jit import jit
     from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
-    from puzzles.options import Choice, Number, Text
 
 _PLACES = {
     "hakoiri.api": ("Diameter", "Run", "ShortestPath", "census", "explore", "open_run"),
     "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
-    "puzzles.contract": ("Expansion", "Puzzle"),
+    "puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
     "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError"),
     "puzzles.jit": ("jit",),
     "puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
-    "puzzles.options": ("Choice", "Number", "Text"),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 

@@ -15,11 +15,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Puzzle
+from puzzles.contract import Number, Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Counts, Key, Keys, ints, key_at
 from puzzles.keys.numbering import Placings
-from puzzles.options import Number
 
 Scores = NDArray[np.int64]
 

@@ -7,6 +7,7 @@ search faster (`expand`).
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -16,10 +17,71 @@ from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints
-from puzzles.options import Option
 
 #: One number per key: keys with the same one are alike.
 Orbits = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words, the first by default."""
+
+    values: tuple[str, ...]
+
+    @property
+    def default(self) -> str:
+        return self.values[0]
+
+    def check(self, value: str) -> str:
+        if value not in self.values:
+            raise PuzzleError(f"allowed are {self.describe()}")
+        return value
+
+    def describe(self) -> str:
+        return "|".join(self.values)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A whole number between two limits, both included."""
+
+    usual: int
+    least: int
+    most: int
+
+    @property
+    def default(self) -> str:
+        return str(self.usual)
+
+    def check(self, value: str) -> str:
+        try:
+            number = int(value)
+        except ValueError:
+            number = self.least - 1
+        if not self.least <= number <= self.most:
+            raise PuzzleError(f"allowed are whole numbers {self.describe()}")
+        return str(number)
+
+    def describe(self) -> str:
+        return f"{self.least}..{self.most}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any text, by default none; the puzzle itself says what is wrong with it. `what` describes it in lists."""
+
+    what: str
+    default: str = ""
+
+    def check(self, value: str) -> str:
+        return value
+
+    def describe(self) -> str:
+        return self.what
+
+
+#: What an option may be: its default, what `check` makes of a user's value (or a `PuzzleError`), and in words.
+Option = Choice | Number | Text
 
 
 class Expansion(NamedTuple):

@@ -13,11 +13,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Orbits, Puzzle
+from puzzles.contract import Expansion, Number, Option, Orbits, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
 from puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
-from puzzles.options import Number, Option
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"

@@ -24,6 +24,9 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import platformdirs
+from llvmlite import ir
+
+# By the one door, which sets numba up.
 
 _collects = gc.isenabled()
 # numba's import makes 100,000 objects that stay: searching them again and again for garbage takes a sixth of its time.
@@ -187,3 +190,23 @@ def _is_plain(module: Any) -> bool:
 def _described(type_: Any) -> tuple[object, ...]:
     """A type as plain values: the name of a named tuple does not tell its fields."""
     return str(type_), getattr(type_, "fields", ()), *map(_described, getattr(type_, "types", ()))
+
+
+@intrinsic
+def popcount(typing_context: Any, word: Any) -> Any:
+    """How many bits of a uint64 are set."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def lowest_bit(typing_context: Any, word: Any) -> Any:
+    """The place of the lowest set bit of a uint64; 64 if none is set."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build

@@ -12,12 +12,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Choice, Expansion, Option, Puzzle
 from puzzles.errors import ConfigurationError
-from puzzles.jit import jit
-from puzzles.keys.bits import lowest_bit
+from puzzles.jit import jit, lowest_bit
 from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
-from puzzles.options import Choice, Option
 
 _Cell = tuple[int, int]
 #: A peg's cell, the cell that it jumps over, and the cell where it lands.

@@ -22,7 +22,7 @@ from coordinator.trees.estimate import seconds_left
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, sort_keys
-from puzzles.keys.splitmix_kernels import first_words
+from puzzles.keys.splitmix import first_words
 from storage.layers.blocks import Packed
 from storage.layers.digest import NOTHING, Lanes, add_lanes, chain, digest_text
 from storage.layers.store import RunStore

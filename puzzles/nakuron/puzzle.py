@@ -17,7 +17,7 @@ from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
-from puzzles.nakuron.ground import field_of, ground_of
+from puzzles.nakuron.kernels import field_of, ground_of
 
 #: Digits of base 5 in a word of a key, and what fits the narrowest layout.
 _DIGITS, _FEWEST_DIGITS = 27, 13

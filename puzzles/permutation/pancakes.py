@@ -15,11 +15,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Expansion, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, number_of, order_of
-from puzzles.options import Number, Option
 from puzzles.permutation.pancakes_kernels import expand_burnt, expand_plain, tables_of, turned_sides
 
 #: The sizes from the top down, negative with the burnt side up.

@@ -20,11 +20,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Orbits, Puzzle
+from puzzles.contract import Expansion, Number, Option, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, digits_of, number_of, order_of
-from puzzles.options import Number, Option
 from puzzles.permutation.tiles_kernels import expand_keys, tables_of
 
 #: The tiles of a board in the order of their cells, 0 for the blank.

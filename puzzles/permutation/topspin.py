@@ -20,13 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Expansion, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.jit import jit
-from puzzles.keys.bits import popcount
+from puzzles.jit import jit, popcount
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, all_orders, number_of, order_of, pack_places
-from puzzles.options import Number, Option
 
 #: The tokens around the ring.
 Ring = list[int]

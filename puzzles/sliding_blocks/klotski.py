@@ -17,10 +17,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Choice, Expansion, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import U32, Key, Keys, Mask
-from puzzles.options import Choice, Option
 from puzzles.sliding_blocks.boards import Piece, describe_steps, parse_rectangles, render_pieces
 from puzzles.sliding_blocks.klotski_kernels import COLUMNS, PAIRS, PLACES, ROWS, SHAPES, SLOTS, expand_keys, mirror_keys
 

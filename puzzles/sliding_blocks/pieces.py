@@ -2,11 +2,15 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from functools import lru_cache
+from math import factorial
 from typing import NamedTuple
 
+import numpy as np
+
 from puzzles.keys.layout import Key
-from puzzles.sliding_blocks.boards import Cells, ParsedBoard
-from puzzles.sliding_blocks.sequences import number_of, sequence_of
+from puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells, ParsedBoard
+from puzzles.sliding_blocks.tables import Words
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
 Shape = tuple[tuple[int, int], ...]
@@ -16,6 +20,9 @@ _BLANK: Shape = ((0, 0),)
 #: Stands for no kind.
 NO_KIND = -1
 _DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+
+#: How many symbols of each kind a sequence has.
+Amounts = tuple[int, ...]
 
 
 class Kind(NamedTuple):
@@ -179,3 +186,62 @@ def _extent(shape: Shape) -> tuple[int, int]:
 def _moved(piece: Standing, direction: tuple[int, int]) -> Standing:
     (row, column), (down, right) = piece.corner, direction
     return piece._replace(corner=(row + down, column + right))
+
+
+@lru_cache(1 << 16)
+def count_sequences(amounts: Amounts) -> int:
+    """How many sequences of these symbols there are."""
+    ways = factorial(sum(amounts))
+    for amount in amounts:
+        ways //= factorial(amount)
+    return ways
+
+
+def number_of(sequence: list[int], amounts: Amounts) -> Key:
+    """The number of a sequence among all those of the same symbols."""
+    key = 0
+    for symbol in sequence:
+        key += sum(count_sequences(_less_one(amounts, lesser)) for lesser in range(symbol) if amounts[lesser])
+        amounts = _less_one(amounts, symbol)
+    return key
+
+
+def sequence_of(key: Key, amounts: Amounts) -> list[int]:
+    """The inverse of `number_of`; `key` must be below the number of all sequences."""
+    sequence = []
+    while sum(amounts):
+        for symbol, amount in enumerate(amounts):
+            ways = count_sequences(_less_one(amounts, symbol)) if amount else 0
+            if key < ways:
+                break
+            key -= ways
+        sequence.append(symbol)
+        amounts = _less_one(amounts, symbol)
+    return sequence
+
+
+def _less_one(amounts: Amounts, symbol: int) -> Amounts:
+    return (*amounts[:symbol], amounts[symbol] - 1, *amounts[symbol + 1 :])
+
+
+def mirror_images(pieces: Pieces) -> Words | None:
+    """``[kind, first cell]``: `MOST_CELLS` times the kind of a mirrored piece, plus its first cell.
+
+    ``None`` if walls or pieces are not symmetric.
+    """
+
+    def mirrored(cell: Cell) -> Cell:
+        row, column = divmod(cell, pieces.columns)
+        return row * pieces.columns + pieces.columns - 1 - column
+
+    if frozenset(map(mirrored, pieces.walls)) != pieces.walls:
+        return None
+    images = np.zeros((len(pieces.kinds), MOST_CELLS), dtype=np.uint64)
+    for number, kind in enumerate(pieces.kinds):
+        for cells in kind.places.values():
+            there = frozenset(map(mirrored, cells))
+            image = number if number == pieces.blank else pieces.kind_of(there)
+            if image == NO_KIND or pieces.kinds[image].total != kind.total:
+                return None
+            images[number, min(cells)] = image * MOST_CELLS + min(there)
+    return images

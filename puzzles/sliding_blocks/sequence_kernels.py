@@ -7,8 +7,7 @@ before and after stay the same, which is what makes `recounted` fast.
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.bits import lowest_bit
+from puzzles.jit import jit, lowest_bit
 from puzzles.keys.layout import Keys
 from puzzles.sliding_blocks.tables import Words
 

@@ -11,17 +11,30 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Choice, Expansion, Option, Puzzle, Text
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.options import Choice, Option, Text
 from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cells, describe_steps, parse_board, render_cells
 from puzzles.sliding_blocks.goals import Wishes, check_walls, parse_goal, render_goal
-from puzzles.sliding_blocks.listing_kernels import list_keys, make_stack
-from puzzles.sliding_blocks.mirrors import mirror_images
-from puzzles.sliding_blocks.pieces import NO_KIND, Pieces, Standing, shape_name
-from puzzles.sliding_blocks.sequences import count_sequences, sequence_of
-from puzzles.sliding_blocks.sliding_kernels import ANY, METRICS, OVERFLOW, expand_keys, find_goals, least_images
+from puzzles.sliding_blocks.pieces import (
+    NO_KIND,
+    Pieces,
+    Standing,
+    count_sequences,
+    mirror_images,
+    sequence_of,
+    shape_name,
+)
+from puzzles.sliding_blocks.sliding_kernels import (
+    ANY,
+    METRICS,
+    OVERFLOW,
+    expand_keys,
+    find_goals,
+    least_images,
+    list_keys,
+    make_stack,
+)
 from puzzles.sliding_blocks.tables import Words, make_tables
 
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"

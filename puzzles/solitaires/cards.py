@@ -5,15 +5,26 @@ A card is a number, suit * ranks + rank, both from 0. A text has four rows joine
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import U256, Key, Layout, narrowest
 from puzzles.keys.splitmix import random_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: A card's number.
 Card = int
 SUITS = 4
 #: A cell without a card.
 BLANK = ".."
+
+_WORD_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -130,3 +141,74 @@ def grown(deal: Sequence[Card], word: int) -> list[Card]:
         word, choice = divmod(word, len(suits))
         rows += [*larger[row * ranks : (row + 1) * ranks], suits.pop(choice) * (ranks + 1) + ranks]
     return rows
+
+
+@dataclass(frozen=True)
+class Placing:
+    """The packing for `columns` cells a row.
+
+    For each card `words` and `shifts` say where its field lies in the key, `masks` what fits into it.
+    """
+
+    columns: int
+    layout: Layout
+    words: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+
+    @property
+    def cells(self) -> int:
+        """How many cells the field has."""
+        return SUITS * self.columns
+
+    @property
+    def cards(self) -> int:
+        """How many cards lie on it."""
+        return SUITS * (self.columns - 1)
+
+    def pack(self, places: "Sequence[int]") -> Key:
+        """The key of the cells of all cards."""
+        left, words = list(range(self.cells)), [0] * self.layout.words
+        for card, place in enumerate(places):
+            words[self.words[card]] |= left.index(place) << int(self.shifts[card])
+            left.remove(place)
+        key = 0
+        for word in words:
+            key = key << _WORD_BITS | word
+        return key
+
+    def unpack(self, key: Key) -> list[int]:
+        """The cell of each card; `ConfigurationError` for a key that no cells have."""
+        left, places = list(range(self.cells)), []
+        for card in range(self.cards):
+            shift = (self.layout.words - 1 - int(self.words[card])) * _WORD_BITS + int(self.shifts[card])
+            choice = key >> shift & int(self.masks[card])
+            if choice >= len(left):
+                raise ConfigurationError(f"{key:#x} puts card {card} on cell {choice} of the {len(left)} that are left")
+            places.append(left.pop(choice))
+        if self.pack(places) != key:
+            raise ConfigurationError(f"{key:#x} has bits that belong to no card")
+        return places
+
+
+@cache
+def placing(columns: int) -> Placing:
+    """The packing for 2 to 13 columns."""
+    words, offsets, word, used = [], [], 0, 0
+    widths = [(SUITS * columns - card - 1).bit_length() for card in range(SUITS * (columns - 1))]
+    for width in widths:
+        if used + width > _WORD_BITS:
+            word, used = word + 1, 0
+        used += width
+        words.append(word)
+        offsets.append(used)
+    layout = narrowest(_WORD_BITS * word + used)
+    bits = min(layout.bits, _WORD_BITS)
+    lead = layout.words - word - 1
+    masks = np.array([(1 << width) - 1 for width in widths], dtype=np.uint64)
+    return Placing(columns, layout, np.array(words) + lead, bits - np.array(offsets), masks)
+
+
+#: More columns than these do not fit the widest key.
+MOST_COLUMNS = 13
+assert placing(MOST_COLUMNS).layout == U256  # noqa: S101

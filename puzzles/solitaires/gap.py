@@ -8,11 +8,10 @@ more column, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 2
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from puzzles.contract import Number, Option
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
-from puzzles.options import Number, Option
-from puzzles.solitaires.cards import BLANK, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
-from puzzles.solitaires.placing import MOST_COLUMNS
+from puzzles.solitaires.cards import BLANK, MOST_COLUMNS, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
 from puzzles.solitaires.solitaire import Solitaire
 
 

@@ -8,8 +8,7 @@ do the games differ: in Superpuzz any first card of a suit may go there, in Gap 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.bits import lowest_bit, popcount
+from puzzles.jit import jit, lowest_bit, popcount
 from puzzles.keys.layout import Counts
 
 Places = NDArray[np.uint8]
@@ -75,7 +74,7 @@ def _nth_bit(bits: np.uint64, number: int) -> int:
 
 @jit
 def _unpack(key: Words, columns: int, words: Table, shifts: Table, masks: Words, place: Places, free: Words) -> None:
-    """The cell of each card, and the cells that were left before it (`puzzles.solitaires.placing`)."""
+    """The cell of each card, and the cells that were left before it (`puzzles.solitaires.cards`)."""
     left = (np.uint64(1) << np.uint64(SUITS * columns)) - np.uint64(1)
     for card in range(SUITS * (columns - 1)):
         choice = key[words[card]] >> np.uint64(shifts[card]) & masks[card]

@@ -19,11 +19,11 @@ from puzzles.solitaires.cards import (
     check_shape,
     has_blanks,
     parse_cards,
+    placing,
     random_deal,
     rows_of,
 )
 from puzzles.solitaires.kernels import MOST_MOVES, expand_fields
-from puzzles.solitaires.placing import placing
 
 #: The deal that a search without ``--from`` starts from: the first of this seed.
 USUAL_SEED = 1

@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from puzzles.capabilities import Convention
+from puzzles.contract import Choice, Number, Option
 from puzzles.keys.layout import Key
-from puzzles.options import Choice, Number, Option
-from puzzles.solitaires.cards import BLANK, LETTERED, SUITS, Card, check_shape, parse_cards, rows_of
-from puzzles.solitaires.placing import MOST_COLUMNS
+from puzzles.solitaires.cards import BLANK, LETTERED, MOST_COLUMNS, SUITS, Card, check_shape, parse_cards, rows_of
 from puzzles.solitaires.solitaire import Solitaire
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.bits import lowest_bit
+from puzzles.jit import jit, lowest_bit
 from puzzles.keys.numbering import Placings
 
 _FIRST_ROOM = 64

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from puzzles.capabilities import Placements, SubtreeCounts
-from puzzles.contract import Expansion
+from puzzles.contract import Choice, Expansion, Number
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
-from puzzles.options import Choice, Number
-from puzzles.stars.drawing import draw, draw_svg
-from puzzles.stars.figure import star
+from puzzles.stars.figure import draw, draw_svg, star
 from puzzles.stars.kernels import least_images, walk_paper, walk_ring
 from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
 

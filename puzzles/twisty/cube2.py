@@ -12,7 +12,7 @@ fourth of B.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from puzzles.options import Choice, Option
+from puzzles.contract import Choice, Option
 from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
 
 _Vector = tuple[int, int, int]

@@ -18,10 +18,9 @@ from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
 from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, census, explore, open_run
-from puzzles.contract import Expansion
+from puzzles.contract import Choice, Expansion
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys
-from puzzles.options import Choice
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.store import RunStore

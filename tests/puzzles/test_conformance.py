@@ -8,9 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from puzzles.contract import Puzzle
+from puzzles.contract import Choice, Puzzle
 from puzzles.keys.layout import LAYOUTS
-from puzzles.options import Choice
 from puzzles.quotient import MergedMirrors
 from puzzles.registry import PUZZLES, puzzle_class
 from tests.support.conformance import broken_claims, broken_moves, broken_symmetries

@@ -20,7 +20,7 @@ from puzzles.nakuron.board import (
     replay,
     tilt,
 )
-from puzzles.nakuron.ground import field_of, ground_of, rows_of
+from puzzles.nakuron.kernels import field_of, ground_of, rows_of
 from puzzles.nakuron.puzzle import Nakuron
 from tests.support.nakuron_boards import KNOWN
 from worker.nakuron.tilting import first_field, play, tilt_fields

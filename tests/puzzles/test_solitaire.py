@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, ints
-from puzzles.solitaires.cards import random_deal
+from puzzles.solitaires.cards import MOST_COLUMNS, placing, random_deal
 from puzzles.solitaires.gap import Gap
-from puzzles.solitaires.placing import MOST_COLUMNS, placing
 from puzzles.solitaires.solitaire import Solitaire
 from puzzles.solitaires.superpuzz import Superpuzz
 from tests.support import card_rules as rules

@@ -12,10 +12,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Choice, Expansion, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
-from puzzles.options import Choice, Number, Option
 from puzzles.user.guard import guarded
 from tests.support.searching import reference_layers
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.bits import lowest_bit, popcount
+from puzzles.jit import jit, lowest_bit, popcount
 from puzzles.keys.layout import Counts, Keys, layout_of
 from puzzles.keys.order import equal, less, members, put, sort_keys
 

@@ -8,8 +8,7 @@ import numpy as np
 from puzzles.capabilities import Scored
 from puzzles.keys.splitmix import random_words
 from puzzles.nakuron.board import MOST_MOVES, random_board
-from puzzles.nakuron.ground import Ground, field_of, ground_of
-from puzzles.nakuron.kernels import PLANES, SIDES, WORDS, Words, drops
+from puzzles.nakuron.kernels import PLANES, SIDES, WORDS, Ground, Words, drops, field_of, ground_of
 from worker.nakuron.tilting_kernels import GREEDY, digest, tilt_all
 from worker.nakuron.tilting_kernels import play as play_one
 from worker.plays.moving import Array, Arrays, Game, Moved, best_answer

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
-from puzzles.keys.splitmix_kernels import random_below
+from puzzles.keys.splitmix import random_below
 from puzzles.nakuron.kernels import MOST_SIDE, PLANES, SIDES, STEP_BITS, WORDS, Words, drops, tilt
 
 Bytes = NDArray[np.uint8]

@@ -7,8 +7,7 @@ Which ace lay on a blank changes nothing, so it is left out. Places are those of
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.bits import lowest_bit
+from puzzles.jit import jit, lowest_bit
 from puzzles.solitaires.kernels import BLANK, SUITS, Table
 from worker.solitaires.solving_kernels import HashTable
 

@@ -8,9 +8,8 @@ import numpy as np
 from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
 from puzzles.keys.splitmix import random_words
-from puzzles.solitaires.cards import Card, rows_of
+from puzzles.solitaires.cards import MOST_COLUMNS, Card, rows_of
 from puzzles.solitaires.kernels import BLANK, SUITS
-from puzzles.solitaires.placing import MOST_COLUMNS
 from puzzles.solitaires.solitaire import Solitaire
 from worker.deals.hunting import OBJECTIVES, Leg, Walked, score_of
 from worker.deals.solving import DealFigures

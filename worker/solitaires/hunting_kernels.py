@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
-from puzzles.keys.splitmix_kernels import random_below, random_word
+from puzzles.keys.splitmix import random_below, random_word
 from puzzles.solitaires.kernels import BLANK, SUITS
 from worker.solitaires.counting_kernels import Field, Profile, count_positions, early_layers
 from worker.solitaires.solving_kernels import HashTable, breadth_first

@@ -5,10 +5,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Puzzle
+from puzzles.contract import Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask, ints
-from puzzles.options import Number, Option
 from tests.support.conformance.dial import Dial, breaks
 
 # What is said of the puzzle

@@ -5,10 +5,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Puzzle
+from puzzles.contract import Choice, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
-from puzzles.options import Choice, Number, Option
 
 _MARKS = 200
 
