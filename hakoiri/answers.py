@@ -11,7 +11,7 @@ import numpy as np
 from coordinator.errors import UnanswerableError
 from coordinator.executors.opening import open_context
 from coordinator.graphs.building import build_graph
-from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_path
+from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_farthest, search_path
 from coordinator.layers.search import Explored, Reached
 from coordinator.runs.create import pinned_puzzle
 from coordinator.runs.kinds import kind_of
@@ -26,7 +26,8 @@ from storage.ledger.manifest import Depth, LayerRecord
 from storage.results.census import read_labels
 from worker.graphs.searches import Graph
 
-GOAL = "goal"
+#: Words for where a path leads.
+GOAL, FARTHEST = "goal", "farthest"
 #: What sorting a configuration takes besides two copies of its key: its place in the order, and its depth, twice.
 _BYTES_BESIDE_KEY = 16
 
@@ -115,7 +116,9 @@ class Answers:
         return len(self.path(target, source))
 
     def path(self, target: Configuration = GOAL, source: Configuration | None = None) -> ShortestPath:
-        """A shortest path to `target`, a configuration or ``"goal"``, from the start or from `source`.
+        """A shortest path to `target`, from the start or from `source`.
+
+        `target` is a configuration, ``"goal"`` for the nearest one, or ``"farthest"``: the least one of the farthest.
 
         Raises `UnanswerableError` if there is none, `ConfigurationError` for what is no configuration.
         """
@@ -125,12 +128,23 @@ class Answers:
         return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
 
     def _path_of_keys(self, origin: Key, target: Configuration) -> list[Key]:
+        from_start = not self.whole and origin == self.puzzle.start
+        if isinstance(target, str) and target == FARTHEST:
+            return self._path_to_farthest(origin, from_start)
         key = None if isinstance(target, str) and target == GOAL else self.puzzle.parse(target)
-        if not self.whole and origin == self.puzzle.start:
+        if from_start:
             return self._path_to_goal() if key is None else self._path_within_layers(key)
         with self._context() as context:
             path = search_path(context, self.store, origin, key, Control())
         return require_path(path, self.puzzle.render(origin), as_text(target, [self.puzzle.layout]))
+
+    def _path_to_farthest(self, origin: Key, from_start: bool) -> list[Key]:
+        self._require_complete("the farthest are")
+        if from_start:
+            depth = self.store.state.depth
+            return path_from_start(self.store, self.puzzle, self.store.first_keys(depth)[0], depth)
+        with self._context() as context:
+            return search_farthest(context, self.store, origin, Control())
 
     def _path_to_goal(self) -> list[Key]:
         depth = Explored.of(self.store.state).goal_depth
@@ -140,10 +154,16 @@ class Answers:
         return path_from_start(self.store, self.puzzle, goal, depth)
 
     def _path_within_layers(self, key: Key) -> list[Key]:
+        return path_from_start(self.store, self.puzzle, key, self._depth_of(key))
+
+    def _depth_of(self, key: Key) -> Depth:
         depth = self.store.find(key)
         if depth is None:
-            raise UnanswerableError(f"run {self.name} did not find {self.puzzle.render(key)} {self._where_it_looked()}")
-        return path_from_start(self.store, self.puzzle, key, depth)
+            raise self._not_found(key)
+        return depth
+
+    def _not_found(self, key: Key) -> UnanswerableError:
+        return UnanswerableError(f"run {self.name} did not find {self.puzzle.render(key)} {self._where_it_looked()}")
 
     def _where_it_looked(self) -> str:
         if self._reached.exhausted:
@@ -176,6 +196,12 @@ class Answers:
     @property
     def _reached(self) -> Reached:
         return Reached.of(self.store.state)
+
+    def _require_complete(self, unknown: str = "its components are") -> None:
+        self._require_graph()
+        if not self._reached.exhausted:
+            why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
+            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known; {self._how_to_go_on()}")
 
     def _require_graph(self) -> None:
         if not issubclass(self.kind.figures, Reached):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.census import Counted, bound_component, measure_component
 from coordinator.graphs.diameter import (
@@ -17,7 +19,8 @@ from coordinator.graphs.diameter import (
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.session.control import Control, Observer, SilentObserver
 from hakoiri.answers import Answers
-from puzzles.keys.layout import Key, Keys
+from puzzles.keys.layout import Configuration, Key, Keys
+from puzzles.keys.order import equal_rows
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
@@ -55,6 +58,19 @@ class ComponentAnswers(Answers):
             return [self.diameter().record]
         count = self._components
         return [read_component(self.store, number) for number in range(min(count, limit or count))]
+
+    def component_of(self, configuration: Configuration) -> int:
+        """The number of the component, of a directed puzzle the weak one, that a configuration lies in."""
+        self._require_complete()
+        key = self.puzzle.parse(configuration)
+        if not self.whole:
+            self._depth_of(key)
+            return 0
+        keys, labels = self.configurations()
+        places = np.flatnonzero(equal_rows(keys, self.puzzle.keys([key])))
+        if not len(places):
+            raise self._not_found(key)
+        return int(labels[places[0]])
 
     def weak_components(self) -> list[WeakComponent]:
         """The components that hang together whichever way moves lead, largest first, ties by least key.
@@ -163,12 +179,6 @@ class ComponentAnswers(Answers):
 
     def _least_key(self) -> Key:
         return min(self.store.first_keys(depth)[0] for depth in range(self.store.state.depth + 1))
-
-    def _require_complete(self) -> None:
-        self._require_graph()
-        if not self._reached.exhausted:
-            why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
-            raise UnanswerableError(f"run {self.name} {why}, so its components are not known; {self._how_to_go_on()}")
 
     def _require_undirected(self) -> None:
         if not self.puzzle.undirected:

@@ -74,6 +74,15 @@ def search_path(
     return None
 
 
+def search_farthest(context: ComputeContext, run: RunStore, source: Key, control: Control) -> list[Key]:
+    """A shortest path from `source` to the least of the configurations farthest from it."""
+    with scratch_search(context, run, source, control) as search:
+        while search.current.size:
+            search.step()
+        search.commit()
+        return _path_to(search, search.store.first_keys(search.state.depth)[0])
+
+
 def _end(search: LayeredSearch, target: Key | None) -> Key | None:
     """`target`, or the least goal where it is ``None``, if it lies in the last layer."""
     if target is not None:

@@ -1,6 +1,7 @@
 """Runs by name: where they lie, finding one, how each stands, ending one. Imports neither puzzles nor the search."""
 
 import os
+import re
 import secrets
 import shutil
 import time
@@ -19,6 +20,7 @@ from storage.ledger.manifest import ENDED, Manifest, State, Status
 from storage.names import QUEUED_FILE, created_at, deleted_directories, deleting, run_directories
 
 LAST = "last"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: How long `cancel` waits for a driver to leave.
 _CANCEL_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
@@ -69,6 +71,15 @@ def new_run_name(data: Path, puzzle: str) -> str:
             return name
 
 
+def free_name(data: Path, name: str) -> str:
+    """A name that a user chose, if a run can have it; else `RunError`."""
+    if _NAME.fullmatch(name) is None or name == LAST:
+        raise RunError(f"no run can be called {name!r}: take letters, digits, - and _, up to 64, and not {LAST!r}")
+    if (data / name).exists():
+        raise RunError(f"there is a run {name} already; take another name, or 'hakoiri delete {name}' first")
+    return name
+
+
 def find_run(data: Path, name: str) -> Path:
     """The directory of a run given by its name, a unique prefix, or ``last`` (the one made last)."""
     runs = run_directories(data)
@@ -106,6 +117,17 @@ def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
     """The runs of the same puzzle that can be read, the oldest first."""
     known = ((status.manifest, status.state) for status in list_runs(data) if status.manifest)
     return [(other, state) for other, state in known if other.puzzle["name"] == manifest.puzzle["name"]]
+
+
+def finished_twin(data: Path, manifest: Manifest) -> str | None:
+    """The run made last that has done all that `manifest` asks for, if there is one."""
+    asked = ("puzzle", "puzzle_version", "layout", "mode", "plan")
+    twins = (
+        other.run
+        for other, state in reversed(runs_like(data, manifest))
+        if state.status == "complete" and all(getattr(other, what) == getattr(manifest, what) for what in asked)
+    )
+    return next(twins, None)
 
 
 def status_of(directory: Path) -> RunStatus:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.errors import MismatchError
-from coordinator.runs.catalogue import new_run_name
+from coordinator.runs.catalogue import free_name, new_run_name
 from coordinator.runs.kinds import kind_of, usual_kind
 from coordinator.session.job import Job
 from coordinator.session.resources import Resources
@@ -36,13 +36,18 @@ def make_run(
     data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
     queued: bool = False, limits: Mapping[str, Any] | None = None,
 ) -> Path:  # fmt: skip
-    """The directory of a run in state queued. Checks the puzzle, its options and the plan; durable on return.
+    """A run planned (`plan_run`) and made (`make_planned`); its directory."""
+    return make_planned(data, plan_run(data, spec, mode, plan, resources), queued, limits)
 
-    It is a new run, or that of the same plan where its kind has one run for each: then it goes on, up to `limits`.
-    `RunHeldError` if somebody drives that.
 
-    `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` and `limits` are in
-    the kind's own words. Runs the file of a user puzzle, which the user has named.
+def plan_run(
+    data: Path, spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], resources: Resources,
+    name: str | None = None,
+) -> Manifest:  # fmt: skip
+    """What a run is to be, its puzzle, options and plan checked. Nothing is written.
+
+    `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
+    words. Its name is `name`, or a new one. Runs the file of a user puzzle, which the user has named.
     """
     spec = with_own_file(spec)
     mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
@@ -57,11 +62,23 @@ def make_run(
         # is the user's own start, not the least of its images.
         start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
     pinned = replace(spec, options=kind.pinned(puzzle), start=start)
-    run = _name_of_plan(pinned, puzzle, mode, plan) if kind.named_by_plan else new_run_name(data, puzzle.name)
-    manifest = Manifest(
+    if kind.named_by_plan:
+        run = _name_of_plan(pinned, puzzle, mode, plan)
+    else:
+        run = new_run_name(data, puzzle.name) if name is None else free_name(data, name)
+    return Manifest(
         FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version, puzzle.layout.name,
         mode, plan, kept,
     )  # fmt: skip
+
+
+def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[str, Any] | None) -> Path:
+    """The directory of a run in state queued; durable on return.
+
+    It is a new run, or that of the same plan where its kind has one run for each: then it goes on, up to `limits`,
+    which are in the kind's own words. `RunHeldError` if somebody drives that.
+    """
+    run, kind = manifest.run, kind_of(manifest.mode)
     refuse_network_file_system(data)
     if not (data / run / DATA_FILE).exists():
         try:

@@ -62,21 +62,31 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
 def start_run(
     spec: "PuzzleSpec", mode: str | None, plan: Mapping[str, Any], resources: "Resources", data: Path | None,
     json: bool, *, queue: bool = False, limits: Mapping[str, Any] | None = None,
-    finish: Finish | None = None,
+    finish: Finish | None = None, name: str | None = None, reuse: bool = False,
 ) -> None:  # fmt: skip
-    """Make a run (`coordinator.runs.create.make_run`), and drive it here or leave it to a coordinator."""
-    from coordinator.runs.catalogue import data_directory
-    from coordinator.runs.create import make_run
+    """Make a run (`coordinator.runs.create`), and drive it here or leave it to a coordinator.
+
+    Of one that was finished before it says so, or with `reuse` takes that.
+    """
+    from coordinator.runs.catalogue import data_directory, finished_twin
+    from coordinator.runs.create import make_planned, plan_run
     from coordinator.runs.kinds import kind_of
 
-    again = mode is not None and kind_of(mode).named_by_plan
+    again, where = mode is not None and kind_of(mode).named_by_plan, data_directory(data)
+    manifest = plan_run(where, spec, mode, plan, resources, name)
+    twin = None if again else finished_twin(where, manifest)
+    if twin is not None:
+        if reuse:
+            drive_and_report(where / twin, resources, json, data)
+            return
+        stderr().print(Text(f"run {twin} has done the same and is complete; --reuse takes it instead of a new one"))
     if resources.redis is not None and not queue and not again:
         # Before the run is made: a server that is not there should leave nothing behind. A run that may be there
         # already may have nothing left to do.
         from worker.transport.connection import connect
 
         connect(resources.redis).close()
-    directory = make_run(data_directory(data), spec, mode, plan, resources, queue, limits)
+    directory = make_planned(where, manifest, queue, limits)
     if queue:
         _report_queued(directory, resources.redis, json)
     else:

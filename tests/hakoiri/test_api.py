@@ -5,20 +5,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coordinator.errors import UnanswerableError
 from hakoiri.api import Run, explore
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import ints
 from puzzles.registry import PUZZLES
+from tests.support.searching import reference_distances
 
 
-def test_texts_keys_and_numbers_of_numpy_name_a_configuration(usual_run: Run) -> None:
-    row = usual_run.layer(57)[0]
-    forms = (row, int(row), f"{row:#x}", usual_run.puzzle.render(int(row)), np.uint64(row), np.array(row))
-    assert [usual_run.distance(form) for form in forms] == [57] * len(forms)
-    back = [usual_run.path(usual_run.puzzle.start, source=form).keys for form in forms]
+def test_texts_keys_and_numbers_of_numpy_name_a_configuration(small_run: Run) -> None:
+    row = small_run.layer(10)[0]
+    forms = (row, int(row), f"{row:#x}", small_run.puzzle.render(int(row)), np.uint64(row), np.array(row))
+    assert [small_run.distance(form) for form in forms] == [10] * len(forms)
+    back = [small_run.path(small_run.puzzle.start, source=form).keys for form in forms]
     assert back == [back[0]] * len(forms)
-    assert len(back[0]) == 58
-    assert len(usual_run.path("goal", row)) == usual_run.distance("goal", source=int(row))
+    assert len(back[0]) == 11
 
 
 def test_rows_of_a_layer_with_wide_keys_are_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,11 +34,34 @@ def test_rows_of_a_layer_with_wide_keys_are_configurations(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("wrong", [57.0, None, np.array([1, 2], dtype=np.uint32), np.array([0, 5], dtype=np.uint64)])
-def test_what_is_no_configuration_is_refused_with_what_would_be_one(usual_run: Run, wrong: object) -> None:
+def test_what_is_no_configuration_is_refused_with_what_would_be_one(small_run: Run, wrong: object) -> None:
     with pytest.raises(ConfigurationError, match="give a text, a key, or one row of a layer"):
-        usual_run.distance(wrong)  # type: ignore[arg-type]
+        small_run.distance(wrong)  # type: ignore[arg-type]
 
 
 def test_a_run_says_what_it_is(small_run: Run) -> None:
     expected = f"<Run {small_run.name} of klotski metric=unit: explore, complete, 248 configurations>"
     assert repr(small_run) == expected
+
+
+def test_the_farthest_is_the_least_of_those_that_are(small_run: Run) -> None:
+    distances = reference_distances(small_run.puzzle.successors, small_run.puzzle.start)
+    for source in (None, *small_run.layer(10)[:2], small_run.layer(30)[0]):
+        if source is not None:
+            distances = reference_distances(small_run.puzzle.successors, int(source))
+        found = small_run.path("farthest", source)
+        most = max(distances.values())
+        assert len(found) == most == small_run.distance("farthest", source)
+        assert found.keys[-1] == min(key for key, depth in distances.items() if depth == most)
+
+
+def test_a_configuration_lies_in_the_component_that_a_search_from_it_finds(whole_run: Run, small_run: Run) -> None:
+    keys, labels = whole_run.configurations()
+    for place in (0, 1_000, 40_000, len(keys) - 1):
+        assert whole_run.component_of(keys[place]) == labels[place]
+    number = whole_run.component_of(small_run.puzzle.start)
+    assert whole_run.components(number + 1)[number].size == 248
+    assert {whole_run.component_of(key) for key in small_run.layer(30)} == {number}
+    assert small_run.component_of(small_run.layer(30)[0]) == 0
+    with pytest.raises(UnanswerableError, match=r"did not find .* among all that its start can reach"):
+        small_run.component_of(keys[0])

@@ -36,8 +36,9 @@ DOCUMENTED = {
     "status": "run puzzle status configurations depth rate",
     "resume": f"{RUN} seconds",
     "cancel": "run status",
-    "delete": "run status",
+    "delete": "runs status",
     "layers": "layers:depth,size,digest,goals",
+    "component-of": "run component size representative",
     "components": "components:component,size,diameter,radius,centre,periphery,representative",
     "diameter": "component diameter radius pair_count pairs",
     "distance": "length configurations moves",
@@ -267,7 +268,7 @@ def test_a_run_goes_by_name_unique_prefix_or_last(finished: FinishedRuns, hakoir
     for given, meant in (("aa1", names[0]), (names[1], names[1]), (names[2], names[2]), ("last", made)):
         sizes = [row["size"] for row in hakoiri.ask("layers", given)["layers"]]
         assert sum(sizes) == (2 if meant == made else 25_955), given
-        assert hakoiri.ask("delete", given)["run"] == meant
+        assert hakoiri.ask("delete", given)["runs"] == [meant]
         finished.copy(finished.explored, hakoiri.data, meant) if meant != made else None
     for given, said in (("aa", "any of aa11-klotski, aa22"), ("zz", "no run 'zz'"), ("", "no run ''")):
         refused = hakoiri.here("status", given, check=False)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: Columns of the terminal for the other figures of a layer, and for its bar at least.
 _BESIDE_BAR, _LEAST_BAR = 62, 10
 _USUALLY_SHOWN = 3
+#: Boards of a layer, which may have millions.
+_BOARDS = 12
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here. [default: the run's start]")
 ]
@@ -36,11 +38,22 @@ def layers(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the sizes into a .png, .svg or .pdf.")
     ] = None,
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=0, metavar="N", help="Draw the configurations of layer N.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="K", help="With --depth the first K. [default: 12; --json: all]"),
+    ] = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show size and digest of each layer; of a whole space, which has no start, the one set."""
+    """Show size and digest of each layer; of a whole space, which has no start, the one set; or draw one layer."""
     from coordinator.runs.summary import layer_row
+
+    if depth is not None:
+        _show_layer(name, depth, limit, data, json)
+        return
 
     with opened(name, data) as run:
         rows = [layer_row(record) for record in run.layer_records()]
@@ -61,6 +74,23 @@ def layers(
             str(row["depth"]), f"{row['size']:,}", f"{row['goals'] or ''}", row["digest"], f"[blue]{bar}[/blue]"
         )
     stdout().print(listed)
+
+
+def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, json: bool) -> None:
+    from hakoiri.render.boards import print_side_by_side
+    from puzzles.keys.layout import ints
+
+    with opened(name, data) as run:
+        keys = run.layer(depth)
+        shown = keys[: limit or (len(keys) if json else _BOARDS)]
+        texts, goals = [run.puzzle.render(key) for key in ints(shown)], run.puzzle.is_goal(shown).tolist()
+    if json:
+        print_json({"run": run.name, "depth": depth, "size": len(keys), "configurations": texts})
+        return
+    titles = [f"{number}{' goal' if goal else ''}" for number, goal in enumerate(goals, 1)]
+    print_side_by_side(stdout(), texts, titles)
+    more = len(keys) - len(texts)
+    stdout().print(f"layer {depth}: {len(keys):,} configurations{f', {more:,} more with --limit' if more else ''}")
 
 
 def distance(
@@ -84,7 +114,7 @@ def path(
     name: RunArgument,
     source: FromOption = None,
     target: Annotated[
-        str, typer.Option("--to", metavar="CONF|FILE|goal", help="Where to. [default: the nearest goal]")
+        str, typer.Option("--to", metavar="CONF|FILE|goal|farthest", help="Where to. [default: the nearest goal]")
     ] = "goal",
     memory: MemoryOption = None,
     data: DataOption = None,
@@ -159,8 +189,8 @@ def solutions(
 
 
 def _target(text: str) -> str:
-    """Where a path leads: the word ``goal`` is never a file."""
-    return text if text == "goal" else read_board(text)
+    """Where a path leads: the words ``goal`` and ``farthest`` are never files."""
+    return text if text in ("goal", "farthest") else read_board(text)
 
 
 def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
@@ -177,7 +207,7 @@ def _path_row(found: "ShortestPath") -> dict[str, Any]:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(epilog="Example: hakoiri layers last --plot layers.png")(layers)
+    app.command(epilog="Example: hakoiri layers last --depth 3")(layers)
     app.command(epilog="Example: hakoiri distance last ABBC/ABBC/DEEF/DGHF/.IJ.")(distance)
     app.command(epilog="Example: hakoiri path last --to goal")(path)
     app.command(epilog="Example: hakoiri export last --to klotski.graphml")(export)

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import stopping_with
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -88,6 +88,27 @@ def diameter(
         print_side_by_side(stdout(), pair, [f"pair {number}", f"{found.diameter} moves away"])
     if count is not None and count > len(pairs):
         stdout().print(f"[dim]and {count - len(pairs):,} pairs more[/dim]")
+
+
+def component_of(
+    name: RunArgument,
+    conf: ConfArgument,
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell which component a configuration lies in, and what the run knows of it."""
+    with opened(name, data, memory) as run:
+        number = run.component_of(read_board(conf))
+        if run.whole and run.puzzle.undirected:
+            row = _component_row(run.components(number + 1)[number], run.puzzle)
+        else:
+            weak = run.weak_components()[number]
+            row = {"component": number, "size": weak.size, "representative": run.puzzle.render(weak.representative)}
+    if json:
+        print_json({"run": run.name} | row)
+    else:
+        stdout().print(facts(row))
 
 
 def _print_interval(run: "Run", reason: str, json: bool) -> None:
@@ -213,3 +234,4 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(epilog="Example: hakoiri components last --limit 10")(components)
     app.command(epilog="Example: hakoiri diameter last --component 2")(diameter)
+    app.command("component-of", epilog="Example: hakoiri component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")(component_of)

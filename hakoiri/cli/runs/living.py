@@ -82,22 +82,26 @@ def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False)
 
 
 def delete(
-    name: RunArgument,
+    names: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Names of runs, unique prefixes of them, or 'last'.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Remove a run and all its data."""
+    """Remove runs and all their data."""
     from coordinator.runs.catalogue import data_directory, delete_run, find_run
 
-    directory = find_run(data_directory(data), name)
+    # Found before any is gone: 'last' means one run, and a wrong name among them removes none.
+    directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
     if not yes and not json and sys.stdin.isatty():
-        typer.confirm(f"delete {directory} and all that it found?", abort=True)
-    delete_run(directory)
+        typer.confirm(f"delete {', '.join(directories)} and all that was found?", abort=True)
+    for name, directory in directories.items():
+        delete_run(directory)
+        if not json:
+            stdout().print(f"{name} is deleted")
     if json:
-        print_json({"run": directory.name, "status": "deleted"})
-    else:
-        stdout().print(f"{directory.name} is deleted")
+        print_json({"runs": [*directories], "status": "deleted"})
 
 
 def verify(
@@ -187,5 +191,5 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: hakoiri runs --json")(runs)
     app.command(epilog="Example: hakoiri status last --watch")(status)
     app.command(epilog="Example: hakoiri cancel 3f9a2c")(cancel)
-    app.command(epilog="Example: hakoiri delete 3f9a2c --yes")(delete)
+    app.command(epilog="Example: hakoiri delete 3f9a2c last --yes")(delete)
     app.command(epilog="Example: hakoiri verify last --full")(verify)

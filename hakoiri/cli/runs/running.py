@@ -36,6 +36,10 @@ FromOption = Annotated[
         "--from", metavar="CONF|FILE", help="Start here: rows joined by '/', 0x..., or a text file. [default: usual]"
     ),
 ]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What to call the run. [default: six digits, the puzzle]")
+]
+ReuseOption = Annotated[bool, typer.Option("--reuse", help="Take a finished run of the same, if there is one.")]
 GoalOption = Annotated[
     str | None,
     typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal that can be chosen: -o goal=GOAL."),
@@ -50,6 +54,8 @@ def run(
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
     goal: GoalOption = None,
+    name: NameOption = None,
+    reuse: ReuseOption = False,
     data: DataOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
@@ -64,7 +70,7 @@ def run(
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal), resources, data, json)
+    start_run(spec, *_way(whole, until_goal), resources, data, json, name=name, reuse=reuse)
 
 
 def enqueue(
@@ -75,6 +81,8 @@ def enqueue(
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
     goal: GoalOption = None,
+    name: NameOption = None,
+    reuse: ReuseOption = False,
     data: DataOption = None,
     redis: RedisOption = None,
     memory: MemoryOption = None,
@@ -88,7 +96,7 @@ def enqueue(
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal), resources, data, json, queue=True)
+    start_run(spec, *_way(whole, until_goal), resources, data, json, queue=True, name=name, reuse=reuse)
 
 
 def resume(

@@ -1,0 +1,64 @@
+"""Runs by names that users choose, several deleted at once, and runs that were made before."""
+
+from pathlib import Path
+
+import pytest
+
+from storage.ledger.ledger import Ledger
+from tests.system.helpers import START_OF_2, Hakoiri
+
+
+def test_a_run_has_the_name_that_its_user_chose(hakoiri: Hakoiri) -> None:
+    assert hakoiri.ask("run", "klotski", "--from", START_OF_2, "--name", "tiny")["run"] == "tiny"
+    assert hakoiri.ask("enqueue", "klotski", "--name", "later_1")["run"] == "later_1"
+    assert hakoiri.ask("status", "later")["run"] == "later_1"
+    for name, said in (("tiny", "there is a run tiny already"), ("last", "no run can be called 'last'")):
+        assert said in hakoiri.here("run", "klotski", "--name", name, check=False).error
+    for name in ("", "a/b", "../x", ".hidden", "a.json", "a b", "x" * 65):
+        assert "no run can be called" in hakoiri.here("run", "klotski", "--name", name, check=False).error
+    assert sorted(path.name for path in hakoiri.data.iterdir()) == ["later_1", "tiny"]
+
+
+def test_several_runs_are_deleted_or_none(hakoiri: Hakoiri) -> None:
+    for name in ("one", "two", "three"):
+        hakoiri.ask("run", "klotski", "--from", START_OF_2, "--name", name)
+    refused = hakoiri.here("delete", "one", "four", "--yes", check=False)
+    assert "no run 'four'" in refused.error
+    assert len(hakoiri.ask("runs")["runs"]) == 3
+    assert hakoiri.ask("delete", "last", "three", "on", "--yes") == {"runs": ["three", "one"], "status": "deleted"}
+    assert [run["run"] for run in hakoiri.ask("runs")["runs"]] == ["two"]
+
+
+@pytest.fixture
+def finished_before(hakoiri: Hakoiri) -> str:
+    return str(hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=2", "--name", "before")["run"])
+
+
+TILES = ("run", "tiles", "-o", "rows=2", "-o", "columns=2")
+
+
+def test_a_finished_run_of_the_same_is_named_and_taken_where_it_may_be(hakoiri: Hakoiri, finished_before: str) -> None:
+    again = hakoiri.here(*TILES, "--json")
+    assert again.json["run"] != finished_before
+    assert "run before has done the same and is complete; --reuse takes it" in again.stderr
+    hakoiri.here("delete", "last", "--yes")
+    taken = hakoiri.here(*TILES, "--reuse", "--json")
+    assert (taken.json["run"], taken.json["sessions"], taken.json["configurations"]) == (finished_before, 1, 12)
+    assert "--reuse" not in taken.stderr
+    assert hakoiri.ask("enqueue", *TILES[1:], "--reuse")["run"] == finished_before
+    assert len(hakoiri.ask("runs")["runs"]) == 1
+
+
+@pytest.mark.parametrize("other", ["--whole", "--until-goal", "--from=1./23", "-ocolumns=3"])
+def test_a_run_of_something_else_is_not_the_same(hakoiri: Hakoiri, finished_before: str, other: str) -> None:
+    made = hakoiri.here(*TILES[:-2], *(() if "columns" in other else TILES[-2:]), other, "--reuse", "--json")
+    assert made.json["run"] != finished_before
+    assert made.stderr == ""
+
+
+def test_a_run_that_is_not_complete_is_not_taken(hakoiri: Hakoiri, finished_before: str) -> None:
+    directory: Path = hakoiri.data / finished_before
+    with Ledger(directory, writable=True) as ledger:
+        ledger.commit(ledger.state.__class__(status="interrupted"))
+    made = hakoiri.here(*TILES, "--reuse", "--json")
+    assert made.json["run"] != finished_before
