@@ -94,6 +94,7 @@ ASKED = {
     "status last": "complete",
     "delete last": "deleted",
     "layers last": None,
+    "component-of last {near}": None,
     "components last": None,
     "diameter last": None,
     "distance last {near}": None,
