@@ -1,5 +1,6 @@
 """What a puzzle gives, checked against what it promises; configurations and mistakes worded for error messages."""
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
@@ -14,14 +15,22 @@ _MOST_DETAIL = 300
 
 def try_out(puzzle: Puzzle) -> None:
     """Raise `PuzzleError` unless kernel and reference rules agree on the start: before anything is made of a puzzle."""
-    key = puzzle.start
-    fast, plain = set(ints(puzzle.expand(puzzle.keys([key])).successors)), set(puzzle.successors(key))
-    for more, less, stray in (("expand", "successors", fast - plain), ("successors", "expand", plain - fast)):
-        if stray:
-            raise PuzzleError(
-                f"{puzzle.name}: of the start {describe_key(puzzle, key)} {more} gives "
-                f"{describe_key(puzzle, min(stray))}, {less} does not; the two must agree"
-            )
+    start = puzzle.keys([puzzle.start])
+    if said := disagreement(puzzle, puzzle.start, puzzle.expand(start).successors, puzzle.successors(puzzle.start)):
+        raise PuzzleError(said)
+
+
+def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> str:
+    """How kernel (`fast`) and reference rules (`plain`) differ in the successors of a key; empty where they agree."""
+    ours, theirs = set(ints(fast)), set(plain)
+    if ours == theirs:
+        return ""
+    stray = min(ours ^ theirs)
+    more, less = ("expand", "successors") if stray in ours else ("successors", "expand")
+    return (
+        f"{puzzle.name}: of {describe_key(puzzle, key)} {more} gives {describe_key(puzzle, stray)}, {less} does not; "
+        "the two must agree"
+    )
 
 
 def check_expansion(puzzle: Puzzle, keys: Keys, expansion: Expansion) -> None:

@@ -150,6 +150,11 @@ class Puzzle(ABC):
         """
 
     @property
+    def has_kernel(self) -> bool:
+        """`expand` does not ask `successors`, so that the two can differ."""
+        return type(self).expand is not Puzzle.expand
+
+    @property
     def start(self) -> Key:
         """The configuration that a search starts from."""
         return self._start

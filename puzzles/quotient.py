@@ -23,6 +23,10 @@ class MergedMirrors(Quotient):
         self.start_is_board = base.start_is_board
         self._start = self.representative(base.start)
 
+    @property
+    def has_kernel(self) -> bool:
+        return self.base.has_kernel
+
     def representative(self, key: Key) -> Key:
         """The key that names the class of `key`."""
         return key_at(self.base.canonical(self.keys([key])), 0)

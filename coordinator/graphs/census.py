@@ -15,6 +15,7 @@ from coordinator.errors import ContradictionError
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Interval, by_bounds
 from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
+from coordinator.layers.inspection import compare_rules
 from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session
 from puzzles.keys.layout import Keys, key_at
@@ -68,6 +69,7 @@ class Census:
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
         keys = self._configurations()
+        compare_rules(self._session.puzzle, keys)
         graph = build_graph(self._session.context, keys, control=self._session.control)
         self._session.control.check()
         if self._found.components is None:

@@ -45,7 +45,7 @@ class CensusVerifier(Verifier):
             self._check_distances(keys[labels == component], records[component])
             self._observer.progress(Progress(number + 1, len(chosen), "components derived again"))
         if self._store.state.status == "complete" and self._store.state.digest != census_digest(self._store):
-            self._report.fault("the digest of the run is not that of its census")
+            self._report.damage("the digest of the run is not that of its census")
 
     def _require_memory(self) -> None:
         """`OverBudgetError` unless all keys, those of a component, and its graph fit the memory."""
@@ -76,26 +76,26 @@ class CensusVerifier(Verifier):
             astray = ~equal_rows(keys[there], successors) | (labels[there] != labels[sources])
             for place in np.flatnonzero(astray)[:_MOST_FAULTS]:
                 key, other = key_at(keys, sources[place]), key_at(successors, place)
-                self._report.fault(f"{key:#x} leads to {other:#x}, which is not in its component")
+                self._report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
 
     def _successors(self, keys: Keys) -> tuple[Keys, np.ndarray]:
         """By the reference rules: those of each key in turn, distinct, in order, without itself; how many each has."""
-        rows = [sorted({*self._puzzle.successors(key)} - {key}) for key in ints(keys)]
+        rows = [sorted(found - {key}) for key, found in zip(ints(keys), self._successors_of(keys), strict=True)]
         return layout_of(keys).pack([other for row in rows for other in row]), np.array([len(row) for row in rows])
 
     def _check_records(self, keys: Keys, labels: np.ndarray, records: dict[int, ComponentRecord]) -> None:
         complete, components = self._store.state.status == "complete", self._found.components
         sizes = np.bincount(labels)
         if len(sizes) != components or (complete and len(records) != components):
-            self._report.fault(f"{len(sizes)} labels, {len(records)} records, {components} components")
+            self._report.damage(f"{len(sizes)} labels, {len(records)} records, {components} components")
         firsts = np.unique(labels, return_index=True)[1]
         if sorted(range(len(sizes)), key=lambda component: (-sizes[component], firsts[component])) != list(
             range(len(sizes))
         ):
-            self._report.fault("the components are not in order of their sizes and least keys")
+            self._report.damage("the components are not in order of their sizes and least keys")
         for component, record in records.items():
             if record.size != sizes[component] or record.representative != key_at(keys, firsts[component]):
-                self._report.fault(f"component {component}: its record is not that of its configurations")
+                self._report.damage(f"component {component}: its record is not that of its configurations")
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
         """One component against the reference rules: closed, connected, its distances and pairs.
@@ -107,7 +107,7 @@ class CensusVerifier(Verifier):
         what = f"component {record.component}"
         graph = self._graph_of(members)
         if graph is None or (distances_from(graph, 0) == UNSEEN).any():
-            self._report.fault(f"{what} is not one connected component")
+            self._report.damage(f"{what} is not one connected component")
             return
         stored = read_pairs(self._store, record.component)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
@@ -120,10 +120,10 @@ class CensusVerifier(Verifier):
             outermost = np.unique(pairs).astype(np.int32)
             derived = (int(sweep(graph, outermost)[0].min()), record.radius, record.centre, len(outermost))
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
-            self._report.fault(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
+            self._report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
         expected = sorted_pairs(farthest_pairs(graph, outermost))
         if record.pair_count != len(pairs) or not np.array_equal(expected, pairs):
-            self._report.fault(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
+            self._report.damage(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
 
     def _graph_of(self, members: Keys) -> Graph | None:
         """The graph of the reference rules: no kernel had a hand in its edges. ``None`` if one leads out of it."""

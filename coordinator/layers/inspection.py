@@ -1,29 +1,33 @@
 """A puzzle inspected while it is searched: a mistake in its rules is reported as such, with the configuration.
 
-Cheap: one small seeded sample in each layer. `verify` checks the rest.
+Cheap: a small sample of each layer, the same whenever the run is made. `verify` checks the rest.
 """
 
 import numpy as np
 
 from coordinator.errors import ContradictionError
-from puzzles.checks import check_expansion, describe_key
+from puzzles.checks import check_expansion, describe_key, disagreement
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows
 from storage.ledger.manifest import Depth
 from worker.errors import TaskError
+from worker.tasks import Array
 
-#: Configurations of a layer whose moves are tried backwards, and successors that are decoded.
+#: Configurations of a layer whose moves are tried backwards, and successors that are decoded. The slow reference rules
+#: are asked for one configuration, and what they agree on is decoded once.
 _TRIED, _DECODED = 12, 4
+#: Its multiples, without their whole parts, spread evenly.
+_GOLDEN = 0.6180339887498949
 
 
 def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
     """What `expand` gives for `keys`; `PuzzleError` or `ContradictionError` if that cannot be right.
 
-    Checks shape, number and layout of all of it; for a few keys, chosen by `depth`, that successors are
-    configurations and, where the puzzle claims to be undirected, that each move can be taken back. Whatever else the
-    puzzle raises becomes a `TaskError`, as it would on a worker.
+    Checks shape, number and layout of all of it; for a few keys, chosen by `depth`, that successors are configurations,
+    that the reference rules give what a kernel gives and, where the puzzle claims to be undirected, that each move can
+    be taken back. Whatever else the puzzle raises becomes a `TaskError`, as it would on a worker.
     """
     try:
         expansion = puzzle.expand(keys)
@@ -35,17 +39,41 @@ def inspected_expansion(puzzle: Puzzle, keys: Keys, depth: Depth) -> Expansion:
     return expansion
 
 
+def compare_rules(puzzle: Puzzle, keys: Keys) -> None:
+    """`PuzzleError` unless kernel and reference rules agree on a few of many `keys`."""
+    for place in _chosen(len(keys), len(keys)).tolist():
+        inspected_expansion(puzzle, keys[place : place + 1], 1)
+
+
 def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> None:
     check_expansion(puzzle, keys, expansion)
-    ends = np.cumsum(expansion.counts, dtype=np.int64)
-    chosen = np.sort(np.random.default_rng(depth).choice(len(keys), min(_TRIED, len(keys)), replace=False))
-    moves = [expansion.successors[ends[index] - expansion.counts[index] : ends[index]] for index in chosen]
-    for index, successors in zip(chosen[:_DECODED].tolist(), moves, strict=False):
-        if len(successors):
-            _check_key(puzzle, key_at(keys, index), key_at(successors, depth % len(successors)))
+    if not len(keys):
+        return
+    chosen = _chosen(len(keys), depth)
+    counts = expansion.counts[chosen]
+    ends = np.cumsum(expansion.counts, dtype=np.int64)[chosen]
+    moves = [expansion.successors[end - count : end] for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
+    looked_at = range(min(_DECODED, len(chosen)))
+    if puzzle.has_kernel:
+        looked_at = range(place := depth % len(chosen), place + 1)
+        _check_rules(puzzle, key_at(keys, chosen[place]), moves[place])
+    for place in looked_at:
+        if len(moves[place]):
+            _check_key(puzzle, key_at(keys, chosen[place]), key_at(moves[place], depth % len(moves[place])))
     if puzzle.undirected:
-        tried = np.concatenate([expansion.successors[:0], *moves])
-        _check_way_back(puzzle, keys[np.repeat(chosen, expansion.counts[chosen])], tried)
+        _check_way_back(puzzle, keys[np.repeat(chosen, counts)], np.concatenate(moves))
+
+
+def _chosen(count: int, depth: Depth) -> Array:
+    """The places of the keys that are looked at: evenly spread, and elsewhere in each layer."""
+    tried = min(_TRIED, count)
+    begin = depth * _GOLDEN % 1 if count > tried else 0
+    return ((np.arange(tried) + begin) * (count / max(1, tried))).astype(np.int64)
+
+
+def _check_rules(puzzle: Puzzle, key: Key, successors: Keys) -> None:
+    if said := disagreement(puzzle, key, successors, puzzle.successors(key)):
+        raise PuzzleError(said)
 
 
 def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:

@@ -90,7 +90,7 @@ class LayersVerifier(Verifier):
             for begin in range(0, len(block), _KEYS_AT_ONCE):
                 self._control.check()
                 keys = block[begin : begin + _KEYS_AT_ONCE]
-                found = [set(self._puzzle.successors(key)) for key in ints(keys)]
+                found = self._successors_of(keys)
                 counts = np.array([len(successors) for successors in found], dtype=np.int64)
                 parts.append((keys, layout.pack([key for successors in found for key in successors]), counts))
                 moves += len(parts[-1][1])
@@ -115,8 +115,11 @@ class LayersVerifier(Verifier):
         if depth and self._puzzle.undirected:
             back = members(_common(distinct, self._stored(depth - 1)), successors)
             alone = np.bincount(owners[back], minlength=len(keys)) == 0
-            for key in ints(keys[alone][:_MOST_FAULTS]):
-                self._report.fault(f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}")
+            lonely = keys[alone][:_MOST_FAULTS]
+            unreached = set(ints(self._without_predecessor(depth, lonely)))
+            for key in ints(lonely):
+                said = f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}"
+                self._report_move(said, "" if key in unreached else ", though something there leads to it")
         if self._passed and depth < self._deepest:
             self._passed.reached.add(_common(distinct, self._stored(depth + 1)))
 
@@ -137,8 +140,17 @@ class LayersVerifier(Verifier):
         for owner in np.unique(owners[astray])[:_MOST_FAULTS].tolist():
             stray = min(ints(successors[astray & (owners == owner)]))
             where = self._store.find(stray)
-            place = "no layer" if where is None else f"layer {where}"
-            self._report.fault(f"layer {depth}: {key_at(keys, owner):#x} leads to {stray:#x}, which is in {place}")
+            place, key = "no layer" if where is None else f"layer {where}", key_at(keys, owner)
+            said = f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}"
+            back = where is None or not self._puzzle.undirected or key in self._puzzle.successors(stray)
+            self._report_move(said, "" if back else " and does not lead back")
+
+    def _report_move(self, said: str, one_way: str) -> None:
+        """A move that the layers contradict; `one_way` says that it cannot be taken back: a mistake of the puzzle."""
+        if one_way:
+            self._report.mistake(f"{said}{one_way}; say undirected = False")
+        else:
+            self._report.fault(said)
 
     def _look_back(self, depth: Depth) -> None:
         """Of a directed puzzle: something in the layer before must lead to each of a layer.
@@ -178,7 +190,9 @@ class LayersVerifier(Verifier):
         if nearest != found.goal_depth:
             self._report.fault(f"the nearest goal is in layer {nearest}, the state says {found.goal_depth}")
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
-            self._report.fault("the digest of the run is not that of its layers")
+            # A repair makes it that of the layers, whatever they are.
+            wrong = self._report.damage if self._report.ok else self._report.fault
+            wrong("the digest of the run is not that of its layers")
 
 
 class _Gathered:

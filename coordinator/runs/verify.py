@@ -38,7 +38,7 @@ def verify_run(store: RunStore, full: bool, resources: Resources, control: Contr
     for depth in depths:
         report.count("layers")
         for fault in check_layer(store, depth):
-            report.fault(fault)
+            report.damage(fault)
         control.check()
         observer.progress(Progress(depth + 1, len(depths), "layers checked"))
     if not report.ok:
@@ -51,5 +51,5 @@ def verify_run(store: RunStore, full: bool, resources: Resources, control: Contr
         try:
             job.verify(Check(full, report, context, control, observer))
         except DamagedError as error:
-            report.fault(str(error))
+            report.damage(str(error))
     return report

@@ -57,9 +57,10 @@ class TreeVerifier(Verifier):
             if not np.array_equal(sort_keys(self._puzzle.expand(before).successors), keys):
                 self._report.fault(f"layer {depth} is not what layer {depth - 1} leads to")
             there = set(ints(keys))
-            for key in ints(self._sampled(before, depth)):
+            sampled = self._sampled(before, depth)
+            for key, successors in zip(ints(sampled), self._successors_of(sampled), strict=True):
                 self._report.count("prefixes")
-                if strays := set(self._puzzle.successors(key)) - there:
+                if strays := successors - there:
                     self._report.fault(f"layer {depth}: {key:#x} leads to {min(strays):#x}, which is not there")
             self._observer.progress(Progress(depth, cutting.depth, "layers derived again"))
         if (size := len(self._store.layer(cutting.depth))) != cutting.prefixes:
@@ -70,23 +71,25 @@ class TreeVerifier(Verifier):
             try:
                 yield chunk, read_chunk(self._store, chunk)
             except DamagedError as error:
-                self._report.fault(str(error))
+                self._report.damage(str(error))
 
     def _check_sums(self, cutting: Cutting, records: dict[int, ChunkRecord]) -> bool:
         state, found, before = self._store.state, Grown.of(self._store.state), len(self._report.faults)
         nodes = prefix_nodes(self._store, self._puzzle, cutting.depth)
         results = [record.result for record in records.values()]
         sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
-        for what, said, derived in (
-            ("solutions", found.solutions, sums[0]),
-            ("orbits", found.orbits, sums[1]),
-            ("classes", found.classes, sums[2]),
-            ("nodes", found.nodes, sums[3] + nodes),
-            ("chunks done", found.chunks_done, len(records)),
-            ("chunks", found.chunks, cutting.chunks),
+        # A repair counts again what the chunks' sums contradict, and goes by how many chunks there are.
+        summed, told = self._report.damage, self._report.fault
+        for what, said, derived, wrong in (
+            ("solutions", found.solutions, sums[0], summed),
+            ("orbits", found.orbits, sums[1], summed),
+            ("classes", found.classes, sums[2], summed),
+            ("nodes", found.nodes, sums[3] + nodes, summed),
+            ("chunks done", found.chunks_done, len(records), told),
+            ("chunks", found.chunks, cutting.chunks, told),
         ):
             if said != derived:
-                self._report.fault(f"the state counts {said} {what}, the chunks have {derived}")
+                wrong(f"the state counts {said} {what}, the chunks have {derived}")
         if state.status == "complete":
             if len(records) != cutting.chunks:
                 self._report.fault(f"{len(records)} of {cutting.chunks} chunks are there of a complete run")
@@ -122,7 +125,7 @@ class TreeVerifier(Verifier):
             self._report.count("subtrees by the reference rules")
             plain = _result(self._puzzle.reference_counts(ints(keys)[0]))
             if plain != _result(counted):
-                self._report.fault(
+                self._report.mistake(
                     f"below {ints(keys)[0]:#x} the reference rules find {_words(plain)}, the kernel differs"
                 )
 

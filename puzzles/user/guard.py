@@ -27,7 +27,8 @@ def guarded(plain: type[Puzzle], file: str) -> type[Puzzle]:
     chosen = {name: method for name, method in _IF_OVERRIDDEN.items() if getattr(plain, name) is not _BASE[name]}
     chosen |= {name: _named(name) for kind, names in _ABLE.items() if issubclass(plain, kind) for name in names}
     about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "guarded_file": file}
-    made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about)
+    own = {"has_kernel": plain.expand is not Puzzle.expand}
+    made: type[Puzzle] = type(plain.__name__, (_Guard, plain), chosen | about | own)
     return made
 
 

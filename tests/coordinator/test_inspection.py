@@ -16,7 +16,7 @@ from puzzles.keys.layout import LAYOUTS
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.layers.store import RunStore
 from tests.support.engine import MANNERS
-from tests.support.toy import GuardedLiar, vertex_keys
+from tests.support.toy import UNSEEN, GuardedLiar, vertex_keys
 from worker.errors import TaskError
 
 #: What is said of each lie; ``{start}`` is the key of the start.
@@ -37,8 +37,8 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PUZZLES, "liar", ("tests.support.toy", "Liar"))
 
 
-def started(data: Path, **options: str) -> Path:
-    return make_run(data, PuzzleSpec("liar", options), "explore", {}, Resources())
+def started(data: Path, mode: str = "explore", **options: str) -> Path:
+    return make_run(data, PuzzleSpec("liar", options), mode, {}, Resources())
 
 
 @pytest.mark.parametrize("layout", ["u32", "u128"])
@@ -79,15 +79,34 @@ def test_moves_that_cannot_be_taken_back_are_found_within_few_layers(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_single_move_that_cannot_be_taken_back_is_found_by_verify(
-    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lie", ["rare", "slip"])
+def test_a_mistake_about_a_single_configuration_is_found_by_verify_as_the_puzzles(
+    lie: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resources = MANNERS["default"].take(monkeypatch, layout)
-    directory = started(tmp_path, layout=layout, keys="spread", lie="rare")
+    directory = started(tmp_path, layout=layout, keys="spread", lie=lie)
     assert drive(directory, resources, Control(), SilentObserver()).status == "complete"
-    dumb = vertex_keys(layout, "spread", 600)[240]
-    faults = verify_directory(directory, True, resources, Control(), SilentObserver()).faults
-    assert any(f"{dumb:#x}" in fault for fault in faults)
+    dumb = vertex_keys(layout, "spread", 600)[UNSEEN]
+    report = verify_directory(directory, True, resources, Control(), SilentObserver())
+    said = {"rare": f"{dumb:#x} has no neighbour in layer", "slip": f"of {dumb:#x} successors gives"}
+    assert any(said[lie] in fault for fault in report.faults)
+    assert report.cause == "puzzle"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("manner", ["default", "spilling"])
+@pytest.mark.parametrize("mode", ["explore", "whole"])
+def test_a_kernel_of_other_rules_is_found_within_few_layers(
+    mode: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its moves are configurations and can be taken back: the reference rules alone contradict it."""
+    resources = MANNERS[manner].take(monkeypatch, layout)
+    directory = started(tmp_path, mode, layout=layout, keys="clumped", lie="other-rules")
+    with pytest.raises(PuzzleError, match=r"liar: of (0x[0-9a-f]+) successors gives (0x[0-9a-f]+), expand does not"):
+        drive(directory, resources, Control(), SilentObserver())
+    with RunStore(directory) as store:
+        assert store.state.status == "failed"
+        assert store.state.depth <= 6
 
 
 def test_an_honest_puzzle_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

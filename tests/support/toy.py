@@ -153,6 +153,10 @@ class DeadEnds(Toy):
         self.table = self.table | {key: [] for key in layers[5]}
 
 
+#: The number of the vertex of which a liar lies, where it lies of one alone.
+UNSEEN = 246
+
+
 class Liar(Toy):
     """A toy whose rules are wrong in the way that `lie` names, from the second layer on or everywhere."""
 
@@ -160,7 +164,21 @@ class Liar(Toy):
     options: Mapping[str, Option] = MappingProxyType(
         {
             **Toy.options,
-            "lie": Choice(("one-way", "rare", "dtype", "shape", "few-counts", "wrong-sum", "many", "stray", "raises")),
+            "lie": Choice(
+                (
+                    "one-way",
+                    "rare",
+                    "slip",
+                    "other-rules",
+                    "dtype",
+                    "shape",
+                    "few-counts",
+                    "wrong-sum",
+                    "many",
+                    "stray",
+                    "raises",
+                )
+            ),
         }
     )
 
@@ -171,9 +189,10 @@ class Liar(Toy):
         self.undirected = True
         self.vertices = vertex_keys(honest["layout"], honest["keys"], int(honest["size"]))
         self.table = dict(successor_table(*honest.values()))
+        # No sample that the search looks at has anything to do with this one.
+        self.unseen = self.vertices[UNSEEN]
         if self.lie == "rare":
-            # No sample that the search looks at has anything to do with this one.
-            self.table[self.vertices[240]] = []
+            self.table[self.unseen] = []
         if self.lie == "many":
             self.most_successors = 4
 
@@ -181,8 +200,17 @@ class Liar(Toy):
         if self.lie == "stray" and key != self.vertices[0]:
             raise ConfigurationError(f"{key:#x} has fallen over")
 
+    def _led_to(self, key: Key) -> list[Key]:
+        """What `expand` makes of a key: by one lie it forgets a single one, by another each seventh pair."""
+        if self.lie == "slip" and key == self.unseen:
+            return []
+        forgetful = self.lie == "other-rules"
+        return [other for other in self.table[key] if not (forgetful and (key ^ other) % 7 == 0)]
+
     def expand(self, keys: Keys) -> Expansion:
-        successors, counts = super().expand(keys)
+        found = [self._led_to(key) for key in ints(keys)]
+        successors = self.keys([key for each in found for key in each])
+        counts = np.array([len(each) for each in found], dtype=np.uint16)
         if self.lie == "dtype":
             return Expansion(successors.astype(np.int64), counts)
         if self.lie == "shape":

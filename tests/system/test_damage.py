@@ -245,7 +245,7 @@ def test_damaged_layers_are_named_and_mended(
     for depth in depths:
         harm_entry(directory, database, number_key(depth))
     verified = hakoiri.here("verify", "last", "--json", check=False)
-    assert verified.code == 1
+    assert (verified.code, verified.json["cause"]) == (1, "damage")
     faults = verified.json["faults"]
     assert [fault for depth in depths for fault in faults if f"layer {depth}" in fault], faults
     mended = hakoiri.here("resume", "last", "--repair", "--json")
@@ -263,7 +263,7 @@ def test_a_damaged_census_is_named_and_counted_again(database: bytes, hakoiri: H
     directory = finished.copy(finished.counted, hakoiri.data)
     harm_entry(directory, database, number_key(0))
     verified = hakoiri.here("verify", "last", "--json", check=False)
-    assert verified.code == 1
+    assert (verified.code, verified.json["cause"]) == (1, "damage")
     assert verified.json["faults"]
     assert hakoiri.ask("resume", "last", "--repair")["digest"] == finished.counted["digest"]
     assert hakoiri.ask("verify", "last")["ok"]

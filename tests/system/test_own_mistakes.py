@@ -122,8 +122,8 @@ def test_a_mistake_is_told_with_the_configuration(
         ("room[:total], counts)", "room[:total], counts / 2)", "gave counts as float64 of shape (1,), expected uint16"),
         ("return Expansion(room[:total], counts)", "return room", "expected Expansion(successors, counts)"),
         ("most_successors = 2", "most_successors = 1", "0x64 has 2 successors, most_successors says 1"),
-        ("key < 199", "key < 100", "of the start 0x64 successors gives 0x65, expand does not; the two must agree"),
-        ("key - 1\n", "key - 2\n", "of the start 0x64 expand gives 0x62, successors does not"),
+        ("key < 199", "key < 100", "of 0x64 successors gives 0x65, expand does not; the two must agree"),
+        ("key - 1\n", "key - 2\n", "of 0x64 expand gives 0x62, successors does not"),
         ("total = 0\n", "total = unknown\n", "expand of 0x64 failed: line 22, TypingError: Failed in nopython mode"),
         ("total = 0\n", "total = [1][keys[0]]\n", "expand of 0x64 failed: line 22, IndexError"),
     ],
@@ -175,3 +175,19 @@ def test_a_kernel_that_fails_names_the_configuration(farmed: tuple[str, ...], tm
     status = hakoiri.ask("status", "last")
     assert status["status"] == "failed"
     assert 0 < status["depth"] <= 30
+
+
+def test_verify_says_that_a_puzzle_is_wrong_and_advises_nothing_that_cannot_help(
+    tmp_path: Path, hakoiri: Hakoiri
+) -> None:
+    """A kernel that is wrong about one configuration, which no sample of the run meets."""
+    slip = changed(
+        ("if key < 199:", "if key < 199 and key != 7:"), ("if key > 0:", "if key > 0 and key != 8:"), text=ROW
+    )
+    assert hakoiri.here("run", written(tmp_path, slip, "Row"), check=False).code == 0
+    found = hakoiri.here("verify", "last", "--full", check=False)
+    assert found.code == 1
+    assert "row: of 0x8 successors gives 0x7, expand does not; the two must agree" in found.stdout
+    assert "the puzzle is wrong, not the file, so no repair helps" in found.stderr
+    assert "--repair" not in found.stderr
+    assert hakoiri.here("verify", "last", "--full", "--json", check=False).json["cause"] == "puzzle"

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 _WATCH_SECONDS = 0.5
 _MOVING = ("queued", "running")
+#: What helps, by the cause of the faults that `verify` has found.
+_MENDING = {
+    "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
+    "damage": "mend what is damaged with: hakoiri resume {run} --repair",
+    "unknown": "every checksum is right, so no repair helps: start a new run; if that is not sound, mend the puzzle",
+}
 
 
 def runs(data: DataOption = None, json: JsonOption = False) -> None:
@@ -135,7 +141,8 @@ def verify(
             raise typer.Exit(received.exit_code) from None
     if json:
         named = {"certificate": name} if certified else {"run": path.name}
-        print_json(named | {"ok": report.ok, "checked": report.checked, "faults": report.faults})
+        found = {"ok": report.ok, "checked": report.checked, "faults": report.faults, "cause": report.cause}
+        print_json(named | found)
     else:
         counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
         stdout().print(
@@ -143,8 +150,8 @@ def verify(
         )
         for fault in report.faults:
             stdout().print(Text(fault, style="red"), soft_wrap=True)
-        if report.checked and not report.ok and not certified:
-            stderr().print(f"mend damaged layers with: hakoiri resume {path.name} --repair")
+        if report.checked and report.cause and not certified:
+            stderr().print(Text(_MENDING[report.cause].format(run=path.name)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
 
