@@ -12,9 +12,18 @@ from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
-from worker.graphs.components import label_components, one_way_edge, order_by_component
-from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
-from worker.graphs.strong import Bounds, all_diameters, inner_graph, transposed
+from worker.graphs.searches import (
+    Graph,
+    all_eccentricities,
+    distances_from,
+    farthest_pairs,
+    inner_graph,
+    label_components,
+    one_way_edge,
+    order_by_component,
+    sweep,
+)
+from worker.graphs.strong import Bounds, all_diameters, transposed
 from worker.layers.kernels import merge, simple_edges
 from worker.layers.partition import partition_by, scatter
 from worker.plays.met import Met

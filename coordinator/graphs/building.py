@@ -8,8 +8,7 @@ from coordinator.session.session import ComputeContext
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
-from worker.graphs.components import one_way_edge
-from worker.graphs.searches import Graph
+from worker.graphs.searches import Graph, one_way_edge
 from worker.tasks import Array
 
 #: Vertices are numbered by signed integers of 32 bits.

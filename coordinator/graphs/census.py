@@ -25,8 +25,7 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.ledger.records import pack_record
 from storage.results.census import read_labels, read_pairs, recorded_components, stage_component, stage_labels
-from worker.graphs.components import label_components, order_by_component, part_of
-from worker.graphs.searches import Graph
+from worker.graphs.searches import Graph, label_components, order_by_component, part_of
 from worker.tasks import Arrays
 
 

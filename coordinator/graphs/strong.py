@@ -19,9 +19,8 @@ from coordinator.session.control import Control, Observer
 from coordinator.session.session import ComputeContext
 from puzzles.keys.layout import Key, Keys, key_at
 from storage.ledger.manifest import ComponentRecord, Progress
-from worker.graphs.components import Labels, part_of
-from worker.graphs.searches import Graph, Offsets, Vertices
-from worker.graphs.strong import Bounds, Diameters, all_diameters, inner_graph, transposed
+from worker.graphs.searches import Graph, Labels, Offsets, Vertices, inner_graph, part_of
+from worker.graphs.strong import Bounds, Diameters, all_diameters, transposed
 
 #: What scipy takes: a number of 64 bits per edge and four arrays of 32 bits per vertex; then labels, order and places.
 _EDGE_BYTES, _VERTEX_BYTES = 8, 40

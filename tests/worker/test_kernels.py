@@ -24,8 +24,18 @@ from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
 from tests.support.plain import any_keys, lanes_by_the_book, layouts
 from worker.errors import PayloadError, TaskError
-from worker.graphs.components import label_components, one_way_edge, order_by_component, part_of
-from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
+from worker.graphs.searches import (
+    UNSEEN,
+    Graph,
+    all_eccentricities,
+    distances_from,
+    farthest_pairs,
+    label_components,
+    one_way_edge,
+    order_by_component,
+    part_of,
+    sweep,
+)
 from worker.layers import kernels
 from worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
 from worker.layers.partition import partition_by

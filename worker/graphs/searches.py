@@ -1,4 +1,4 @@
-"""Breadth-first searches on a graph in memory: exact eccentricities, and the bounds that each search gives to all.
+"""Graphs in memory: breadth-first searches, exact eccentricities and the bounds that searches give, components.
 
 A graph is in compressed sparse rows: the neighbours of vertex v are ``targets[offsets[v]:offsets[v + 1]]``; `offsets`
 is int64 of length n + 1, `targets` int32. It is undirected and, unless said otherwise, connected. Distances are int32.
@@ -13,6 +13,7 @@ from puzzles.jit import jit
 
 Vertices = NDArray[np.int32]
 Distances = NDArray[np.int32]
+Labels = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 UNSEEN = -1
 
@@ -25,8 +26,9 @@ class Graph(NamedTuple):
 
 
 @jit
-def search(offsets: Offsets, targets: Vertices, source: int, distance: Distances, queue: Vertices) -> int:
+def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> int:
     """Fill `distance`, which must be UNSEEN wherever the source reaches; return how many vertices were reached."""
+    offsets, targets = graph
     distance[source] = 0
     queue[0] = source
     count = 1
@@ -44,15 +46,13 @@ def search(offsets: Offsets, targets: Vertices, source: int, distance: Distances
 
 
 @jit
-def _sweep(
-    offsets: Offsets, targets: Vertices, sources: Vertices, found: Distances, lower: Distances, upper: Distances
-) -> None:
-    vertices = len(offsets) - 1
+def _sweep(graph: Graph, sources: Vertices, found: Distances, lower: Distances, upper: Distances) -> None:
+    vertices = len(graph.offsets) - 1
     distance = np.empty(vertices, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
     for number in range(len(sources)):
         distance[:] = UNSEEN
-        count = search(offsets, targets, sources[number], distance, queue)
+        count = search(graph, sources[number], distance, queue)
         eccentricity = distance[queue[count - 1]]
         found[number] = eccentricity
         for vertex in range(vertices):
@@ -62,14 +62,14 @@ def _sweep(
 
 
 @jit
-def _far(offsets: Offsets, targets: Vertices, sources: Vertices, room: Vertices) -> int:
+def _far(graph: Graph, sources: Vertices, room: Vertices) -> int:
     """Write (source, vertex) for every vertex > source farthest from it, while there is room; return their number."""
-    vertices = len(offsets) - 1
+    vertices = len(graph.offsets) - 1
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
     total = 0
     for source in sources:
-        count = search(offsets, targets, source, distance, queue)
+        count = search(graph, source, distance, queue)
         farthest = distance[queue[count - 1]]
         for place in range(count):
             vertex = queue[place]
@@ -83,12 +83,12 @@ def _far(offsets: Offsets, targets: Vertices, sources: Vertices, room: Vertices)
 
 
 @jit
-def _all_eccentricities(offsets: Offsets, targets: Vertices, found: Distances) -> None:
-    vertices = len(offsets) - 1
+def _all_eccentricities(graph: Graph, found: Distances) -> None:
+    vertices = len(graph.offsets) - 1
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
     for source in range(vertices):
-        count = search(offsets, targets, source, distance, queue)
+        count = search(graph, source, distance, queue)
         found[source] = distance[queue[count - 1]]
         for place in range(count):
             distance[queue[place]] = UNSEEN
@@ -98,7 +98,7 @@ def distances_from(graph: Graph, source: int) -> Distances:
     """The distance of every vertex from `source`; UNSEEN where there is no path."""
     vertices = len(graph.offsets) - 1
     distance = np.full(vertices, UNSEEN, dtype=np.int32)
-    search(graph.offsets, graph.targets, source, distance, np.empty(vertices, dtype=np.int32))
+    search(graph, source, distance, np.empty(vertices, dtype=np.int32))
     return distance
 
 
@@ -112,7 +112,7 @@ def sweep(graph: Graph, sources: Vertices) -> tuple[Distances, Distances, Distan
     found = np.empty(len(sources), dtype=np.int32)
     lower = np.zeros(vertices, dtype=np.int32)
     upper = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
-    _sweep(graph.offsets, graph.targets, sources, found, lower, upper)
+    _sweep(graph, sources, found, lower, upper)
     return found, lower, upper
 
 
@@ -123,15 +123,126 @@ def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
     order.
     """
     room = np.empty((2 * len(sources), 2), dtype=np.int32)
-    total = _far(graph.offsets, graph.targets, sources, room)
+    total = _far(graph, sources, room)
     if total > len(room):
         room = np.empty((total, 2), dtype=np.int32)
-        _far(graph.offsets, graph.targets, sources, room)
+        _far(graph, sources, room)
     return room[:total]
 
 
 def all_eccentricities(graph: Graph) -> Distances:
     """The eccentricity of every vertex within its component, by a search from each: for small components."""
     found = np.empty(len(graph.offsets) - 1, dtype=np.int32)
-    _all_eccentricities(graph.offsets, graph.targets, found)
+    _all_eccentricities(graph, found)
     return found
+
+
+# Components
+
+
+@jit
+def _root(parents: Vertices, vertex: int) -> int:
+    while parents[vertex] != vertex:
+        parents[vertex] = parents[parents[vertex]]
+        vertex = parents[vertex]
+    return vertex
+
+
+@jit
+def _unite(graph: Graph, parents: Vertices) -> None:
+    """Leave in `parents` the least vertex of each vertex's component."""
+    for vertex in range(len(parents)):
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            one = _root(parents, vertex)
+            other = _root(parents, graph.targets[edge])
+            if one < other:
+                parents[other] = one
+            elif other < one:
+                parents[one] = other
+    for vertex in range(len(parents)):
+        parents[vertex] = _root(parents, vertex)
+
+
+@jit
+def _one_way(graph: Graph) -> tuple[int, int]:
+    """The first edge (u, v) without an edge (v, u), or (-1, -1); the targets of each vertex are sorted."""
+    offsets, targets = graph
+    for vertex in range(len(offsets) - 1):
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            target = targets[edge]
+            low, high = offsets[target], offsets[target + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if targets[middle] < vertex:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == offsets[target + 1] or targets[low] != vertex:
+                return vertex, target
+    return -1, -1
+
+
+@jit
+def _count_inner(graph: Graph, labels: Labels, order: Vertices, new_offsets: Offsets) -> None:
+    new_offsets[0] = 0
+    for number in range(len(order)):
+        vertex = order[number]
+        inner = 0
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            inner += labels[graph.targets[edge]] == labels[vertex]
+        new_offsets[number + 1] = new_offsets[number] + inner
+
+
+@jit
+def _fill_inner(graph: Graph, labels: Labels, order: Vertices, place: Vertices, new_targets: Vertices) -> None:
+    total = 0
+    for number in range(len(order)):
+        vertex = order[number]
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            target = graph.targets[edge]
+            if labels[target] == labels[vertex]:
+                new_targets[total] = place[target]
+                total += 1
+
+
+def one_way_edge(graph: Graph) -> tuple[int, int] | None:
+    """An edge without a counterpart, or ``None`` if the graph is undirected."""
+    vertex, target = _one_way(graph)
+    return None if vertex < 0 else (int(vertex), int(target))
+
+
+def label_components(graph: Graph) -> Labels:
+    """The component of each vertex: 0 is the largest, ties go to the component with the least vertex."""
+    parents = np.arange(len(graph.offsets) - 1, dtype=np.int32)
+    _unite(graph, parents)
+    roots, sizes = np.unique(parents, return_counts=True)
+    rank = np.empty(len(roots), dtype=np.int32)
+    rank[np.lexsort((roots, -sizes))] = np.arange(len(roots), dtype=np.int32)
+    labels: Labels = rank[np.searchsorted(roots, parents)]
+    return labels
+
+
+def order_by_component(graph: Graph, labels: Labels) -> tuple[Vertices, Graph]:
+    """The vertices sorted by component, keeping their order within each, and the graph numbered that way."""
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    return order, inner_graph(graph, labels, order)
+
+
+def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
+    """The edges within components, between the vertices in `order` alone, numbered that way.
+
+    `order` must hold whole components. Sorted targets stay sorted if it is increasing within each component.
+    """
+    place = np.full(len(labels), UNSEEN, dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    offsets = np.empty(len(order) + 1, dtype=np.int64)
+    _count_inner(graph, labels, order, offsets)
+    targets = np.empty(offsets[-1], dtype=np.int32)
+    _fill_inner(graph, labels, order, place, targets)
+    return Graph(offsets, targets)
+
+
+def part_of(graph: Graph, begin: int, end: int) -> Graph:
+    """The vertices ``begin..end-1`` as a graph by themselves; no edge may leave them."""
+    first, last = graph.offsets[begin], graph.offsets[end]
+    return Graph(graph.offsets[begin : end + 1] - first, graph.targets[first:last] - np.int32(begin))

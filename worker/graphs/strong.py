@@ -1,4 +1,4 @@
-"""Directed graphs in memory: their strong components, and the diameters of these.
+"""Directed graphs in memory: the diameters of their strong components.
 
 A graph is in compressed sparse rows as in `worker.graphs.searches`, but its edges lead one way. Components are numbered
 and lie in order of their numbers: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``; `firsts` is int64.
@@ -8,53 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
-from worker.graphs.components import Labels
 from worker.graphs.searches import UNSEEN, Distances, Graph, Offsets, Vertices, search
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]
-
-
-@jit
-def _count_back(targets: Vertices, offsets: Offsets) -> None:
-    for target in targets:
-        offsets[target + 1] += 1
-    for vertex in range(1, len(offsets)):
-        offsets[vertex] += offsets[vertex - 1]
-
-
-@jit
-def _fill_back(offsets: Offsets, targets: Vertices, back_offsets: Offsets, sources: Vertices) -> None:
-    free = back_offsets[:-1].copy()
-    for vertex in range(len(offsets) - 1):
-        for edge in range(offsets[vertex], offsets[vertex + 1]):
-            target = targets[edge]
-            sources[free[target]] = vertex
-            free[target] += 1
-
-
-@jit
-def _count_inner(offsets: Offsets, targets: Vertices, labels: Labels, order: Vertices, new_offsets: Offsets) -> None:
-    new_offsets[0] = 0
-    for number in range(len(order)):
-        vertex = order[number]
-        inner = 0
-        for edge in range(offsets[vertex], offsets[vertex + 1]):
-            inner += labels[targets[edge]] == labels[vertex]
-        new_offsets[number + 1] = new_offsets[number] + inner
-
-
-@jit
-def _fill_inner(
-    offsets: Offsets, targets: Vertices, labels: Labels, order: Vertices, place: Vertices, new_targets: Vertices
-) -> None:
-    total = 0
-    for number in range(len(order)):
-        vertex = order[number]
-        for edge in range(offsets[vertex], offsets[vertex + 1]):
-            if labels[targets[edge]] == labels[vertex]:
-                new_targets[total] = place[targets[edge]]
-                total += 1
 
 
 @jit
@@ -70,13 +27,13 @@ def _least_of_last(queue: Vertices, count: int, distance: Distances) -> int:
 
 
 @jit
-def _diameters(offsets: Offsets, targets: Vertices, firsts: Offsets, found: Diameters) -> None:
-    distance = np.full(len(offsets) - 1, UNSEEN, dtype=np.int32)
-    queue = np.empty(len(offsets) - 1, dtype=np.int32)
+def _diameters(graph: Graph, firsts: Offsets, found: Diameters) -> None:
+    distance = np.full(len(graph.offsets) - 1, UNSEEN, dtype=np.int32)
+    queue = np.empty(len(graph.offsets) - 1, dtype=np.int32)
     for component in range(len(firsts) - 1):
         found[component, 0] = -1
         for source in range(firsts[component], firsts[component + 1]):
-            count = search(offsets, targets, source, distance, queue)
+            count = search(graph, source, distance, queue)
             farthest = distance[queue[count - 1]]
             if farthest > found[component, 0]:
                 found[component, 0] = farthest
@@ -98,32 +55,21 @@ def _bound(away: Distances, back: Distances, eccentricity: int, lower: Distances
 
 
 @jit
-def _reach(offsets: Offsets, targets: Vertices, source: int, distance: Distances, queue: Vertices) -> int:
+def _reach(graph: Graph, source: int, distance: Distances, queue: Vertices) -> int:
     """Fill `distance` anew from `source`, which reaches every vertex; return the least of those farthest away."""
     distance[:] = UNSEEN
-    return _least_of_last(queue, search(offsets, targets, source, distance, queue), distance)
+    return _least_of_last(queue, search(graph, source, distance, queue), distance)
 
 
 def transposed(graph: Graph) -> Graph:
     """The graph with every edge the other way round, the targets of each vertex sorted."""
-    back = Graph(np.zeros_like(graph.offsets), np.empty_like(graph.targets))
-    _count_back(graph.targets, back.offsets)
-    _fill_back(graph.offsets, graph.targets, *back)
-    return back
+    # Here, because importing it takes a fifth of a second.
+    from scipy.sparse import csr_array
 
-
-def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
-    """The edges within components, between the vertices in `order` alone, numbered that way.
-
-    `order` must hold whole components. Sorted targets stay sorted if it is increasing within each component.
-    """
-    place = np.full(len(labels), UNSEEN, dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    offsets = np.empty(len(order) + 1, dtype=np.int64)
-    _count_inner(graph.offsets, graph.targets, labels, order, offsets)
-    targets = np.empty(offsets[-1], dtype=np.int32)
-    _fill_inner(graph.offsets, graph.targets, labels, order, place, targets)
-    return Graph(offsets, targets)
+    vertices = len(graph.offsets) - 1
+    edges = np.ones(len(graph.targets), dtype=np.int8), graph.targets, graph.offsets
+    back = csr_array(edges, shape=(vertices, vertices)).tocsc()
+    return Graph(back.indptr.astype(np.int64), back.indices.astype(np.int32))
 
 
 def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
@@ -133,7 +79,7 @@ def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
     the number of vertices.
     """
     found = np.empty((len(firsts) - 1, 3), dtype=np.int32)
-    _diameters(graph.offsets, graph.targets, firsts, found)
+    _diameters(graph, firsts, found)
     return found
 
 
@@ -164,8 +110,8 @@ class Bounds:
     def look_from(self, source: int) -> None:
         """Search from `source` both ways, and tighten all bounds."""
         there, here = self._distances
-        farthest = int(_reach(*self._graph, source, there, self._queue))
-        origin = int(_reach(*self._back, source, here, self._queue))
+        farthest = int(_reach(self._graph, source, there, self._queue))
+        origin = int(_reach(self._back, source, here, self._queue))
         out, into = int(there[farthest]), int(here[origin])
         _bound(there, here, out, *self.away)
         _bound(here, there, into, *self.back)
