@@ -6,15 +6,14 @@ of its last layer. The walk is counted in positions generated, never in seconds,
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.capabilities import Dealt
 from puzzles.keys.splitmix import random_words
-from worker.deals.solving import DealFigures, solve
+from worker.deals.solving import DealFigures, packed, solve, unpacked
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.solitaires.hunting_kernels`.
@@ -108,39 +107,21 @@ def _worth(looked: _LookedAt, leg: Leg) -> float:
 
 def request(leg: Leg) -> list[NDArray[Any]]:
     """What the task ``hunt`` is sent (`worker.tasks`)."""
-    header = [OBJECTIVES.index(leg.objective), round(leg.temperature * _MILLIONTHS), leg.work, leg.cap, leg.above]
-    seed = np.array([leg.seed], dtype=np.uint64)
-    return [_letters(leg.deal), np.array(header, dtype=np.int64), seed]
+    return [packed(asdict(leg) | {"temperature": round(leg.temperature * _MILLIONTHS) / _MILLIONTHS})]
 
 
 def read_request(chunk: Sequence[NDArray[Any]]) -> Leg:
     """The inverse of `request`."""
-    deal, header, seed = chunk
-    objective, millionths, work, cap, above = header.tolist()
-    return Leg(_text(deal), OBJECTIVES[objective], int(seed[0]), millionths / _MILLIONTHS, work, cap, above)
+    return Leg(**unpacked(chunk[0]))
 
 
 def answer(walked: Walked) -> list[NDArray[Any]]:
-    """A result as arrays."""
-    figures = []
-    if walked.figures is not None:
-        moves = walked.figures.moves
-        figures = [walked.figures.positions, -1 if moves is None else moves, walked.figures.depth]
-    header = [walked.score, walked.best_score, walked.tried, walked.generated, *figures]
-    return [_letters(walked.deal), _letters(walked.best), np.array(header, dtype=np.int64)]
+    """A result as an array."""
+    return [packed(asdict(walked))]
 
 
 def answered(result: Sequence[NDArray[Any]]) -> Walked:
     """The inverse of `answer`."""
-    deal, best, header = result
-    score, best_score, tried, generated, *more = header.tolist()
-    figures = DealFigures(more[0], None if more[1] < 0 else more[1], more[2]) if more else None
-    return Walked(_text(deal), score, _text(best), best_score, figures, tried, generated)
-
-
-def _letters(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode(), dtype=np.uint8)
-
-
-def _text(letters: NDArray[np.uint8]) -> str:
-    return letters.tobytes().decode()
+    fields = unpacked(result[0])
+    figures = None if fields["figures"] is None else DealFigures(**fields["figures"])
+    return Walked(**fields | {"figures": figures})

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any
 
+import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +18,6 @@ from worker.errors import TaskError
 from worker.layers.kernels import merge, split
 
 Arrays = Sequence[NDArray[Any]]
-_ORDERS: tuple[SearchOrder, ...] = get_args(SearchOrder)
-_UNTIL: tuple[Until, ...] = get_args(Until)
 #: Positions that are expanded together.
 _BLOCK = 1 << 16
 #: More positions than these have no index of 32 bits.
@@ -121,15 +120,14 @@ def bytes_of_search(puzzle: Dealt, cap: int) -> int:
 
 def request(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int) -> list[NDArray[Any]]:
     """What the task ``solve`` is sent (`worker.tasks`)."""
-    header = [puzzle.size, _ORDERS.index(order), _UNTIL.index(until), min(cap, MOST_POSITIONS)]
-    return [puzzle.keys([start]), np.array(header, dtype=np.int64)]
+    return [puzzle.keys([start]), packed([puzzle.size, order, until, min(cap, MOST_POSITIONS)])]
 
 
 def read_request(puzzle: Dealt, chunk: Arrays) -> tuple[Dealt, Key, SearchOrder, Until, int]:
     """What `solve` is given: the puzzle of the size that was asked for, and the rest of a `request`."""
-    start, header = chunk
-    size, order, until, cap = header.tolist()
-    return _sized(puzzle, size), key_at(start, 0), _ORDERS[order], _UNTIL[until], cap
+    start, rest = chunk
+    size, order, until, cap = unpacked(rest)
+    return _sized(puzzle, size), key_at(start, 0), order, until, cap
 
 
 @lru_cache(maxsize=16)
@@ -138,24 +136,24 @@ def _sized(puzzle: Dealt, size: int) -> Dealt:
 
 
 def answer(solved: Solved) -> list[NDArray[Any]]:
-    """A result as arrays: [figures; the moves to the goal; those to the fixed goal; the sizes of the layers]."""
-    goals = [solved.goal, solved.fixed]
-    figures = [solved.positions, solved.depth, solved.exhausted, round(solved.seconds * 1e9)]
-    figures += [-1 if goal is None else goal.positions for goal in goals]
-    moves = [_as_array([] if goal is None else goal.moves) for goal in goals]
-    return [np.array(figures, dtype=np.int64), *moves, np.array(solved.layers, dtype=np.int64)]
-
-
-def _as_array(moves: list[Move]) -> NDArray[Any]:
-    return np.array(moves, dtype=np.uint16) if moves else np.empty((0, 1), dtype=np.uint16)
+    """A result as an array."""
+    return [packed(asdict(solved))]
 
 
 def answered(result: Arrays) -> Solved:
     """The inverse of `answer`."""
-    figures, *paths, layers = result
-    positions, depth, exhausted, nanoseconds, *until = figures.tolist()
-    goal, fixed = (
-        None if generated < 0 else Goal([tuple(move) for move in path.tolist()], generated)
-        for path, generated in zip(paths, until, strict=True)
-    )
-    return Solved(goal, fixed, positions, depth, bool(exhausted), layers.tolist(), nanoseconds / 1e9)
+    fields = unpacked(result[0])
+    for which in ("goal", "fixed"):
+        if goal := fields[which]:
+            fields[which] = Goal([tuple(move) for move in goal["moves"]], goal["positions"])
+    return Solved(**fields)
+
+
+def packed(value: Any) -> NDArray[np.uint8]:
+    """Plain values as an array, which is what tasks exchange: the bytes of msgpack."""
+    return np.frombuffer(msgpack.packb(value), dtype=np.uint8)
+
+
+def unpacked(array: NDArray[np.uint8]) -> Any:
+    """The inverse of `packed`."""
+    return msgpack.unpackb(array.tobytes())
