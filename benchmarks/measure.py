@@ -158,19 +158,17 @@ def _tilts(setting: int, repeat: int) -> dict[str, Any]:
 
     from puzzles.keys.splitmix import random_words
     from puzzles.nakuron.board import random_board
-    from puzzles.nakuron.kernels import MOST_SIDE, PLANES, STEP_BITS, WORDS, field_of, ground_of, tilt
+    from puzzles.nakuron.kernels import field_of, ground_of, make_scratch, tilt
 
     board = random_board(250, setting, 1)
-    (walls, exits, _, bits), start = ground_of(board), field_of(board)
-    turned = np.zeros((PLANES, MOST_SIDE, WORDS), dtype=np.uint64)
-    steps = np.zeros((STEP_BITS, MOST_SIDE, WORDS), dtype=np.uint64)
-    words, measured = random_words(setting), []
+    ground, start = ground_of(board), field_of(board)
+    scratch, words, measured = make_scratch(), random_words(setting), []
     sides = [next(words) % 4 for _ in range(_TILTS)]
     for _ in range(repeat + 1):
         field, after = start.copy(), np.empty_like(start)
         began = time.thread_time()
         for side in sides:
-            tilt(field, side, walls[side], exits[side], int(bits[0]), turned, steps, after)
+            tilt(field, side, ground, scratch, after)
             field, after = after, field
         measured.append((time.thread_time() - began) / _TILTS)
     # The first one compiles the kernel or loads it.

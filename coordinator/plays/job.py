@@ -14,8 +14,7 @@ from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
-from storage.results.arrays import read_arrays, stage_arrays
-from storage.results.rows import ResultRows
+from storage.results.rows import ResultRows, read_arrays, stage_arrays
 from worker.warm import load_moving_kernels
 
 
@@ -43,10 +42,7 @@ class Optimise(Job):
 
     def repair(self, session: Session) -> None:
         for table in (BEST, ROUND):
-            rows = ResultRows(self.store, table)
-            for number, fault in rows.faults().items():
-                session.observer.note(f"{fault}; forgotten")
-                rows.forget(number)
+            ResultRows(self.store, table).forget_damaged(session.observer.note, "forgotten")
         try:
             read_arrays(self.store)
         except DamagedError as error:

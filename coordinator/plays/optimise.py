@@ -21,8 +21,7 @@ from puzzles.errors import PuzzleError
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress
-from storage.results.arrays import read_arrays, stage_arrays
-from storage.results.rows import ResultRows
+from storage.results.rows import ResultRows, read_arrays, stage_arrays
 from worker.errors import TaskError
 from worker.plays.moving import Game, best_answered, games_request
 from worker.tasks import Array, Arrays

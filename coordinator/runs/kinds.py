@@ -14,8 +14,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "explore": ("coordinator.layers.job", "Explore"),
     "whole": ("coordinator.graphs.job", "Whole"),
     "tree": ("coordinator.trees.job", "Subtrees"),
-    "study": ("coordinator.deals.study_job", "StudyDeals"),
-    "hunt": ("coordinator.deals.hunt_job", "HuntDeals"),
+    "study": ("coordinator.deals.study", "StudyDeals"),
+    "hunt": ("coordinator.deals.hunt", "HuntDeals"),
     "optimise": ("coordinator.plays.job", "Optimise"),
 }
 

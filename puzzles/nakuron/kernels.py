@@ -29,8 +29,21 @@ UP, RIGHT, DOWN, LEFT = range(4)
 SIDES = 4
 #: Bits of the farthest that a ball can roll.
 STEP_BITS = 8
-
 Cells = NDArray[np.uint8]
+
+
+class Ground(NamedTuple):
+    """The walls and holes of a board, all uint64; arrays by side are turned so that the side is up.
+
+    `walls` (4, 256, 4): where walls are. `exits` (4, 256, 4): the cells from which a ball drops. `holes` (4, 3, n, 4),
+    not turned: for each side the colour of the hole that each of these cells leads to. `bits` (1,): of the farthest way
+    that a ball can roll.
+    """
+
+    walls: Words
+    exits: Words
+    holes: Words
+    bits: Words
 
 
 @jit
@@ -166,18 +179,20 @@ def _let_out(plane: Words, exits: Words, words: int) -> None:
 
 
 @jit
-def tilt(
-    field: Words, side: int, walls: Words, exits: Words, bits: int, turned: Words, steps: Words, out: Words
-) -> None:
-    """Write into `out` what `field` becomes when it is tilted to `side`.
+def make_scratch() -> tuple[Words, Words]:
+    """What `tilt` works with: a turned field, and the steps of each ball in bits."""
+    turned = np.zeros((PLANES, MOST_SIDE, WORDS), dtype=np.uint64)
+    return turned, np.zeros((STEP_BITS, MOST_SIDE, WORDS), dtype=np.uint64)
 
-    `walls` and `exits` are those of a `Ground` for that side; `turned` (3, 256, 4) and `steps` (8, 256, 4) are scratch.
-    """
-    size = field.shape[1]
+
+@jit
+def tilt(field: Words, side: int, ground: Ground, scratch: tuple[Words, Words], out: Words) -> None:
+    """Write into `out` what `field` becomes when it is tilted to `side`."""
+    size, (turned, steps) = field.shape[1], scratch
     turn_in(field, side, turned)
     for plane in range(PLANES):
-        _let_out(turned[plane].reshape(-1), exits.reshape(-1), size * WORDS)
-    _roll_up(turned, walls, size, bits, steps, out.reshape(-1))
+        _let_out(turned[plane].reshape(-1), ground.exits[side].reshape(-1), size * WORDS)
+    _roll_up(turned, ground.walls[side], size, int(np.int64(ground.bits[0])), steps, out.reshape(-1))
     turn_out(turned, side, out)
 
 
@@ -196,20 +211,6 @@ def drops(field: Words, holes: Words) -> tuple[np.int64, np.int64]:
             total += popcount(out)
             right += popcount(out & ~(a ^ one | b ^ two | c ^ three))
     return np.int64(right), np.int64(total)
-
-
-class Ground(NamedTuple):
-    """The walls and holes of a board, all uint64; arrays by side are turned so that the side is up.
-
-    `walls` (4, 256, 4): where walls are. `exits` (4, 256, 4): the cells from which a ball drops. `holes` (4, 3, n, 4),
-    not turned: for each side the colour of the hole that each of these cells leads to. `bits` (1,): of the farthest way
-    that a ball can roll.
-    """
-
-    walls: Words
-    exits: Words
-    holes: Words
-    bits: Words
 
 
 def ground_of(board: Board) -> Ground:

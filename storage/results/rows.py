@@ -1,14 +1,25 @@
-"""What runs find one thing after another: numbered rows in tables, durable with the commit that they are staged for.
+"""What runs find one thing after another, durable with the commit that it is staged for: rows, and arrays.
 
-``rows``  record per row, named by its table (a text), ``/`` and its number, 4 bytes big-endian
+``rows``             record per row, named by its table (a text), ``/`` and its number, 4 bytes big-endian
+``beam``/``arrays``  record: for each array its dtype and shape
+``beam``             entry per megabyte of an array, named by its name, ``/`` and a number, 4 bytes big-endian: CRC-32,
+                     then the bytes. The arrays say where a search is, so that another process goes on there
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
-from storage.names import ROWS, number_key
+from storage.ledger.records import seal, unseal
+from storage.names import BEAM, ROWS, number_key
+
+_DIRECTORY = b"arrays"
+#: Small values find room where older ones were, so that the file does not grow with every commit.
+_PIECE = 1 << 20
 
 
 class ResultRows:
@@ -33,16 +44,48 @@ class ResultRows:
         """All rows by number, in order."""
         return {number: self.read(number) for number in self.numbers()}
 
-    def faults(self) -> dict[int, str]:
-        """What is wrong with rows, by number."""
-        found = {}
+    def forget_damaged(self, note: Callable[[str], None], remedy: str) -> None:
+        """With the next commit: rows that cannot be read are no more. `note` hears of each, and of the `remedy`."""
         for number in self.numbers():
             try:
                 self.read(number)
             except DamagedError as error:
-                found[number] = str(error)
-        return found
+                note(f"{error}; {remedy}")
+                self._ledger.erase(ROWS, self._prefix + number_key(number))
 
-    def forget(self, number: int) -> None:
-        """With the next commit: a row is no more."""
-        self._ledger.erase(ROWS, self._prefix + number_key(number))
+
+def stage_arrays(ledger: Ledger, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Keep `arrays` for the next commit, in the place of what was there; nothing at all takes it away."""
+    ledger.erase(BEAM)
+    if not arrays:
+        return
+    ledger.stage_record(
+        BEAM, _DIRECTORY, {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
+    )
+    for name, array in arrays.items():
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for number, begin in enumerate(range(0, len(raw), _PIECE)):
+            entry = f"{name}/".encode() + number_key(number)
+            ledger.stage(BEAM, entry, seal(raw[begin : begin + _PIECE].tobytes(), entry))
+
+
+def read_arrays(ledger: Ledger) -> dict[str, NDArray[Any]]:
+    """The arrays, none where there are none. Raises `DamagedError`."""
+    if ledger.read(BEAM, _DIRECTORY) is None:
+        return {}
+    known = ledger.read_record(BEAM, _DIRECTORY, "list of arrays")
+    return {name: _read(ledger, name, np.dtype(dtype), shape) for name, (dtype, shape) in known.items()}
+
+
+def _read(ledger: Ledger, name: str, dtype: np.dtype[Any], shape: list[int]) -> NDArray[Any]:
+    array = np.empty(shape, dtype=dtype)
+    raw, prefix, filled = array.reshape(-1).view(np.uint8), f"{name}/".encode(), 0
+    for entry in ledger.names(BEAM, prefix):
+        piece = unseal(ledger.read(BEAM, entry) or b"", f"array {name}", entry)
+        if filled + len(piece) > len(raw):
+            break
+        raw[filled : filled + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+        filled += len(piece)
+    if filled != len(raw):
+        raise DamagedError(f"run {ledger.directory.name}: array {name} has {filled} bytes on disk, not {len(raw)}")
+    return array

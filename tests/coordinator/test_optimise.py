@@ -18,8 +18,7 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import State
 from storage.names import BEAM as BEAM_DATABASE
 from storage.names import ROWS
-from storage.results.arrays import read_arrays
-from storage.results.rows import ResultRows
+from storage.results.rows import ResultRows, read_arrays
 from tests.coordinator.test_best_play import STONES, by_brute_force
 from tests.support.runs import StoppingAfter, driven, repaired, verified
 from tests.system.own import written

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from coordinator.deals.memory import fitted
-from coordinator.deals.study import Studied, kept_deals
-from coordinator.deals.study_job import StudyDeals
+from coordinator.deals.study import Studied, StudyDeals, kept_deals
 from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import OverBudgetError
@@ -264,7 +263,7 @@ def test_damaged_rows_are_said_and_searched_again(row: bytes | None, tmp_path: P
     before = kept(directory)
     with RunStore(directory, writable=True) as store:
         if row is None:
-            ResultRows(store, "columns=3").forget(7)
+            store.erase(ROWS, b"columns=3/\0\0\0\7")
         else:
             store.stage(ROWS, b"columns=3/\0\0\0\7", row)
         store.commit(store.state)

@@ -13,8 +13,7 @@ import pytest
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger, create_run
 from storage.names import BEAM, DATABASES, ROWS
-from storage.results.arrays import read_arrays, stage_arrays
-from storage.results.rows import ResultRows
+from storage.results.rows import ResultRows, read_arrays, stage_arrays
 from tests.support.stores import manifest
 
 
@@ -40,18 +39,6 @@ def test_rows_come_back_by_table_in_the_order_of_their_numbers(directory: Path) 
         ]
         assert ResultRows(ledger, "ranks=5").read(2) == {"moves": 7}
         assert ResultRows(ledger, "ranks=6").all() == {}
-
-
-def test_a_row_is_forgotten_with_a_commit(directory: Path) -> None:
-    with Ledger(directory, writable=True) as ledger:
-        rows = ResultRows(ledger, "x")
-        for number in range(3):
-            rows.stage(number, {})
-        ledger.commit(ledger.state)
-        rows.forget(1)
-        assert rows.numbers() == [0, 1, 2]
-        ledger.commit(ledger.state)
-        assert rows.numbers() == [0, 2]
 
 
 def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
@@ -83,12 +70,19 @@ def test_a_damaged_row_is_named_and_the_others_are_read(directory: Path) -> None
             rows.stage(number, {"text": "long"})
         ledger.commit(ledger.state)
     _change(directory, ROWS, b"x/\0\0\0\1", lambda value: value[:-1] + b"!")
-    with Ledger(directory) as ledger:
+    notes: list[str] = []
+    with Ledger(directory, writable=True) as ledger:
         rows = ResultRows(ledger, "x")
-        assert list(rows.faults()) == [1]
         assert rows.read(2) == {"text": "long"}
         with pytest.raises(DamagedError, match="row 1 of x is damaged"):
             rows.all()
+        rows.forget_damaged(notes.append, "found again")
+        assert rows.numbers() == [0, 1, 2]
+        ledger.commit(ledger.state)
+        assert rows.numbers() == [0, 2]
+    (note,) = notes
+    assert "row 1 of x is damaged" in note
+    assert note.endswith("; found again")
 
 
 def test_a_row_in_the_place_of_another_is_damage(directory: Path) -> None:
@@ -97,7 +91,8 @@ def test_a_row_in_the_place_of_another_is_damage(directory: Path) -> None:
         ledger.commit(ledger.state)
         ledger.stage(ROWS, b"x/\0\0\0\1", ledger.read(ROWS, b"x/\0\0\0\0") or b"")
         ledger.commit(ledger.state)
-        assert list(ResultRows(ledger, "x").faults()) == [1]
+        with pytest.raises(DamagedError, match="row 1 of x"):
+            ResultRows(ledger, "x").read(1)
 
 
 ARRAYS = {

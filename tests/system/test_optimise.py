@@ -13,7 +13,7 @@ from puzzles.nakuron.board import parse_board, random_board
 from puzzles.nakuron.puzzle import Nakuron
 from storage.layers.store import RunStore
 from storage.names import run_directories
-from storage.results.arrays import read_arrays
+from storage.results.rows import read_arrays
 from tests.support.nakuron_boards import KNOWN, Known
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers

@@ -29,8 +29,8 @@ from hakoiri.render.tables import stderr
 from puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
-    from coordinator.deals.hunt_job import HuntDeals
-    from coordinator.deals.study_job import StudyDeals
+    from coordinator.deals.hunt import HuntDeals
+    from coordinator.deals.study import StudyDeals
     from coordinator.session.control import Control
     from puzzles.capabilities import Dealt
 
