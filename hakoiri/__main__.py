@@ -1,5 +1,52 @@
-"""``python -m hakoiri``: the command line."""
+"""The program: ``python -m hakoiri``, and the script ``hakoiri``. Signals are seen to before anything is imported."""
 
-from hakoiri.cli.app import main
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any
 
-main()
+
+def main() -> None:
+    """The command line; Ctrl-C ends it without a traceback from its first moment to its last."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from hakoiri.cli.app import main as run
+
+    try:
+        sys.unraisablehook = _unraisable
+        signal.signal(signal.SIGINT, _interrupted)
+        run()
+    except KeyboardInterrupt:
+        _end()
+    finally:
+        # The interpreter, too, takes some time to leave.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _interrupted(_: int, frame: FrameType | None) -> None:
+    """Raise ``KeyboardInterrupt``, or end at once while a module is imported, which may catch it or be left in pieces.
+
+    Commands that have work in hand put their own handler in place of this (`hakoiri.cli.driving.stopping_with`).
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            _end()
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _unraisable(lost: Any) -> None:
+    """What was raised where nobody can catch it, as in a destructor: Ctrl-C counts there, too."""
+    if lost.exc_type is KeyboardInterrupt:
+        _end()
+    sys.__unraisablehook__(lost)
+
+
+def _end() -> None:
+    """End as a program does that knows nothing of signals: shells see that it was Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    main()

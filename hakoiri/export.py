@@ -1,6 +1,7 @@
 """A run as a file for other programs: CSV, numpy or GraphML, by the name's ending."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,9 @@ from hakoiri.api import Run
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import ints
 from storage.engine.files import replaced
+
+#: What no XML file may hold, escaped or not.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
 def export_run(run: Run, target: Path, images: bool = False) -> int:
@@ -91,7 +95,7 @@ def _write_graphml(run: Run, target: Path) -> int:
                     with _element(xml, "node", id=f"{key:#0{width}x}"):
                         for name, value in data.items():
                             with _element(xml, "data", key=name):
-                                xml.characters(str(value))
+                                xml.characters(_CONTROL.sub(_escaped, str(value)))
                 for source, other in edges.tolist():
                     with _element(
                         xml, "edge", source=f"{names[source]:#0{width}x}", target=f"{names[other]:#0{width}x}"
@@ -129,6 +133,11 @@ def _write_tree_npz(run: Run, target: Path, images: bool) -> int:
     with target.open("wb") as file:
         np.savez_compressed(file, orbits=orbits, keys=keys, numbers=run.tree.placings(keys))
     return len(found)
+
+
+def _escaped(control: re.Match[str]) -> str:
+    """As a Python literal has it: XML cannot say it, not even by a number."""
+    return control[0].encode("unicode_escape").decode("ascii")
 
 
 @contextmanager

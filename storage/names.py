@@ -7,6 +7,7 @@ nanoseconds since 1970, which orders runs without opening them; ``holder``, the 
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
+import secrets
 import struct
 from pathlib import Path
 
@@ -18,6 +19,8 @@ HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
 SPILL_FOLDER = "spill"
 SCRATCH_PREFIX = "scratch-"
+#: The first bytes of a certificate's file.
+CERTIFICATE_BEGINS = b'{\n "certificate": '
 _CREATING_PREFIX = ".creating-"
 _DELETING_PREFIX = ".deleting-"
 
@@ -40,9 +43,20 @@ CUTTING_KEY = b"cutting"
 MAP_BYTES = 1 << 40
 
 
+def certificate_file(directory: Path) -> Path:
+    """Beside a hunt: the certificate of its best deal, unless the user names another file."""
+    return directory.with_suffix(".json")
+
+
+def run_of(directory: Path) -> str:
+    """The name of the run that lies in a directory, or is being built there."""
+    name = directory.name
+    return name.removeprefix(_CREATING_PREFIX).rpartition("-")[0] if name.startswith(_CREATING_PREFIX) else name
+
+
 def creating(data: Path, run: str) -> Path:
-    """Where a run is built before it is renamed into place."""
-    return data / f"{_CREATING_PREFIX}{run}"
+    """Where a run is built before it is renamed into place; another place each time."""
+    return data / f"{_CREATING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
 def deleting(data: Path, run: str) -> Path:

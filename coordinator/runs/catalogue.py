@@ -5,6 +5,7 @@ import re
 import secrets
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,15 @@ from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldErr
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of
 from storage.ledger.manifest import ENDED, Manifest, State, Status
-from storage.names import QUEUED_FILE, created_at, deleted_directories, deleting, run_directories
+from storage.names import (
+    CERTIFICATE_BEGINS,
+    QUEUED_FILE,
+    certificate_file,
+    created_at,
+    deleted_directories,
+    deleting,
+    run_directories,
+)
 
 LAST = "last"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -170,6 +179,10 @@ def delete_run(directory: Path) -> None:
     with RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         directory.rename(deleting(directory.parent, directory.name))
+    with suppress(OSError):
+        # What a user may have put there by this name is his.
+        if certificate_file(directory).read_bytes().startswith(CERTIFICATE_BEGINS):
+            certificate_file(directory).unlink()
     sweep(directory.parent)
 
 

@@ -12,6 +12,8 @@ from puzzles.contract import Puzzle
 SEND_FROM = 50_000
 #: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
 BASE_BYTES = 150_000_000
+#: Less than this cannot be kept: a layer step takes `Tuning.least_bytes` and more, whatever it is allowed.
+LEAST_MEMORY = 100 << 20
 _LEAST_CHUNK, _LEAST_REMOTE_CHUNK = 1_024, 1 << 17
 #: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
 _MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21

@@ -2,18 +2,30 @@
 
 import gc
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from hakoiri.cli.answers import asking, components
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing
 from hakoiri.cli.runs import living, running, serving
+from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from puzzles.errors import HakoiriError
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
 ERROR = 1
+
+
+class Command(TyperCommand):
+    """A command; what a user's puzzle prints meanwhile does not mix with its results."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        with results_apart():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
     name="hakoiri",
@@ -26,6 +38,8 @@ app = typer.Typer(
 )
 for module in (choosing, running, living, components, asking, solving, dealing, optimising, serving):
     module.register(app)
+for command in app.registered_commands:
+    command.cls = Command
 
 
 def _print_version(wanted: bool) -> None:
@@ -46,14 +60,22 @@ def everywhere(
 
 
 def main() -> None:
-    """The entry point."""
+    """The command line, but for Ctrl-C (`hakoiri.__main__`)."""
+    prepare_streams()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except HakoiriError as error:
         _fail(str(error))
     except MemoryError as error:
         detail = str(error) or type(error).__name__
         _fail(f"not enough memory: {detail}; close other programs, or let a run take less with --memory")
+    except OSError as error:
+        drop_stdout()
+        named = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        _fail(f"{named}{error.strerror or error}")
     finally:
         # Otherwise the interpreter searches all modules for garbage when it leaves, for 25 ms.
         gc.freeze()

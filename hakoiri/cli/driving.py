@@ -48,11 +48,13 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
 
     def handle(number: int, _: FrameType | None) -> None:
         received.number = signal.Signals(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before[signal.SIGINT])
         ask(f"stopped by {received.number.name}")
 
-    before = {number: signal.signal(number, handle) for number in _ASKING}
+    before = {number: signal.getsignal(number) for number in _ASKING}
     try:
+        for number in _ASKING:
+            signal.signal(number, handle)
         yield received
     finally:
         for number, handler in before.items():

@@ -2,6 +2,8 @@
 
 import os
 import re
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +13,7 @@ from puzzles.errors import ConfigurationError, PuzzleError
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
+STDIN = "-"
 _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
@@ -25,6 +28,15 @@ def parse_size(text: str) -> int:
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is no size; write 512MB or 2GB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def parse_memory(text: str) -> int:
+    """The same of memory that can be kept to."""
+    from coordinator.session.budget import LEAST_MEMORY
+
+    if (size := parse_size(text)) < LEAST_MEMORY:
+        raise typer.BadParameter(f"{text} is too little to be kept to; give {LEAST_MEMORY >> 20}MB or more")
+    return size
 
 
 def parse_count(text: str) -> int:
@@ -64,6 +76,8 @@ def parse_options(texts: list[str]) -> dict[str, str]:
 def read_board(text: str) -> str:
     """The text of a configuration, or of the file that the user names instead: UTF-8, its rows joined by ``/``.
 
+    A file may be a pipe, and ``-`` is stdin.
+
     Blank lines are left out, and comments, which begin with ``;``.
     """
     if not _is_file(text):
@@ -76,7 +90,7 @@ def read_board(text: str) -> str:
     rows = [line.strip() for line in found.splitlines()]
     rows = [row for row in rows if row and not row.startswith(COMMENT)]
     if not rows:
-        raise ConfigurationError(f"the file {text} holds no board")
+        raise ConfigurationError(f"{'stdin' if text == STDIN else f'the file {text}'} holds no board")
     return "/".join(rows)
 
 
@@ -91,22 +105,24 @@ def read_text(text: str) -> str:
 
 def _text_of_file(name: str, most: int, too_large: str) -> str:
     """The text of a file in UTF-8; `ConfigurationError` in one line where there is none."""
+    named = "stdin" if name == STDIN else f"the file {name}"
     try:
-        with Path(name).open("rb") as file:
+        with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as file:
             raw = file.read(most + 1)
         found = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigurationError(f"the file {name} is no text in UTF-8: byte {error.start + 1}") from None
+        raise ConfigurationError(f"{named} is no text in UTF-8: byte {error.start + 1}") from None
     except OSError as error:
-        raise ConfigurationError(f"the file {name} cannot be read: {error.strerror}") from error
+        raise ConfigurationError(f"{named} cannot be read: {error.strerror}") from error
     if len(raw) > most:
-        raise ConfigurationError(f"the file {name} {too_large}")
+        raise ConfigurationError(f"{named} {too_large}")
     return found
 
 
 def _is_file(text: str) -> bool:
+    """Whether a text names stdin, a file, or a pipe (of the shell's ``<(...)``, too)."""
     try:
-        return Path(text).is_file()
+        return text == STDIN or (Path(text).exists() and not Path(text).is_dir())
     except (OSError, ValueError):  # Too long or too odd for the name of a file.
         return False
 
@@ -156,7 +172,7 @@ WorkersOption = Annotated[
 MemoryOption = Annotated[
     int | None,
     typer.Option(
-        "--memory", parser=parse_size, metavar="SIZE", help="For layers and graphs. [default: half of what is free]"
+        "--memory", parser=parse_memory, metavar="SIZE", help="For layers and graphs. [default: half of what is free]"
     ),
 ]
 ChunkOption = Annotated[

@@ -1,13 +1,13 @@
 """What goes where: results to stdout, as text or as one JSON object; progress and notes to stderr."""
 
 import json
-import os
-import sys
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from hakoiri.render.streams import drop_stdout, results
 
 _FILE_WIDTH = 120
 
@@ -15,7 +15,7 @@ _FILE_WIDTH = 120
 def stdout() -> Console:
     """The console for results."""
     # A file or pipe has no width; this one holds every line.
-    return _Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
+    return _Console(file=results(), highlight=False, width=None if results().isatty() else _FILE_WIDTH)
 
 
 def stderr() -> Console:
@@ -26,7 +26,7 @@ def stderr() -> Console:
 def print_json(result: dict[str, Any]) -> None:
     """The one object."""
     try:
-        print(json.dumps(result), flush=True)
+        print(json.dumps(result), file=results(), flush=True)
     except BrokenPipeError:
         _leave_quietly()
 
@@ -38,8 +38,14 @@ class _Console(Console):
 
 def _leave_quietly() -> None:
     """The reader of our pipe (head, less) has seen enough. Nothing may be flushed into it on the way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    drop_stdout()
     raise SystemExit(0)
+
+
+def counted(number: int, things: str) -> str:
+    """How many there are of what `things` names in the plural: ``1 move``, ``2,220 layers checked``."""
+    first, *rest = things.split(" ")
+    return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
 
 
 def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:

@@ -19,7 +19,7 @@ import lmdb
 
 from storage.engine.pages import DataFile, PageError, Snapshot
 from storage.errors import AddressSpaceError, DamagedError, DiskFullError, GoneError, NotWritableError, StorageError
-from storage.names import DATA_FILE, DATABASES, MAP_BYTES
+from storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {
@@ -156,8 +156,8 @@ def _open(directory: Path, writable: bool, durable: bool) -> lmdb.Environment:
         environment = lmdb.open(str(directory), readonly=True, lock=False, **options)
     except lmdb.MemoryError as error:
         raise AddressSpaceError(
-            f"run {directory.name} cannot be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take no "
-            "memory, and this process may not have so many; lift its limit with 'ulimit -v unlimited'"
+            f"run {run_of(directory)} cannot be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take "
+            "no memory, and this process may not have so many; lift its limit with 'ulimit -v unlimited'"
         ) from error
     if writable:
         # Readers that were killed would keep old pages from being used again, and the file would grow.
@@ -177,7 +177,7 @@ def translated(directory: Path) -> Iterator[None]:
 
 
 def _translation(error: Exception, directory: Path) -> Exception:
-    run = directory.name
+    run = run_of(directory)
     code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
     if (
         isinstance(error, lmdb.MapFullError)

@@ -4,7 +4,6 @@ Written by the one process that holds the run's lock, read by any number at any 
 Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 """
 
-import secrets
 import shutil
 import time
 from collections.abc import Mapping
@@ -47,7 +46,7 @@ def create_run(
     `limits` as for `Ledger.limits`.
     """
     # A name of its own each time: what a kill left behind, or another process makes now, is not in the way.
-    final, building = data / manifest.run, creating(data, f"{manifest.run}-{secrets.token_hex(3)}")
+    final, building = data / manifest.run, creating(data, manifest.run)
     with translated(final):
         building.mkdir(parents=True)
     try:

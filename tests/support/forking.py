@@ -15,9 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from coordinator.session import budget
 from hakoiri.cli import main
 from worker.transport.supervisor import Supervisor
 
+#: Tests allow less memory than users can, so that small spaces are spilled.
+SCARCE = 1
 #: What forks processes that have imported Hakoiri.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["tests.support.preloaded"])
@@ -106,6 +109,7 @@ def _run(
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = ["hakoiri", *arguments]
+    budget.LEAST_MEMORY = SCARCE
     if before is not None:
         before()
     main()

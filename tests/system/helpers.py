@@ -16,8 +16,9 @@ from unittest.mock import patch
 
 import psutil
 
+from coordinator.session import budget
 from hakoiri.cli import main
-from tests.support.forking import Forked, fork_command
+from tests.support.forking import SCARCE, Forked, fork_command
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,6 +189,7 @@ class Hakoiri:
         with (
             patch.object(sys, "argv", ["hakoiri", *arguments]),
             patch.dict(os.environ, self._environment(data, env), clear=True),
+            patch.object(budget, "LEAST_MEMORY", SCARCE),
             redirect_stdout(stdout),
             redirect_stderr(stderr),
         ):

@@ -92,7 +92,7 @@ ASKED = {
     "health --redis {redis}": None,
     "runs": None,
     "status last": "complete",
-    "delete last": "deleted",
+    "delete last --yes": "deleted",
     "layers last": None,
     "component-of last {near}": None,
     "components last": None,
@@ -269,7 +269,7 @@ def test_a_run_goes_by_name_unique_prefix_or_last(finished: FinishedRuns, hakoir
     for given, meant in (("aa1", names[0]), (names[1], names[1]), (names[2], names[2]), ("last", made)):
         sizes = [row["size"] for row in hakoiri.ask("layers", given)["layers"]]
         assert sum(sizes) == (2 if meant == made else 25_955), given
-        assert hakoiri.ask("delete", given)["runs"] == [meant]
+        assert hakoiri.ask("delete", given, "--yes")["runs"] == [meant]
         finished.copy(finished.explored, hakoiri.data, meant) if meant != made else None
     for given, said in (("aa", "any of aa11-klotski, aa22"), ("zz", "no run 'zz'"), ("", "no run ''")):
         refused = hakoiri.here("status", given, check=False)

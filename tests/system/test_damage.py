@@ -113,6 +113,7 @@ def test_too_little_address_space_is_no_damage(command: str, hakoiri: Hakoiri, f
     assert (done.code, done.stdout) == (1, "")
     assert "1,024 GB of addresses" in done.error
     assert "ulimit -v" in done.error
+    assert "creating" not in done.error, "a run goes by its own name"
     assert not re.search("damage|delete|--memory|resume", done.error)
     assert [entry.name for entry in hakoiri.data.iterdir()] == [directory.name]
     assert hakoiri.ask("status", "last")["status"] == "complete"

@@ -108,7 +108,6 @@ def test_deals_of_the_generator(hakoiri: Hakoiri, tmp_path: Path) -> None:
         (("solve", "gap", f"{CONTEST}\n{CONTEST}/11"), "deal 2: a deal of ranks=7 has 4 rows"),
         (("solve", "gap", "11 12"), "deal 1 has 1 rows, expected 4"),
         (("solve", "gap", CONTEST, "--shorten"), "--shorten is for superpuzz"),
-        (("solve", "gap", CLIMBED, "--cap", "1000"), "not settled after 1,000 positions"),
         (("run", "gap", "--from", FIGURE_1_GAP.replace("43", "42", 1)), "row 2 column 2: 42 is already"),
         (("run", "gap", "--from", FIGURE_1_GAP, "--whole"), "leave out --from"),
         (("run", "superpuzz", "--whole"), "cannot list its whole space"),
@@ -125,6 +124,13 @@ def test_a_deal_that_is_not_settled_is_not_called_unsolvable(hakoiri: Hakoiri) -
     (row,) = hakoiri.ask("solve", "gap", CLIMBED, "--cap", "1000")["deals"]
     assert (row["solvable"], row["moves"], row["positions"], row["exhausted"]) == (None, None, 1_000, False)
     assert "not settled" in hakoiri.here("solve", "gap", CLIMBED, "--cap", "1000", "--strategy", "bfs").stdout
+
+
+def test_one_deal_that_is_not_settled_costs_no_answer(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    (tmp_path / "deals").write_text("\n".join([CONTEST, CLIMBED, CONTEST]), encoding="utf-8")
+    told = hakoiri.here("solve", "gap", str(tmp_path / "deals"), "--cap", "7000", check=False)
+    assert (told.code, told.stdout) == (1, "33\n?\n33\n")
+    assert told.error.startswith("hakoiri: 1 of 3 deals not settled after 7,000 positions: number 2; give --cap more")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ _GRACE_SECONDS = 30.0
 
 
 class Supervisor:
-    """Starts `count` workers on construction; `run` keeps them alive, `stop` ends them.
+    """`start` starts `count` workers, `run` keeps them alive, `stop` ends them.
 
     `files` hold the user puzzles that the workers know besides the built-in ones.
     """
@@ -36,7 +36,12 @@ class Supervisor:
         self._stopping = False
         #: How many workers died and were replaced.
         self.replaced = 0
-        self._workers = [self._start() for _ in range(count)]
+        self._count, self._workers = count, list["subprocess.Popen[bytes]"]()
+
+    def start(self) -> None:
+        """Start all workers, unless `request_stop` comes first."""
+        while len(self._workers) < self._count and not self._stopping:
+            self._workers.append(self._start())
 
     def run(self) -> None:
         """Replace workers that die, until `request_stop`; then end them all."""
@@ -81,6 +86,8 @@ class Supervisor:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
+            # Ctrl-C on the terminal is for the supervisor, which lets them finish their chunks.
+            process_group=0,
         )  # fmt: skip
 
 
@@ -91,6 +98,7 @@ def supervised(url: str, count: int, note: Callable[[str], None], files: Sequenc
         yield
         return
     supervisor = Supervisor(url, count, note, files)
+    supervisor.start()
     keeper = threading.Thread(target=supervisor.run, name="supervisor")
     keeper.start()
     try:

@@ -20,8 +20,8 @@ from hakoiri.cli.options import (
     RedisOption,
     WorkersOption,
     parse_count,
+    parse_memory,
     parse_options,
-    parse_size,
     parse_time,
     redis_url,
 )
@@ -89,7 +89,7 @@ def study(
     memory: Annotated[
         int | None,
         typer.Option(
-            "--memory", parser=parse_size, metavar="SIZE", help="For all searches at once; with less, fewer threads."
+            "--memory", parser=parse_memory, metavar="SIZE", help="For all searches at once; with less, fewer threads."
         ),
     ] = None,
     json: JsonOption = False,
@@ -196,6 +196,7 @@ def hunt(
     from coordinator.deals.hunt_plan import HuntPlan, hunted
     from coordinator.session.resources import Resources
     from puzzles.registry import PuzzleSpec, with_own_file
+    from storage.names import certificate_file
 
     spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
     plan = HuntPlan.made(hunted(spec), maximise, seed, cap, pool)  # type: ignore[arg-type]
@@ -207,7 +208,7 @@ def hunt(
         limits = {"seconds": None, "legs": legs}
 
     def finish(job: "HuntDeals", control: "Control") -> dict[str, Any]:
-        target = None if spec.digest else certificate or job.store.directory.with_suffix(".json")
+        target = None if spec.digest else certificate or certificate_file(job.store.directory)
         return _certify(job, target, memory, control)
 
     start_run(spec, "hunt", asdict(plan), resources, data, json, queue=queue, limits=limits, finish=finish)

@@ -21,6 +21,7 @@ from hakoiri.cli.options import (
     read_text,
     redis_url,
 )
+from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="nakuron.")]
@@ -88,7 +89,7 @@ def generate(
         figures = {"size": size, "setting": setting, "seed": seed, "balls": board.balls}
         print_json({"puzzle": puzzle} | figures | {"board": board.text()})
     else:
-        print("\n".join(board.lines()))
+        print_line("\n".join(board.lines()))
 
 
 def replay(

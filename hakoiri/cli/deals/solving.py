@@ -1,6 +1,5 @@
 """``solve`` and ``deal``: single deals of a solitaire, in memory and at once, and deals to try."""
 
-import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -8,7 +7,8 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import MOST_SEED, JsonOption, PuzzleOptions, parse_options, read_text
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.render.streams import print_line
+from hakoiri.render.tables import counted, facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from puzzles.capabilities import Dealt, Move
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from worker.solitaires.shortening import Shortened
 
 _BYTES = 250
-_STDIN = "-"
+#: Deals that a message names.
+_MOST_NAMED = 10
 GameArgument = Annotated[
     str, typer.Argument(metavar="PUZZLE", help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")
 ]
@@ -48,6 +49,8 @@ def solve(
 ) -> None:
     """Solve deals at once, in memory: one line each, the least number of moves or -1, as the contest wants it.
 
+    A deal that is not settled within --cap is ? and makes the exit code 1.
+
     With --strategy, --shorten, --show or --json it says more. Depth first, superpuzz solutions are not the shortest.
     """
     from coordinator.deals.dealing import deals_of, dealt
@@ -64,7 +67,7 @@ def solve(
     if strategy not in (None, *game.orders):
         raise PuzzleError(f"--strategy {strategy}: allowed are {'|'.join(game.orders)}")
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
-    parsed = list(deals_of(game, _read(deals)))
+    parsed = list(deals_of(game, read_text(deals)))
     prepare(lambda: load_solving_kernels(game), lambda: stderr().print(PREPARING))
     rows: list[dict[str, Any]] = []
     for deal in parsed:
@@ -72,14 +75,17 @@ def solve(
         asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
         found = answered(do_task("solve", game, asked, []))
         row = _row(game, deal, found)
+        rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten)))
         if plain:
-            _print_answer(row, most)
-            continue
-        rows.append(row | _solution_row(game, deal, start, found, shorten))
+            print_line(_answer(row))
     if json:
         print_json({"puzzle": game.name, "parameters": game.parameters, "strategy": strategy or "bfs", "deals": rows})
     elif not plain:
         _print_rows(rows, show, shorten)
+    if open_deals := [number for number, row in enumerate(rows, 1) if row["solvable"] is None]:
+        _tell_unsettled(open_deals, len(rows), most)
+        if plain:
+            raise typer.Exit(1)
 
 
 def deal(
@@ -99,14 +105,9 @@ def deal(
     if json:
         print_json({"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first, "deals": texts})
         return
-    print(count)
+    print_line(str(count))
     for text in texts:
-        print("\n" + (text.replace("/", "\n") if game.rows_of_deal > 1 else text))
-
-
-def _read(text: str) -> str:
-    """The deals themselves, or what is in the file that the user names instead."""
-    return sys.stdin.read() if text == _STDIN else read_text(text)
+        print_line("\n" + (text.replace("/", "\n") if game.rows_of_deal > 1 else text))
 
 
 def _most_positions() -> int:
@@ -184,21 +185,26 @@ def _words(game: "Dealt", text: str, start: "Key", moves: "list[Move]") -> list[
     return type(game)(game.parameters, text).describe_moves(game.follow(start, moves))
 
 
-def _print_answer(row: dict[str, Any], most: int) -> None:
-    from puzzles.errors import PuzzleError
+def _answer(row: dict[str, Any]) -> str:
+    """In the contest's words; a deal that is not settled, which it has no word for, is ``?``."""
+    if row["moves"] is None:
+        return "?" if row["solvable"] is None else "-1"
+    return str(row["moves"])
 
-    if row["solvable"] is None:
-        raise PuzzleError(
-            f"{row['deal']} is not settled after {most:,} positions: give --cap more, or 'hakoiri run' it, on disk"
-        )
-    print(-1 if row["moves"] is None else row["moves"])
+
+def _tell_unsettled(numbers: list[int], deals: int, most: int) -> None:
+    named = ", ".join(map(str, numbers[:_MOST_NAMED])) + (", ..." if len(numbers) > _MOST_NAMED else "")
+    stderr().print(
+        f"hakoiri: {len(numbers):,} of {counted(deals, 'deals')} not settled after {most:,} positions: number {named}; "
+        "give --cap more, or 'hakoiri run' them, on disk"
+    )
 
 
 def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
     columns = ["deal", "moves", *(["shortened"] if shorten else []), "positions", "until the goal", "depth", "seconds"]
     listed = table(*columns, numbers=tuple(columns))
     for number, row in enumerate(rows, 1):
-        answer = "not settled" if row["solvable"] is None else "-1" if row["moves"] is None else f"{row['moves']:,}"
+        answer = "not settled" if row["solvable"] is None else _answer(row)
         until = row["positions_until_goal"]
         cells = [f"{number}", answer, *([f"{row['shortened'] or ''}"] if shorten else [])]
         cells += [f"{row['positions']:,}", "" if until is None else f"{until:,}", f"{row['depth']:,}"]

@@ -95,13 +95,16 @@ def delete(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Remove runs and all their data."""
+    """Remove runs and all their data; with a hunt goes the certificate beside it."""
+    from coordinator.errors import RunError
     from coordinator.runs.catalogue import data_directory, delete_run, find_run
 
     # Found before any is gone: 'last' means one run, and a wrong name among them removes none.
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
-    if not yes and not json and sys.stdin.isatty():
-        typer.confirm(f"delete {', '.join(directories)} and all that was found?", abort=True)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise RunError(f"nobody can be asked here: say --yes to delete {', '.join(directories)}")
+        typer.confirm(f"delete {', '.join(directories)} and all that was found?", abort=True, err=True)
     for name, directory in directories.items():
         delete_run(directory)
         if not json:

@@ -62,6 +62,7 @@ def worker(
     supervisor = Supervisor(url, processes, _log, files)
     with stopping_with(lambda _: supervisor.request_stop()):
         _log(f"{processes} worker processes for {without_password(url)}, supervised by process {os.getpid()}")
+        supervisor.start()
         supervisor.run()
     _log("workers stopped")
     if json:

@@ -1,0 +1,62 @@
+"""The standard streams: results apart from whatever else is printed, and all that may be wrong with a stream."""
+
+import codecs
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TextIO
+
+#: What is drawn, and what stands for it where a stream has no such characters.
+_DRAWN = "─│┌┐└┘├┤┬┴┼█▀▒●○×·…—–"  # noqa: RUF001
+_PLAIN = "-|+++++++++##%*ox..--"
+_LOOKALIKES = dict(zip(_DRAWN, _PLAIN, strict=True))
+_ERRORS = "hakoiri.lookalike"
+
+#: Stdout as it was, while others print.
+_results: list[TextIO] = []
+
+
+def results() -> TextIO:
+    """Where results go: stdout as it was when the command began."""
+    return _results[-1] if _results else sys.stdout
+
+
+@contextmanager
+def results_apart() -> Iterator[None]:
+    """While the block runs, what anybody else prints, such as a user's puzzle, goes to stderr."""
+    _results.append(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _results.pop()
+
+
+def print_line(text: str) -> None:
+    """A result as it is."""
+    print(text, file=results())
+
+
+def prepare_streams() -> None:
+    """Have streams that the caller closed lead nowhere, and draw with plain characters where there are no others."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # Opened in their order, they get the numbers of those that were closed, and no file of ours does.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    codecs.register_error(_ERRORS, _lookalike)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_ERRORS)
+
+
+def drop_stdout() -> None:
+    """Nothing more may be written to stdout: its reader has left, or its disk is full."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), results().fileno())
+
+
+def _lookalike(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_LOOKALIKES.get(character, "?") for character in error.object[error.start : error.end]), error.end

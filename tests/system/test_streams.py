@@ -1,0 +1,125 @@
+"""Standard streams as users have them: closed, full, of plain ASCII, and shared with a puzzle that prints."""
+
+import io
+import os
+import sys
+import xml.etree.ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from typer.testing import CliRunner
+
+from hakoiri.cli import app
+from tests.system.helpers import START_OF_2, FinishedRuns, Hakoiri
+from tests.system.own import changed, written
+
+BOARD = "ABBC/ABBC/DEEF/DGHF/I..J"
+LOUD = changed(
+    ("return 0x800", "print('a start'); return 0x800"),
+    ("        found = []", "        print('successors'); found = []"),
+    ("        return keys == 0x440", "        print('a goal?'); return keys == 0x440"),
+    ('        return "/".join', "        print('drawing'); return \"/\".join"),
+)
+
+
+def ascii_streams() -> None:
+    sys.stdout = open(1, "w", encoding="ascii", closefd=False)  # noqa: SIM115
+
+
+def closed_stdout() -> None:
+    os.close(1)
+    sys.stdout = None  # type: ignore[assignment]
+
+
+def full_stdout() -> None:
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+
+
+def test_what_a_users_puzzle_prints_does_not_mix_with_the_results(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    loud = written(tmp_path, LOUD)
+    ran = hakoiri.here("run", loud, "--json")
+    assert ran.json["configurations"] == 16
+    assert {"a start", "successors", "a goal?"} <= set(ran.stderr.splitlines())
+    for line in ("path last", "layers last", "verify last --full", "resume last", "export last --to {}/jugs.csv"):
+        assert hakoiri.ask(*line.format(tmp_path).split())["run"] == ran.json["run"], line
+    assert hakoiri.here("distance", "last", "4/4/0").stdout == "7 moves from 8/0/0 to 4/4/0\n"
+
+
+def test_control_characters_in_a_text_leave_an_export_xml(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    odd = changed(('        return "/".join', '        return "\\x1b\\x00<&>" + "/".join'))
+    hakoiri.here("run", written(tmp_path, odd.replace("def parse_text", "def unread")))
+    hakoiri.here("export", "last", "--to", str(tmp_path / "jugs.graphml"))
+    texts = [node.text for node in xml.etree.ElementTree.parse(tmp_path / "jugs.graphml").getroot().iter()]  # noqa: S314
+    assert "\\x1b\\x00<&>8/0/0" in texts
+
+
+@pytest.mark.parametrize("line", ["show {}", "layers last", "path last", "run --help", "puzzles klotski"])
+def test_plain_ascii_is_drawn_with_lookalikes(line: str, finished: FinishedRuns) -> None:
+    drawn = finished.hakoiri(
+        *line.replace("last", finished.explored["run"]).format(BOARD).split(), before=ascii_streams
+    )
+    assert drawn.stdout.isascii()
+    assert "?" not in drawn.stdout.replace("[default", "")
+    if line == "show {}":
+        assert drawn.stdout.startswith("+---+-------+---+\n| A | B     | C |\n")
+
+
+@pytest.mark.parametrize("line", ["runs", "runs --json", "status last", "show {}", "deal gap", "--help", "--version"])
+@pytest.mark.parametrize(
+    ("before", "code", "said"),
+    [(closed_stdout, 0, ""), (full_stdout, 1, "hakoiri: the output cannot be written: No space left on device\n")],
+)
+def test_stdout_closed_or_full(
+    line: str, before: Callable[[], None], code: int, said: str, finished: FinishedRuns
+) -> None:
+    done = finished.hakoiri(*line.format(BOARD).split(), before=before, check=False)
+    assert (done.code, done.stdout, done.stderr) == (code, "", said)
+
+
+# Configurations from stdin and from pipes
+
+
+@pytest.mark.parametrize("how", ["-", "pipe"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run klotski --from {}",
+        "enqueue klotski --from {}",
+        "show {}",
+        "distance last {}",
+        "path last --from {} --to {}",
+    ],
+)
+def test_a_configuration_comes_from_a_pipe(how: str, line: str, hakoiri: Hakoiri) -> None:
+    if "last" in line:
+        hakoiri.here("run", "klotski", "--from", START_OF_2)
+    board = f"; a comment\n{START_OF_2}\n".replace("/", "\n").encode()
+    ends = [os.pipe() for _ in range(line.count("{}"))]
+    for _, writer in ends:
+        os.write(writer, board)
+        os.close(writer)
+    # The second of two is a pipe: stdin can be read once.
+    names = [f"/dev/fd/{reader}" for reader, _ in ends]
+    with patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(board))):
+        done = hakoiri.ask(*line.format(*(["-", *names[1:]] if how == "-" else names)).split())
+    for reader, _ in ends:
+        os.close(reader)
+    assert START_OF_2 in str(done) or done["status"] == "queued"
+
+
+def test_stdin_without_a_board_is_named(hakoiri: Hakoiri) -> None:
+    with patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"; nothing\n"))):
+        assert hakoiri.here("show", "-", check=False).error == "hakoiri: stdin holds no board"
+
+
+# Memory
+
+
+@pytest.mark.parametrize("line", ["run klotski", "enqueue klotski", "study gap --ranks 3", "diameter last"])
+@pytest.mark.parametrize("memory", ["1", "1K", "99MB"])
+def test_memory_that_cannot_be_kept_to_is_refused(line: str, memory: str) -> None:
+    refused = CliRunner().invoke(app, [*line.split(), "--memory", memory])
+    assert refused.exit_code == 2
+    assert "100MB or more" in " ".join(refused.output.replace("│", " ").split())
