@@ -34,7 +34,10 @@ _BYTES_BESIDE_KEY = 16
 
 @dataclass(frozen=True)
 class ShortestPath:
-    """A shortest path: its keys from source to target, their texts, and one description per move."""
+    """A shortest path: its keys from source to target, their texts, and one description per move.
+
+    A piece has the same letter on all boards and in all moves, that of the first board.
+    """
 
     keys: list[Key]
     configurations: list[str]
@@ -181,7 +184,7 @@ class Answers:
         return base.start if source is None else base.parse(source)
 
     def _spell_out(self, keys: list[Key]) -> ShortestPath:
-        return ShortestPath(keys, [self.puzzle.render(key) for key in keys], self.puzzle.describe_moves(keys))
+        return ShortestPath(keys, self.puzzle.render_path(keys), self.puzzle.describe_moves(keys))
 
     def _context(self, control: Control | None = None) -> AbstractContextManager[ComputeContext]:
         """Threads of this process, for questions that need some computing."""

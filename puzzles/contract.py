@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints
+from puzzles.pictures.shapes import Picture
+from puzzles.pictures.words import text_pictures
 
 #: One number per key: keys with the same one are alike.
 Orbits = NDArray[np.int64]
@@ -221,6 +223,17 @@ class Puzzle(ABC):
     def describe_moves(self, path: list[Key]) -> list[str]:
         """The moves of a path, one by one. For puzzles whose words for a move depend on those before it."""
         return [self.describe_move(before, after) for before, after in pairwise(path)]
+
+    def render_path(self, path: list[Key]) -> list[str]:
+        """The texts of a path, one by one. For puzzles whose pieces keep a letter that `render` deals anew."""
+        return [self.render(key) for key in path]
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        """What the configurations of a path look like; a part keeps its name (`puzzles.pictures.shapes`).
+
+        By default the texts, cell by cell. One configuration is a path, too.
+        """
+        return text_pictures(self.render_path(path))
 
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""

@@ -17,11 +17,15 @@ from puzzles.contract import Expansion, Number, Option, Orbits, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
 from puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
+from puzzles.pictures.colours import ink, scale
+from puzzles.pictures.shapes import EDGE, Label, Part, Picture, Rectangle
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"
 #: `configurations` lists no more keys at a time.
 _BLOCK = 1 << 20
+#: Pixels of a picture: the height of a disc, the width of the smallest and what each larger one is wider.
+_DISC, _NARROWEST, _WIDER = 20, 36, 12
 
 
 class Hanoi(Puzzle):
@@ -127,6 +131,23 @@ class Hanoi(Puzzle):
         pegs = zip(self._unpack(before), self._unpack(after), strict=True)
         ((disc, source, target),) = [(disc, *both) for disc, both in enumerate(pegs) if both[0] != both[1]]
         return f"{_LETTERS[disc]} from peg {source + 1} to peg {target + 1}"
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [self._draw(key) for key in path]
+
+    def _draw(self, key: Key) -> Picture:
+        """The pegs side by side, a disc's colour growing lighter with its size."""
+        room = _NARROWEST + _WIDER * (self.discs - 1) + 8
+        floor = (self.discs + 1) * _DISC
+        rods = [Rectangle((peg + 0.5) * room - 3, 0, 6, floor, "#c9bfae", 3) for peg in range(self.pegs)]
+        parts = [Part("pegs", (*rods, Rectangle(0, floor, self.pegs * room, 8, EDGE, 3)))]
+        for peg, tower in enumerate(self._towers(key)):
+            for level, disc in enumerate(tower, 1):
+                width, fill = _NARROWEST + _WIDER * disc, scale(disc, self.discs)
+                label = Label(width / 2, _DISC / 2, _LETTERS[disc], 12, ink(fill))
+                shapes = (Rectangle(0, 1, width, _DISC - 2, fill, 7), label)
+                parts.append(Part(_LETTERS[disc], shapes, (peg + 0.5) * room - width / 2, floor - level * _DISC))
+        return Picture(self.pegs * room, floor + 8, tuple(parts))
 
     def _unpack(self, key: Key) -> list[int]:
         """The peg of each disc, the smallest first."""

@@ -7,6 +7,7 @@ the top: that hole is d4.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +17,7 @@ from puzzles.contract import Choice, Expansion, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit, lowest_bit
 from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
+from puzzles.pictures.shapes import EDGE, GROUND, Circle, Part, Picture, Rectangle
 
 _Cell = tuple[int, int]
 #: A peg's cell, the cell that it jumps over, and the cell where it lands.
@@ -27,6 +29,8 @@ _CELLS = [(row, column) for row in range(_SIDE) for column in range(_SIDE) if 2 
 _NUMBER = {cell: number for number, cell in enumerate(_CELLS)}
 _FULL = (1 << len(_CELLS)) - 1
 _CENTRE = 1 << _NUMBER[3, 3]
+#: Pixels of a cell, and the colours of a picture.
+_CELL, _HOLE, _PEG = 40, "#b9b2a4", "#0072b2"
 
 
 def _flipped(cell: _Cell) -> _Cell:
@@ -124,7 +128,41 @@ class PegSolitaire(Puzzle):
         return self._key_of(pegs)
 
     def render(self, key: Key) -> str:
-        pegs = _unpack(key)
+        return self._text(_unpack(key))
+
+    def render_path(self, path: list[Key]) -> list[str]:
+        return [self._text(set(pegs.values())) for pegs in self._lifted(path)]
+
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        """The jumps on the boards of `render_path`."""
+        jumps = []
+        for board, later in pairwise(self._lifted(path)):
+            (jump,) = [(begin, later[name]) for name, begin in board.items() if later.get(name, begin) != begin]
+            jumps.append(f"{_name(jump[0])} jumps to {_name(jump[1])}")
+        return jumps
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [_draw(pegs) for pegs in self._lifted(path)]
+
+    def _lifted(self, path: list[Key]) -> list[dict[str, _Cell]]:
+        """Where each peg stands, by the name of its first cell: boards that follow each other by jumps, not by turns.
+
+        What no jump leads to, two boards side by side for example, stands as its key says.
+        """
+        found: list[dict[str, _Cell]] = []
+        for key in path:
+            before = found[-1] if found else {}
+            for (begin, over, end), pegs in _moves(set(before.values())):
+                if self._key_of(pegs) == key:
+                    there = {name: end if cell == begin else cell for name, cell in before.items() if cell != over}
+                    break
+            else:
+                there = {_name(cell): cell for cell in sorted(_unpack(key))}
+            found.append(there)
+        return found
+
+    @staticmethod
+    def _text(pegs: set[_Cell]) -> str:
         marks = {cell: "*" if cell in pegs else "." for cell in _CELLS}
         return "/".join("".join(marks.get((row, column), "#") for column in range(_SIDE)) for row in range(_SIDE))
 
@@ -152,6 +190,21 @@ def _moves(pegs: set[_Cell]) -> list[tuple[_Jump, set[_Cell]]]:
         for begin, over, end in _JUMPS
         if begin in pegs and over in pegs and end not in pegs
     ]
+
+
+def _draw(pegs: Mapping[str, _Cell]) -> Picture:
+    def disc(cell: _Cell, radius: float, fill: str) -> Circle:
+        return Circle((cell[1] + 0.5) * _CELL, (cell[0] + 0.5) * _CELL, radius, fill)
+
+    side, third = _SIDE * _CELL, 2 * _CELL
+    arms = (
+        Rectangle(0, third, side, side - 2 * third, GROUND, 8),
+        Rectangle(third, 0, side - 2 * third, side, GROUND, 8),
+    )
+    holes = (disc(cell, 7, _HOLE) for cell in _CELLS)
+    ball = (Circle(_CELL / 2, _CELL / 2, 15, _PEG, EDGE),)
+    parts = (Part(name, ball, cell[1] * _CELL, cell[0] * _CELL) for name, cell in pegs.items())
+    return Picture(side, side, (Part("board", (*arms, *holes)), *parts))
 
 
 def _name(cell: _Cell) -> str:

@@ -6,6 +6,7 @@ from puzzles.capabilities import Quotient
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Configuration, Key, Keys, Mask, key_at
 from puzzles.keys.order import equal_rows
+from puzzles.pictures.shapes import Picture
 
 
 class MergedMirrors(Quotient):
@@ -63,6 +64,15 @@ class MergedMirrors(Quotient):
 
     def describe_move(self, before: Key, after: Key) -> str:
         return self.base.describe_move(before, after)
+
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        return self.base.describe_moves(path)
+
+    def render_path(self, path: list[Key]) -> list[str]:
+        return self.base.render_path(path)
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return self.base.pictures(path)
 
     def lift(self, path: list[Key], start: Key) -> list[Key]:
         # It exists because the mirror is an automorphism; of several images the least key is taken.

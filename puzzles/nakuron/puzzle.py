@@ -17,7 +17,9 @@ from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
+from puzzles.nakuron.drawing import draw_board
 from puzzles.nakuron.kernels import field_of, ground_of
+from puzzles.pictures.shapes import Picture
 
 #: Digits of base 5 in a word of a key, and what fits the narrowest layout.
 _DIGITS, _FEWEST_DIGITS = 27, 13
@@ -96,6 +98,9 @@ class Nakuron(Scored):
                 raise ConfigurationError(f"{key:#x} has more digits than the board has cells")
         size = self.board.size
         return tuple("".join(cells[row * size : (row + 1) * size]) for row in range(size))
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [draw_board(Board(self.rows_of(key), self.board.frame)) for key in path]
 
     # The contract
 

@@ -19,7 +19,9 @@ from puzzles.contract import Expansion, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, number_of, order_of
+from puzzles.permutation.drawing import draw_stack
 from puzzles.permutation.pancakes_kernels import expand_burnt, expand_plain, tables_of, turned_sides
+from puzzles.pictures.shapes import Picture
 
 #: The sizes from the top down, negative with the burnt side up.
 Stack = list[int]
@@ -93,6 +95,9 @@ class _Stacks(Puzzle):
         """How many pancakes are turned over, e.g. ``"reverse 3"``."""
         pairs = enumerate(zip(self.unpack(before), self.unpack(after), strict=True), 1)
         return f"reverse {max(place for place, (old, new) in pairs if old != new)}"
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [draw_stack(self.unpack(key), self.least == 1) for key in path]
 
     def _size_of(self, word: str, place: int) -> int:
         digits = word.removeprefix("-") if self.least == 1 else word

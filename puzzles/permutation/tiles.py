@@ -24,7 +24,9 @@ from puzzles.contract import Expansion, Number, Option, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, digits_of, number_of, order_of
+from puzzles.permutation.drawing import draw_tiles
 from puzzles.permutation.tiles_kernels import expand_keys, tables_of
+from puzzles.pictures.shapes import Picture
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
 Arrangement = list[int]
@@ -131,6 +133,9 @@ class Tiles(Puzzle):
         target, source = board.index(0), later.index(0)
         way = (target // self.columns - source // self.columns, target % self.columns - source % self.columns)
         return f"{_LETTERS[board[source]]} {_DIRECTIONS[way]}"
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [draw_tiles(self.render(key)) for key in path]
 
     def unpack(self, key: Key) -> Arrangement:
         """The tiles in reading order."""

@@ -25,6 +25,8 @@ from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit, popcount
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, all_orders, number_of, order_of, pack_places
+from puzzles.permutation.drawing import draw_rings
+from puzzles.pictures.shapes import Picture
 
 #: The tokens around the ring.
 Ring = list[int]
@@ -105,6 +107,9 @@ class TopSpin(Puzzle):
             if self.pack(self._reversed(ring, first)) == after:
                 return f"reverse {' '.join(map(str, (ring + ring)[first : first + self.k]))}"
         raise ConfigurationError(f"no move leads from {self.render(before)} to {self.render(after)}")
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return draw_rings([self.unpack(key) for key in path], self.k)
 
     def unpack(self, key: Key) -> Ring:
         """The tokens around the ring, from token 1 on."""

@@ -17,10 +17,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Choice, Expansion, Option, Puzzle
+from puzzles.contract import Choice, Expansion, Option
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import U32, Key, Keys, Mask
-from puzzles.sliding_blocks.boards import Piece, describe_steps, parse_rectangles, render_pieces
+from puzzles.sliding_blocks.boards import Blocks, Cells, Piece, parse_rectangles, render_pieces
 from puzzles.sliding_blocks.klotski_kernels import COLUMNS, PAIRS, PLACES, ROWS, SHAPES, SLOTS, expand_keys, mirror_keys
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
@@ -45,7 +45,7 @@ _STEPS = {
 }
 
 
-class Klotski(Puzzle):
+class Klotski(Blocks):
     """Option `metric`: what counts as one move of one piece.
 
     ``unit`` is one step (the paper's choice), ``straight`` any distance in one direction, ``finger`` any way at all.
@@ -59,6 +59,7 @@ class Klotski(Puzzle):
     # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.
     most_successors = 10
     has_mirrors = True
+    rows, columns = ROWS, COLUMNS
 
     def usual_start(self) -> Key:
         return self.parse_text(USUAL_START)
@@ -133,14 +134,14 @@ class Klotski(Puzzle):
     def render(self, key: Key) -> str:
         return render_pieces(self.unpack(key), ROWS, COLUMNS)
 
-    def describe_move(self, before: Key, after: Key) -> str:
-        """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
+    def covered(self, key: Key) -> set[Cells]:
+        return {_CELLS[piece] for piece in self.unpack(key)}
+
+    def way(self, before: Key, after: Key) -> list[tuple[int, int]]:
         pieces, later = set(self.unpack(before)), set(self.unpack(after))
         (moved,) = pieces - later
         (target,) = later - pieces
-        cell = moved.row * COLUMNS + moved.column
-        letter = self.render(before).replace("/", "")[cell]
-        return f"{letter} {describe_steps(_way(moved, target, self.blanks(before) | _CELLS[moved]))}"
+        return _way(moved, target, self.blanks(before) | _CELLS[moved])
 
     def unpack(self, key: Key) -> list[Piece]:
         """The ten pieces: daughter, horizontal, four verticals, four unit squares."""

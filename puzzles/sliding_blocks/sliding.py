@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Choice, Expansion, Option, Puzzle, Text
+from puzzles.contract import Choice, Expansion, Option, Text
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cells, describe_steps, parse_board, render_cells
+from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Blocks, Cells, parse_board, render_cells
 from puzzles.sliding_blocks.goals import Wishes, check_walls, parse_goal, render_goal
 from puzzles.sliding_blocks.pieces import (
     NO_KIND,
@@ -40,7 +40,7 @@ from puzzles.sliding_blocks.tables import Words, make_tables
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
 
 
-class Sliding(Puzzle):
+class Sliding(Blocks):
     """The start says which pieces and walls there are. Option `metric` is what counts as one move of one piece.
 
     ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all. Option `goal` is a
@@ -67,6 +67,7 @@ class Sliding(Puzzle):
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start.strip()!r}")
         self.pieces = pieces = Pieces(board)
+        self.rows, self.columns, self.walls = pieces.rows, pieces.columns, pieces.walls
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
@@ -197,14 +198,14 @@ class Sliding(Puzzle):
         cells = [self.pieces.cells(piece) for piece in self.pieces.unpack(key)]
         return render_cells(cells, self.pieces.rows, self.pieces.columns, {WALL: self.pieces.walls})
 
-    def describe_move(self, before: Key, after: Key) -> str:
-        """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
+    def covered(self, key: Key) -> set[Cells]:
+        return {self.pieces.cells(piece) for piece in self.pieces.unpack(key)}
+
+    def way(self, before: Key, after: Key) -> list[tuple[int, int]]:
         standing, later = set(self.pieces.unpack(before)), set(self.pieces.unpack(after))
         (moved,) = standing - later
         (target,) = later - standing
-        own = self.pieces.cells(moved)
-        letter = self.render(before).replace("/", "")[min(own)]
-        return f"{letter} {describe_steps(self.pieces.way(moved, target, self.pieces.blanks(standing) | own))}"
+        return self.pieces.way(moved, target, self.pieces.blanks(standing) | self.pieces.cells(moved))
 
 
 def _needs_a_board(why: str) -> str:

@@ -11,6 +11,7 @@ from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.order import equal_rows
+from puzzles.pictures.shapes import Picture
 from puzzles.solitaires.cards import (
     BLANK,
     SUITS,
@@ -23,6 +24,7 @@ from puzzles.solitaires.cards import (
     random_deal,
     rows_of,
 )
+from puzzles.solitaires.drawing import draw_field
 from puzzles.solitaires.kernels import MOST_MOVES, expand_fields
 
 #: The deal that a search without ``--from`` starts from: the first of this seed.
@@ -183,6 +185,9 @@ class Solitaire(Dealt):
     def _drawn_row(self, row: int, words: list[str]) -> list[str]:
         """The words of one row of a position, `words` being those of all cells."""
         return words[row * self.columns : (row + 1) * self.columns]
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [draw_field(rows_of(self.render(key)), self.deck) for key in path]
 
     @abstractmethod
     def word(self, card: int) -> str:

@@ -24,6 +24,7 @@ from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, Key, Keys, Mask
+from puzzles.pictures.shapes import Picture
 
 #: The stickers of a piece's place, clockwise.
 Place = tuple[int, ...]
@@ -80,6 +81,10 @@ class Twisty(Puzzle):
     # Renaming the stickers makes any configuration the solved one.
     vertex_transitive = True
     pieces: Pieces
+
+    @abstractmethod
+    def net(self, faces: Mapping[str, str]) -> Picture:
+        """All faces, unfolded; for each its colours as its row of the text has them."""
 
     @abstractmethod
     def turns(self) -> dict[str, Turn]:
@@ -152,6 +157,10 @@ class Twisty(Puzzle):
     def render(self, key: Key) -> str:
         colours, size = self._colours(key), self.pieces.row
         return "/".join(colours[begin : begin + size] for begin in range(0, len(colours), size))
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        rows = (self.render(key).split("/") for key in path)
+        return [self.net(dict(zip(self.pieces.faces, row, strict=True))) for row in rows]
 
     def describe_move(self, before: Key, after: Key) -> str:
         """The name of the turn, e.g. ``"U"``, or ``"U'"`` for the other way round."""

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from puzzles.contract import Choice, Option
+from puzzles.pictures.shapes import Picture
 from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
+from puzzles.twisty.nets import draw_cube
 
 _Vector = tuple[int, int, int]
 
@@ -46,6 +48,9 @@ class Cube2(Twisty):
             still={f"corner {_STILL}": _stickers_of(_STILL)},
         )
         super().prepare(start)
+
+    def net(self, faces: Mapping[str, str]) -> Picture:
+        return draw_cube(faces)
 
     def turns(self) -> dict[str, Turn]:
         found = {}

@@ -9,9 +9,12 @@ top, D from below with the corner B at the top. The solved puzzle is ``FFFFFF/LL
 turn the edge at L, the centre U, the edge at R, the centre L, the edge at D and the centre R.
 """
 
+from collections.abc import Mapping
 from itertools import combinations
 
+from puzzles.pictures.shapes import Picture
 from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
+from puzzles.twisty.nets import draw_pyraminx
 
 #: For each face its top, left and right corner, looking at it from outside.
 _FACES = {"F": ("U", "L", "R"), "L": ("U", "B", "L"), "R": ("U", "R", "B"), "D": ("B", "R", "L")}
@@ -42,6 +45,9 @@ class Pyraminx(Twisty):
             even=True,
         )
         super().prepare(start)
+
+    def net(self, faces: Mapping[str, str]) -> Picture:
+        return draw_pyraminx(faces)
 
     def turns(self) -> dict[str, Turn]:
         found = {}

@@ -1,0 +1,3 @@
+"""What configurations look like: pictures as plain data, for whoever draws them."""
+
+__all__ = ["blocks", "colours", "shapes", "words"]

@@ -1,0 +1,105 @@
+"""Pieces on a board of cells: which piece is which along a path, and what the boards look like.
+
+A cell is row * columns + column.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from puzzles.pictures.colours import apart, ink
+from puzzles.pictures.shapes import EDGE, GROUND, Label, Part, Picture, Rectangle, Shape, Span
+
+#: What a piece covers, and that of all pieces by their letters.
+Covered = frozenset[int]
+Lettered = dict[str, Covered]
+
+_CELL, _GAP, _RADIUS, _LETTER = 48, 2, 7, 20
+_EMPTY, _WALL = ".", "#"
+
+
+def followed(first: str, boards: Sequence[Iterable[Covered]], columns: int) -> list[Lettered]:
+    """The pieces of each board of a path by the letters that they have on its `first` board, given as text.
+
+    A move takes one piece from its cells to others. If more have changed, pieces of one shape keep their order.
+    """
+
+    def order(piece: Covered) -> tuple[list[int], int]:
+        return [cell - min(piece) for cell in sorted(piece)], min(piece)
+
+    text = first.replace("/", "")
+    known = {piece: text[min(piece)] for piece in boards[0]}
+    found = []
+    for board in boards:
+        there = set(board)
+        left, come = sorted(known.keys() - there, key=order), sorted(there - known.keys(), key=order)
+        moved = dict(zip(left, come, strict=True))
+        known = {moved.get(piece, piece): letter for piece, letter in known.items()}
+        found.append({letter: piece for piece, letter in sorted(known.items(), key=lambda item: min(item[0]))})
+    return found
+
+
+def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int] = ()) -> str:
+    """A board as text, each piece by its letter."""
+    of_cell = {cell: letter for letter, piece in board.items() for cell in piece} | dict.fromkeys(walls, _WALL)
+    text = "".join(of_cell.get(cell, _EMPTY) for cell in range(cells))
+    return "/".join(text[begin : begin + columns] for begin in range(0, cells, columns))
+
+
+def block_pictures(boards: Sequence[Lettered], rows: int, columns: int, walls: Collection[int] = ()) -> list[Picture]:
+    """The boards of a path; no two pieces that touch on any of them have the same colour."""
+    colours = apart(sorted(boards[0]), _neighbours(boards, columns))
+    return [_picture(board, colours, rows, columns, walls) for board in boards]
+
+
+def _neighbours(boards: Sequence[Lettered], columns: int) -> dict[str, set[str]]:
+    """Which pieces share an edge on some board."""
+    found: dict[str, set[str]] = {letter: set() for letter in boards[0]}
+    for board in boards:
+        of_cell = {cell: letter for letter, piece in board.items() for cell in piece}
+        for cell, letter in of_cell.items():
+            right = cell + 1 if (cell + 1) % columns else -1
+            for other in (of_cell.get(right, letter), of_cell.get(cell + columns, letter)):
+                if other != letter:
+                    found[letter].add(other)
+                    found[other].add(letter)
+    return found
+
+
+def _picture(board: Lettered, colours: Mapping[str, str], rows: int, columns: int, walls: Collection[int]) -> Picture:
+    width, height = columns * _CELL, rows * _CELL
+    ground: list[Shape] = [Rectangle(0, 0, width, height, GROUND, _RADIUS, EDGE)]
+    ground += [Rectangle(cell % columns * _CELL, cell // columns * _CELL, _CELL, _CELL, EDGE) for cell in sorted(walls)]
+    parts = [_part(letter, board[letter], colours[letter], columns) for letter in sorted(board)]
+    text = board_text(board, rows * columns, columns, walls)
+    spans = (tuple(Span(letter, colours.get(letter, "")) for letter in row) for row in text.split("/"))
+    return Picture(width, height, (Part("ground", tuple(ground)), *parts), tuple(spans))
+
+
+def _part(letter: str, piece: Covered, colour: str, columns: int) -> Part:
+    """A piece: one rectangle if it is one, else a rectangle for each cell and bridges between them."""
+    top, left = min(piece) // columns, min(cell % columns for cell in piece)
+    places = sorted((cell // columns - top, cell % columns - left) for cell in piece)
+    down, across = places[-1][0] + 1, 1 + max(column for _, column in places)
+    whole = len(places) == down * across
+    row, column = ((down - 1) / 2, (across - 1) / 2) if whole else places[0]
+    label = Label((column + 0.5) * _CELL, (row + 0.5) * _CELL, letter, _LETTER, ink(colour))
+    shapes = [_box(0, 0, down, across, colour, _RADIUS)] if whole else _bent(places, colour)
+    return Part(letter, (*shapes, label), left * _CELL, top * _CELL)
+
+
+def _bent(places: Sequence[tuple[int, int]], colour: str) -> list[Rectangle]:
+    """Cells with round corners, and boxes with square ones over where two or four of them meet."""
+    there, boxes = set(places), [_box(row, column, 1, 1, colour, _RADIUS) for row, column in places]
+    for row, column in places:
+        right, below, across = ((row, column + 1), (row + 1, column), (row + 1, column + 1))
+        if right in there:
+            boxes.append(_box(row, column + 0.5, 1, 1, colour))
+        if below in there:
+            boxes.append(_box(row + 0.5, column, 1, 1, colour))
+        if {right, below, across} <= there:
+            boxes.append(_box(row + 0.5, column + 0.5, 1, 1, colour))
+    return boxes
+
+
+def _box(row: float, column: float, down: float, across: float, colour: str, radius: float = 0) -> Rectangle:
+    width, height = across * _CELL - 2 * _GAP, down * _CELL - 2 * _GAP
+    return Rectangle(column * _CELL + _GAP, row * _CELL + _GAP, width, height, colour, radius)
