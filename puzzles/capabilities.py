@@ -254,10 +254,6 @@ class Placements(Puzzle):
     def drawing(self, key: Key) -> str:
         """The figure with its numbers, in lines of text."""
 
-    @abstractmethod
-    def svg(self, key: Key) -> str:
-        """The figure with its numbers as an SVG document."""
-
 
 class Quotient(Puzzle):
     """The classes of alike configurations of `base`, each named by one of its members."""

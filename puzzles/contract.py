@@ -231,9 +231,13 @@ class Puzzle(ABC):
     def pictures(self, path: list[Key]) -> list[Picture]:
         """What the configurations of a path look like; a part keeps its name (`puzzles.pictures.shapes`).
 
-        By default the texts, cell by cell. One configuration is a path, too.
+        By default the texts, cell by cell.
         """
         return text_pictures(self.render_path(path))
+
+    def picture(self, key: Key) -> Picture:
+        """What one configuration looks like."""
+        return self.pictures([key])[0]
 
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""

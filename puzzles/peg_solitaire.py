@@ -168,9 +168,7 @@ class PegSolitaire(Puzzle):
 
     def describe_move(self, before: Key, after: Key) -> str:
         """A jump, e.g. ``"d2 jumps to d4"``; by ``symmetry=on`` the first that leads to an image of `after`."""
-        jumps = [jump for jump, pegs in _moves(_unpack(before)) if self._key_of(pegs) == after]
-        begin, _, end = jumps[0]
-        return f"{_name(begin)} jumps to {_name(end)}"
+        return self.describe_moves([before, after])[0]
 
     def _key_of(self, pegs: set[_Cell]) -> Key:
         """The key of a set of pegs: by ``symmetry=on`` the least of all images."""
@@ -196,11 +194,8 @@ def _draw(pegs: Mapping[str, _Cell]) -> Picture:
     def disc(cell: _Cell, radius: float, fill: str) -> Circle:
         return Circle((cell[1] + 0.5) * _CELL, (cell[0] + 0.5) * _CELL, radius, fill)
 
-    side, third = _SIDE * _CELL, 2 * _CELL
-    arms = (
-        Rectangle(0, third, side, side - 2 * third, GROUND, 8),
-        Rectangle(third, 0, side - 2 * third, side, GROUND, 8),
-    )
+    side, corner, arm = _SIDE * _CELL, 2 * _CELL, 3 * _CELL
+    arms = (Rectangle(0, corner, side, arm, GROUND, 8), Rectangle(corner, 0, arm, side, GROUND, 8))
     holes = (disc(cell, 7, _HOLE) for cell in _CELLS)
     ball = (Circle(_CELL / 2, _CELL / 2, 15, _PEG, EDGE),)
     parts = (Part(name, ball, cell[1] * _CELL, cell[0] * _CELL) for name, cell in pegs.items())

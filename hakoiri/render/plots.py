@@ -5,16 +5,12 @@ from typing import TYPE_CHECKING
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
-from hakoiri.render.boards import NAKURON_COLOURS, framed_nakuron
-from puzzles.nakuron.board import WALL, Board
 from storage.engine.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ENDINGS = (".png", ".svg", ".pdf")
-#: Boards of up to so many cells a side, frame included, get round balls.
-_ROUND_BALLS = 60
 
 
 def plot_layers(run: Run, target: Path) -> None:
@@ -42,35 +38,6 @@ def plot_layers(run: Run, target: Path) -> None:
     axes.set_ylim(0)
     if axes.get_legend_handles_labels()[0]:
         axes.legend()
-    _save(figure, target)
-
-
-def plot_nakuron(board: Board, target: Path) -> None:
-    """Draw a board of nakuron with its frame into `target` (PNG, SVG or PDF); small ones with round balls."""
-    _require_ending(target)
-    import numpy as np
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
-
-    lines = framed_nakuron(board)
-    cells = np.array([[int(digit) for digit in line] for line in lines])
-    figure = Figure(figsize=(8, 8), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    round_ones = len(lines) <= _ROUND_BALLS
-    ground = cells.copy()
-    if round_ones:
-        ground[1:-1, 1:-1][cells[1:-1, 1:-1] != int(WALL)] = 0
-    axes.imshow(ground, cmap=ListedColormap(NAKURON_COLOURS), vmin=0, vmax=5, interpolation="nearest")
-    if round_ones:
-        rows, columns = np.nonzero(ground != cells)
-        size = (0.6 * 8 * 72 / len(lines)) ** 2
-        colours = [NAKURON_COLOURS[digit] for digit in cells[rows, columns]]
-        axes.scatter(columns, rows, s=size, c=colours, edgecolors="black", linewidths=0.5)
-    edge = [0.5, len(lines) - 1.5, len(lines) - 1.5, 0.5, 0.5]
-    axes.plot(edge, [edge[place] for place in (0, 0, 1, 1, 0)], color="black", linewidth=1)
-    axes.set_axis_off()
     _save(figure, target)
 
 

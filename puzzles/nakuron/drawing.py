@@ -1,6 +1,6 @@
 """What boards of Nakuron look like: a frame with holes, walls and balls."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from puzzles.nakuron.board import EMPTY, WALL, Board
@@ -23,9 +23,16 @@ def draw_board(board: Board) -> Picture:
     inside = Rectangle(cell, cell, side - 2 * cell, side - 2 * cell, COLOURS[0])
     squares = framed_rows(Board(tuple(map(_without_balls, board.rows)), board.frame)) if is_round else lines
     ground = (Rectangle(0, 0, side, side, COLOURS[-1]), inside, *_squares(squares, cell))
+    holes = _holes(lines) if is_round else ()
     balls = _balls(board) if is_round else []
-    spans = (tuple(Span(f"{digit} ", COLOURS[int(digit)]) for digit in line) for line in lines)
-    return Picture(side, side, (Part("ground", ground), *balls), tuple(spans))
+    spans = (tuple(map(_span, line)) for line in lines)
+    return Picture(side, side, (Part("ground", (*ground, *holes)), *balls), tuple(spans))
+
+
+def _span(digit: str) -> Span:
+    if digit in (EMPTY, WALL):
+        return Span(". " if digit == EMPTY else "▒▒")
+    return Span(f"{digit} ", COLOURS[int(digit)])
 
 
 def framed_rows(board: Board) -> list[str]:
@@ -50,6 +57,15 @@ def _squares(lines: Sequence[str], cell: int) -> list[Shape]:
                 found.append(Rectangle(column * cell, row * cell, count * cell, cell, COLOURS[int(digit)]))
             column += count
     return found
+
+
+def _holes(lines: Sequence[str]) -> Iterator[Label]:
+    """The numbers of the frame's holes."""
+    last = len(lines) - 1
+    for row, line in enumerate(lines):
+        for column, digit in enumerate(line):
+            if digit != WALL and (row in (0, last) or column in (0, last)):
+                yield Label((column + 0.5) * _CELL, (row + 0.5) * _CELL, digit, 14, ink(COLOURS[int(digit)]))
 
 
 def _balls(board: Board) -> list[Part]:

@@ -68,7 +68,7 @@ def _draw_ring(ring: Sequence[int], turnstile: int) -> Picture:
     parts = [
         Part("ring", (Circle(middle, middle, radius + _TOKEN + 2, "#d9d4c9", EDGE),)),
         Part("inside", (Circle(middle, middle, radius - _TOKEN - 2, "#ffffff", EDGE),)),
-        Part("turnstile", (Label(middle, middle, f"{turnstile} turn", 11, EDGE),)),
+        Part("turnstile", (Label(middle, middle, f"k = {turnstile}", 11, EDGE),)),
     ]
     for place, token in enumerate(ring):
         angle, fill = 2 * math.pi * place / count, scale(token - 1, count)

@@ -1,3 +1,1 @@
 """What configurations look like: pictures as plain data, for whoever draws them."""
-
-__all__ = ["blocks", "colours", "shapes", "words"]

@@ -42,10 +42,8 @@ def ink(fill: str) -> str:
 
 def luminance(colour: str) -> float:
     """How bright it is, 0 to 1."""
-    red, green, blue = (
-        (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4) for part in _parts(colour)
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour))
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def apart(names: Iterable[str], neighbours: Mapping[str, set[str]]) -> dict[str, str]:

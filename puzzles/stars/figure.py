@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count, pairwise
 
+from puzzles.pictures.colours import ink, scale
+from puzzles.pictures.shapes import EDGE, Circle, Label, Part, Picture
+from puzzles.pictures.shapes import Line as Stroke
+
 #: Where the number of each point is taken from: ``image[p] = numbers[permutation[p]]``.
 Permutation = tuple[int, ...]
 Line = tuple[int, int, int, int]
@@ -28,7 +32,8 @@ _LEAST_LINES, _LINES_PER_TIP, _LEAST_COLUMNS = 21, 3, 4
 #: A character is about twice as high as it is wide.
 _ASPECT = 2
 _LINE, _POINT = "·", "o"
-_SVG_SIZE, _SVG_RADIUS, _DISC, _FONT = 480, 200, 17, 15
+_SIZE, _RADIUS, _DISC, _FONT = 440, 200, 18, 17
+_PAPER = "#ffffff"
 
 
 @dataclass(frozen=True)
@@ -177,24 +182,21 @@ def _draw_line(canvas: list[list[str]], one: Place, other: Place) -> None:
         canvas[round(row + part * (to_row - row))][round(column + part * (to_column - column))] = _LINE
 
 
-def draw_svg(star: Star, numbers: list[int]) -> str:
-    """The figure as an SVG document, its size in pixels 480 x 480."""
+def draw_star(star: Star, numbers: list[int]) -> Picture:
+    """The figure, its points as discs with their numbers; empty where none stands."""
     places = [_pixel(place) for place in star.places]
-    shapes = []
-    for line in star.lines:
-        (x, y), (to_x, to_y) = places[line[0]], places[line[-1]]
-        shapes.append(f'<line x1="{x}" y1="{y}" x2="{to_x}" y2="{to_y}" stroke="#345" stroke-width="2"/>')
+    ends = ((places[line[0]], places[line[-1]]) for line in star.lines)
+    lines = tuple(Stroke(*one, *other, EDGE, 2) for one, other in ends)
+    empty = tuple(Circle(*place, _DISC, _PAPER, EDGE) for place in places)
+    parts = [Part("star", (*lines, *empty))]
     for number, (x, y) in zip(numbers, places, strict=True):
-        shapes.append(f'<circle cx="{x}" cy="{y}" r="{_DISC}" fill="#fff" stroke="#345" stroke-width="2"/>')
         if number:
-            shapes.append(f'<text x="{x}" y="{y}" dy="0.35em">{number}</text>')
-    body = "\n  ".join(shapes)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_SVG_SIZE}" height="{_SVG_SIZE}" '
-        f'font-family="sans-serif" font-size="{_FONT}" text-anchor="middle">\n  {body}\n</svg>\n'
-    )
+            fill = scale(number - 1, star.points)
+            shapes = (Circle(0, 0, _DISC, fill, EDGE), Label(0, 0, str(number), _FONT, ink(fill)))
+            parts.append(Part(str(number), shapes, x, y))
+    return Picture(_SIZE, _SIZE, tuple(parts))
 
 
 def _pixel(place: Place) -> Place:
-    middle = _SVG_SIZE / 2
-    return round(middle + _SVG_RADIUS * place[0], 1), round(middle - _SVG_RADIUS * place[1], 1)
+    middle = _SIZE / 2
+    return round(middle + _RADIUS * place[0], 1), round(middle - _RADIUS * place[1], 1)

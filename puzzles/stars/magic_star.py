@@ -10,7 +10,8 @@ from puzzles.contract import Choice, Expansion, Number
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
-from puzzles.stars.figure import draw, draw_svg, star
+from puzzles.pictures.shapes import Picture
+from puzzles.stars.figure import draw, draw_star, star
 from puzzles.stars.kernels import least_images, walk_paper, walk_ring
 from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
 
@@ -240,5 +241,5 @@ class MagicStar(Placements):
     def drawing(self, key: Key) -> str:
         return draw(self.star, self._numbering.numbers_of(key))
 
-    def svg(self, key: Key) -> str:
-        return draw_svg(self.star, self._numbering.numbers_of(key))
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [draw_star(self.star, self._numbering.numbers_of(key)) for key in path]

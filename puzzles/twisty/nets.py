@@ -1,4 +1,4 @@
-"""The nets of the cube and the Pyraminx: every sticker in its colour, with the letter of the face that it belongs to."""
+"""The nets of the cube and the Pyraminx: stickers in their colours, with the letter of their face."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ PYRAMINX_COLOURS = {"F": "#009e73", "L": "#c1272d", "R": "#0f62ac", "D": "#f7e64
 #: Faces of the cube by their column and row in the net.
 _CUBE_NET = {"U": (1, 0), "L": (0, 1), "F": (1, 1), "R": (2, 1), "B": (3, 1), "D": (1, 2)}
 _STICKER, _GAP, _LETTER, _BETWEEN = 34, 1.5, 14, 4
-_SIDE = 150
+_SIDE, _SHRUNK = 150, 0.95
 _TIP = "#e4e0d8"
 #: The stickers of a face of the Pyraminx in the order of its text, by the corners of small triangles: (row, place).
 _SMALL = (
@@ -56,7 +56,8 @@ def draw_pyraminx(faces: Mapping[str, str]) -> Picture:
         "D": ((_SIDE, 2 * height), right, left),
     }
     parts = []
-    for face, points in corners.items():
+    for face, corner in corners.items():
+        points = _shrunk(corner)
         tips = tuple(Polygon(_triangle(points, tip), _TIP, EDGE) for tip in _TIPS)
         parts.append(Part(f"tips {face}", tips))
         for place, (letter, small) in enumerate(zip(faces[face], _SMALL, strict=True)):
@@ -65,6 +66,13 @@ def draw_pyraminx(faces: Mapping[str, str]) -> Picture:
             shapes = Polygon(triangle, fill, EDGE), Label(x, y, letter, _LETTER, ink(fill))
             parts.append(Part(f"{face}{place + 1}", shapes))
     return Picture(2 * _SIDE, round(2 * height, 2), tuple(parts), _rows_of_pyraminx(faces))
+
+
+def _shrunk(corners: tuple[_Point, _Point, _Point]) -> tuple[_Point, _Point, _Point]:
+    """The same face a little smaller, so that it does not touch its neighbours."""
+    x, y = (sum(values) / 3 for values in zip(*corners, strict=True))
+    first, second, third = ((x + (px - x) * _SHRUNK, y + (py - y) * _SHRUNK) for px, py in corners)
+    return first, second, third
 
 
 def _triangle(corners: tuple[_Point, _Point, _Point], small: tuple[tuple[int, int], ...]) -> tuple[_Point, ...]:

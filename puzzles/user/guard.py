@@ -18,6 +18,7 @@ from puzzles.checks import check_expansion, describe_key, error_line, kind_of, t
 from puzzles.contract import Expansion, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
+from puzzles.pictures.shapes import Picture
 
 _NEEDED = ("layout", "undirected", "most_successors")
 
@@ -206,10 +207,19 @@ def _canonical(self: _Guard, keys: Keys) -> Keys:
     return found
 
 
+def _pictures(self: _Guard, path: list[Key]) -> list[Picture]:
+    with self._naming("pictures", *path[:2]):
+        found = list(super(_Guard, self).pictures(path))
+    if len(found) != len(path) or not all(isinstance(picture, Picture) for picture in found):
+        raise PuzzleError(f"{self._here}: pictures gave {len(found)} things for {len(path)} configurations")
+    return found
+
+
 _IF_OVERRIDDEN: dict[str, Callable[..., Any]] = {
     "canonical": _canonical,
     "configurations": _configurations,
     "parse_text": _parse_text,
+    "pictures": _pictures,
 }
 _BASE = {name: getattr(Puzzle, name) for name in _IF_OVERRIDDEN}
 #: What a puzzle of some capability defines besides.

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from coordinator.errors import UnanswerableError
-from hakoiri.api import Run, census, explore
+from hakoiri.api import Run, ShortestPath, census, explore
+from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
 from puzzles.sliding_blocks.klotski import Klotski
@@ -30,6 +31,16 @@ def assert_real(keys: list[Key], successors: Successors, source: Key) -> None:
         assert after in successors(before)
 
 
+def assert_spelt(found: ShortestPath, puzzle: Puzzle) -> None:
+    """The texts are those of the keys, and each move names the letter that is elsewhere after it, and its way."""
+    assert [puzzle.parse(text) for text in found.configurations] == found.keys
+    ways = [puzzle.describe_move(*keys)[1:] for keys in pairwise(found.keys)]
+    assert [move[1:] for move in found.moves] == ways
+    for (text, later), move in zip(pairwise(found.configurations), found.moves, strict=True):
+        changed = {letter for pair in zip(text, later, strict=True) if pair[0] != pair[1] for letter in pair}
+        assert changed == {move[0], "."}
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_paths_from_the_start_are_shortest(metric: str, tmp_path: Path, slow_rules: SlowRules) -> None:
     successors = slow_rules(metric, False)
@@ -41,8 +52,7 @@ def test_paths_from_the_start_are_shortest(metric: str, tmp_path: Path, slow_rul
             assert_real(found.keys, successors, run.puzzle.start)
             assert found.keys[-1] == target
             assert len(found) == distances[target] == run.distance(f"{target:#x}")
-            assert found.configurations == [run.puzzle.render(key) for key in found.keys]
-            assert found.moves == [run.puzzle.describe_move(*keys) for keys in pairwise(found.keys)]
+            assert_spelt(found, run.puzzle)
         goal = run.path("goal")
         assert_real(goal.keys, successors, run.puzzle.start)
         assert len(goal) == min(depth for key, depth in distances.items() if key >> 28 == 10)
@@ -92,7 +102,7 @@ def test_merged_paths_are_lifted_to_real_boards(
                 assert_real(found.keys, real, start)
                 assert run.puzzle.parse(found.configurations[-1]) == run.puzzle.parse(base.render(target))
                 assert len(found) == distances[run.puzzle.parse(base.render(target))]
-                assert found.moves == [base.describe_move(*keys) for keys in pairwise(found.keys)]
+                assert_spelt(found, base)
             found = run.path()
             assert_real(found.keys, real, start)
             assert found.keys[-1] >> 28 == 10

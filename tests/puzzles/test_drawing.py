@@ -5,7 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from hakoiri.render.boards import framed, print_side_by_side
+from hakoiri.render.boards import framed
+from hakoiri.render.pictures.terminal import print_side_by_side
+from puzzles.pictures.words import text_pictures
 
 BENT = """\
 ┌───┬───────┬───┬───────┐
@@ -56,7 +58,8 @@ def test_other_texts_have_their_rows_below_each_other(text: str, lines: list[str
 @pytest.mark.parametrize("terminal", [False, True])
 def test_boards_stand_side_by_side_in_columns(boards: list[str], terminal: bool) -> None:
     out = io.StringIO()
-    print_side_by_side(Console(file=out, width=60, force_terminal=terminal), boards, ["0 start", "1 B down"])
+    console = Console(file=out, width=60, force_terminal=terminal)
+    print_side_by_side(console, boards, ["0 start", "1 B down"], text_pictures(boards))
     if terminal:
         assert "\x1b" in out.getvalue()
         return

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hakoiri.render.pictures.svg import svg
 from puzzles.capabilities import SubtreeCounts
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, ints
@@ -240,10 +241,13 @@ def test_points_without_a_number_are_drawn_as_such() -> None:
 def test_an_svg_shows_lines_points_and_numbers(points: int) -> None:
     puzzle = made(points)
     numbers = [*range(1, 2 * points), 0]
-    root = ElementTree.fromstring(puzzle.svg(Numbering(2 * points).key_of(numbers)))  # noqa: S314  (our own)
-    kinds = [element.tag.rpartition("}")[2] for element in root]
-    assert (kinds.count("line"), kinds.count("circle"), kinds.count("text")) == (points, 2 * points, 2 * points - 1)
-    assert [int(element.text or 0) for element in root if element.tag.endswith("text")] == numbers[:-1]
-    for element in root:
-        places = [float(value) for name, value in element.items() if name in ("x", "y", "x1", "y1", "cx", "cy")]
-        assert all(0 <= place <= 480 for place in places)
+    (picture,) = puzzle.pictures([Numbering(2 * points).key_of(numbers)])
+    root = ElementTree.fromstring(svg(picture, "star"))  # noqa: S314  (our own)
+    elements = [(element.tag.rpartition("}")[2], element) for group in root for element in group]
+    kinds = [kind for kind, _ in elements]
+    # Every number has a disc of its own beside that of its point.
+    assert (kinds.count("line"), kinds.count("circle"), kinds.count("text")) == (points, 4 * points - 1, 2 * points - 1)
+    assert [int(element.text or 0) for kind, element in elements if kind == "text"] == numbers[:-1]
+    for _, element in elements:
+        places = [float(value) for name, value in element.items() if name in ("x1", "y1", "x2", "y2", "cx", "cy")]
+        assert all(0 <= place <= picture.width for place in places)

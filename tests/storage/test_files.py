@@ -12,8 +12,10 @@ from coordinator.deals.certificate import Certificate, LayerDigest, write_certif
 from coordinator.deals.study_table import write_csv
 from hakoiri.api import Run
 from hakoiri.export import export_run
-from hakoiri.render.plots import plot_layers, plot_nakuron
+from hakoiri.render.pictures.sheet import write_picture
+from hakoiri.render.plots import plot_layers
 from puzzles.nakuron.board import random_board
+from puzzles.nakuron.drawing import draw_board
 from storage.engine.files import write_file
 from storage.errors import NotWritableError
 from worker.deals.solving import DealFigures
@@ -32,7 +34,7 @@ WRITERS: dict[str, Write] = {
     "star.svg": lambda _, target: write_file(target, "<svg/>" * 999),
     "layers.png": plot_layers,
     "layers.svg": plot_layers,
-    "board.pdf": lambda _, target: plot_nakuron(random_board(4, 1, 1), target),
+    "board.png": lambda _, target: write_picture(draw_board(random_board(4, 1, 1)), "nakuron", target),
     "run.csv": export_run,
     "run.npz": export_run,
     "run.graphml": export_run,

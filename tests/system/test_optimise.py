@@ -169,7 +169,7 @@ def test_generated_boards_are_read_again(hakoiri: Hakoiri, tmp_path: Path) -> No
 def test_boards_are_drawn(ending: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
     path, picture = written(KNOWN[0].text, tmp_path / "board.txt"), tmp_path / f"board.{ending}"
     drawn = hakoiri.here("show", path, "--puzzle", "nakuron", "--plot", str(picture))
-    assert picture.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
+    assert picture.read_bytes()[:5] in (b"\x89PNG\r", b"<svg ")
     assert "up 5 of 17" in drawn.stdout
     assert "1=11 2=9 3=17 4=13" in drawn.stdout
 
@@ -233,7 +233,6 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
         (("optimise", "nakuron", "--from", "none.txt"), "there is no file none.txt"),
         (("replay", large, "0124"), "move 4 is '4'"),
         (("show", large, "--puzzle", "nakuron", "--plot", "x.jpg"), "cannot draw 'x.jpg'"),
-        (("show", "0x0", "--plot", "x.png"), "--plot draws whole boards of nakuron"),
     ):
         refused = hakoiri.here(*line, check=False)
         assert (refused.code, refused.stdout) == (1, ""), refused

@@ -77,7 +77,7 @@ def layers(
 
 
 def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, json: bool) -> None:
-    from hakoiri.render.boards import print_side_by_side
+    from hakoiri.render.pictures.terminal import print_side_by_side
     from puzzles.keys.layout import ints
 
     with opened(name, data) as run:
@@ -88,7 +88,7 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, jso
         print_json({"run": run.name, "depth": depth, "size": len(keys), "configurations": texts})
         return
     titles = [f"{number}{' goal' if goal else ''}" for number, goal in enumerate(goals, 1)]
-    print_side_by_side(stdout(), texts, titles)
+    print_side_by_side(stdout(), texts, titles, [run.puzzle.picture(key) for key in ints(shown)])
     more = len(keys) - len(texts)
     stdout().print(f"layer {depth}: {len(keys):,} configurations{f', {more:,} more with --limit' if more else ''}")
 
@@ -120,16 +120,17 @@ def path(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw a shortest path, board by board. A move's letters are those of the board before it."""
-    from hakoiri.render.boards import print_side_by_side
+    """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last."""
+    from hakoiri.render.pictures.terminal import print_side_by_side
 
     with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
+        pictures = run.puzzle.pictures(found.keys)
     if json:
         print_json({"run": run.name} | _path_row(found))
         return
     titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
-    print_side_by_side(stdout(), found.configurations, titles)
+    print_side_by_side(stdout(), found.configurations, titles, pictures)
     stdout().print(f"{len(found)} moves")
 
 
@@ -174,9 +175,9 @@ def solutions(
         keys = list(islice((key for batch in run.solutions() for key in ints(batch)), first))
         texts, drawings = [tree.render(key) for key in keys], [tree.drawing(key) for key in keys]
         if svg is not None and keys:
-            from storage.engine.files import write_file
+            from hakoiri.render.pictures.sheet import write_picture
 
-            write_file(svg, tree.svg(keys[0]))
+            write_picture(tree.picture(keys[0]), f"{tree.name}: {texts[0]}", svg)
             stderr().print(Text(f"drawn into {svg}"))
     if json:
         print_json({"run": run.name, "orbits": orbits, "symmetries": tree.symmetries, "solutions": texts})

@@ -64,7 +64,7 @@ def diameter(
     """
     from coordinator.errors import StopRun
     from coordinator.session.control import Control
-    from hakoiri.render.boards import print_side_by_side
+    from hakoiri.render.pictures.terminal import print_side_by_side
     from hakoiri.render.progress import shown_progress
     from puzzles.keys.layout import ints
 
@@ -84,8 +84,9 @@ def diameter(
         return
     stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
     for number, pair in enumerate(pairs, 1):
+        drawn = [run.puzzle.picture(run.puzzle.parse(text)) for text in pair]
         stdout().print()
-        print_side_by_side(stdout(), pair, [f"pair {number}", f"{found.diameter} moves away"])
+        print_side_by_side(stdout(), pair, [f"pair {number}", f"{found.diameter} moves away"], drawn)
     if count is not None and count > len(pairs):
         stdout().print(f"[dim]and {count - len(pairs):,} pairs more[/dim]")
 

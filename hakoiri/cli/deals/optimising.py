@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.options import (
@@ -130,7 +131,7 @@ def is_whole(text: str) -> bool:
 
 def show_board(text: str, plot: Path | None, json: bool) -> None:
     """Draw a whole board, and tell how many balls it has and what each tilt would drop."""
-    from hakoiri.render.boards import print_nakuron
+    from hakoiri.render.pictures.terminal import print_nakuron
     from puzzles.nakuron.board import COLOURS, SIDES, WALL, parse_board, tilt
 
     board = parse_board(text)
@@ -143,10 +144,11 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
         "drops": {name: [tilted.score, len(tilted.dropped)] for name, tilted in zip(SIDES, tilts, strict=True)},
     }
     if plot is not None:
-        from hakoiri.render.plots import plot_nakuron
+        from hakoiri.render.pictures.sheet import write_picture
+        from puzzles.nakuron.drawing import draw_board
 
-        plot_nakuron(board, plot)
-        stderr().print(f"drawn into {plot}")
+        write_picture(draw_board(board), f"nakuron, {board.size} x {board.size}", plot)
+        stderr().print(Text(f"drawn into {plot}"))
     if json:
         print_json(row | {"board": board.text()})
         return

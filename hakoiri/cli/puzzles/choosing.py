@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, parse_options, read_board
-from hakoiri.render.tables import facts, print_json, stdout, table
+from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,7 @@ def puzzles(
 
 def _tell(name: str, options: dict[str, str], json: bool) -> None:
     """All about one puzzle."""
-    from hakoiri.render.boards import framed
+    from hakoiri.render.pictures.terminal import print_picture
     from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec = with_own_file(PuzzleSpec(name, options))
@@ -67,7 +67,7 @@ def _tell(name: str, options: dict[str, str], json: bool) -> None:
     shown = {"can": ", ".join(row["notes"]), "keys": row["layout"], "usual start": row["start"], "its key": row["key"]}
     console.print(facts({what: value or None for what, value in shown.items()}))
     if row["start"] is not None:
-        console.print(Text(framed(row["start"])))
+        print_picture(console, row["start"], puzzle.picture(puzzle.start))
 
 
 def _row(name: str, kind: "type[Puzzle]") -> dict[str, Any]:
@@ -127,7 +127,7 @@ def show(
     ] = "klotski",
     options: PuzzleOptions = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw a board of nakuron into a .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it into an .svg or .png file.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -136,9 +136,8 @@ def show(
     Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
-    from hakoiri.render.boards import framed
+    from hakoiri.render.pictures.terminal import print_picture
     from puzzles.capabilities import Placements, Scored
-    from puzzles.errors import PuzzleError
     from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
@@ -146,17 +145,24 @@ def show(
     if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
         show_board(text, plot, json)
         return
-    if plot is not None:
-        raise PuzzleError("--plot draws whole boards of nakuron: give one, with --puzzle nakuron")
     if kind.start_is_board:
         spec = replace(spec, start=text)
     rules = spec.build()
-    row = _configuration_row(rules, rules.parse(text))
+    key = rules.parse(text)
+    row = _configuration_row(rules, key)
+    picture = rules.picture(key)
+    if plot is not None:
+        from hakoiri.render.pictures.sheet import write_picture
+
+        write_picture(picture, f"{rules.name}: {row['configuration']}", plot)
+        stderr().print(Text(f"drawn into {plot}"))
     if json:
         print_json(row)
         return
-    drawn = rules.drawing(rules.parse(text)) if isinstance(rules, Placements) else framed(row["configuration"])
-    stdout().print(Text(drawn))
+    if isinstance(rules, Placements):
+        stdout().print(Text(rules.drawing(key)))
+    else:
+        print_picture(stdout(), row["configuration"], picture)
     moves = row.pop("moves")
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
 

@@ -1,0 +1,64 @@
+"""Pictures with words below or beside each other, as one picture; and pictures into files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from coordinator.errors import UnanswerableError
+from hakoiri.render.pictures.svg import svg
+from puzzles.pictures.shapes import Label, Part, Picture
+from storage.engine.files import replaced, write_file
+
+_ENDINGS = (".svg", ".png")
+_WORDS, _LINE, _APART = 15, 26, 28
+#: Width of a letter, as a part of its size.
+_WIDTH = 0.62
+
+
+def check_ending(target: Path, endings: Sequence[str] = _ENDINGS) -> None:
+    """`UnanswerableError` for a name that says no kind of picture."""
+    if target.suffix not in endings:
+        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(endings)}")
+
+
+def write_picture(picture: Picture, title: str, target: Path) -> None:
+    """Draw a picture into an SVG or PNG file."""
+    check_ending(target)
+    if target.suffix == ".svg":
+        write_file(target, svg(picture, title))
+        return
+    from hakoiri.render.pictures.image import image
+
+    with replaced(target) as part:
+        image(picture).save(part, "PNG", optimize=True)
+
+
+def captioned(picture: Picture, words: str, width: float = 0, height: float = 0) -> Picture:
+    """A picture with words below it; at least that large, without the words, where others have to fit its place."""
+    width, height = max(picture.width, width, text_width(words)), max(picture.height, height)
+    left = (width - picture.width) / 2
+    parts = tuple(part._replace(x=part.x + left) for part in picture.parts)
+    label = Label(width / 2, height + _LINE / 2 + 4, words, _WORDS)
+    return Picture(width, height + _LINE, (*parts, Part("words", (label,))))
+
+
+def text_width(words: str) -> float:
+    """About as wide as these words are drawn by `captioned`."""
+    return len(words) * _WORDS * _WIDTH
+
+
+def sheet(rows: Sequence[Sequence[Picture]], heading: str) -> Picture:
+    """Rows of pictures under a heading, each column as wide as its widest picture."""
+    widths = [max(picture.width for picture in column) for column in zip(*rows, strict=True)]
+    width, top = max(sum(widths) + _APART * (len(widths) - 1), text_width(heading)), _LINE + 6.0
+    parts = [Part("heading", (Label(width / 2, _LINE / 2, heading, _WORDS),))]
+    for number, row in enumerate(rows, 1):
+        left = (width - sum(widths) - _APART * (len(widths) - 1)) / 2
+        for place, (picture, room) in enumerate(zip(row, widths, strict=True), 1):
+            x = left + (room - picture.width) / 2
+            parts += [
+                part._replace(name=f"{number}.{place} {part.name}", x=part.x + x, y=part.y + top)
+                for part in picture.parts
+            ]
+            left += room + _APART
+        top += max(picture.height for picture in row) + _APART / 2
+    return Picture(width, top - _APART / 2, tuple(parts))

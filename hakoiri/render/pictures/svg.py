@@ -1,0 +1,77 @@
+"""A picture as an SVG document: the same picture, the same bytes."""
+
+import re
+from html import escape
+
+from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
+
+#: Around a picture in a file of its own.
+MARGIN = 12
+PAPER, EDGE_WIDTH = "#ffffff", 1.5
+#: Of nearly the same widths, where the first is not there.
+FONT = "DejaVu Sans, Verdana, sans-serif"
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def svg(picture: Picture, title: str) -> str:
+    """A picture on white paper as a whole document; `title` is for those who cannot see it."""
+    body = "\n".join(part_svg(part) for part in picture.parts)
+    return document(picture.width, picture.height, title, body)
+
+
+def document(width: float, height: float, title: str, body: str) -> str:
+    """An SVG document whose content is that large, and a margin around it."""
+    wide, high = number(width + 2 * MARGIN), number(height + 2 * MARGIN)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
+        f'viewBox="{-MARGIN} {-MARGIN} {wide} {high}" role="img" font-family="{FONT}" text-anchor="middle">\n'
+        f"<title>{text(title)}</title>\n"
+        f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{wide}" height="{high}" fill="{PAPER}"/>\n{body}\n</svg>\n'
+    )
+
+
+def part_svg(part: Part) -> str:
+    """A part as a group that bears its name."""
+    place = f' transform="translate({number(part.x)} {number(part.y)})"' if part.x or part.y else ""
+    return f'<g data-piece="{text(part.name)}"{place}>{shapes_svg(part.shapes)}</g>'
+
+
+def shapes_svg(shapes: tuple[Shape, ...]) -> str:
+    """Shapes one after another."""
+    return "".join(_shape(shape) for shape in shapes)
+
+
+def text(words: str) -> str:
+    """Words as XML has them; a question mark for what it cannot have."""
+    return escape(_NO_XML.sub("?", words))
+
+
+def number(value: float) -> str:
+    """A number of pixels, to a hundredth."""
+    return f"{round(value, 2):.10g}"
+
+
+def _shape(shape: Shape) -> str:
+    match shape:
+        case Rectangle(x, y, width, height, fill, radius, edge):
+            places = _attributes(x=x, y=y, width=width, height=height) + (_attributes(rx=radius) if radius else "")
+            return f"<rect{places}{_paint(fill, edge)}/>"
+        case Circle(x, y, radius, fill, edge):
+            return f"<circle{_attributes(cx=x, cy=y, r=radius)}{_paint(fill, edge)}/>"
+        case Polygon(points, fill, edge):
+            corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+            return f'<polygon points="{corners}"{_paint(fill, edge)} stroke-linejoin="round"/>'
+        case Line(x, y, to_x, to_y, colour, width):
+            ends = _attributes(x1=x, y1=y, x2=to_x, y2=to_y)
+            return f'<line{ends} stroke="{colour}" stroke-width="{number(width)}"/>'
+        case Label(x, y, words, size, colour):
+            places = _attributes(x=x, y=y, dy=0.36 * size)
+            return f'<text{places} font-size="{number(size)}" fill="{colour}">{text(words)}</text>'
+
+
+def _attributes(**values: float) -> str:
+    return "".join(f' {name}="{number(value)}"' for name, value in values.items())
+
+
+def _paint(fill: str, edge: str) -> str:
+    return f' fill="{fill}"' + (f' stroke="{edge}" stroke-width="{EDGE_WIDTH}"' if edge else "")

@@ -1,0 +1,108 @@
+"""Pictures on a terminal: characters on coloured ground, small ones side by side."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from hakoiri.render.boards import framed, has_pieces
+from puzzles.nakuron.board import Board
+from puzzles.nakuron.drawing import COLOURS, draw_board, framed_rows
+from puzzles.pictures.colours import ink
+from puzzles.pictures.shapes import Picture, Span
+
+#: What a terminal of 16 colours has for grounds, those beside each other being unlike.
+_SIXTEEN = (
+    "yellow", "bright_cyan", "green", "bright_yellow", "magenta", "red", "blue", "bright_green", "bright_magenta",
+    "white", "bright_red", "bright_black", "cyan", "bright_blue", "bright_white",
+)  # fmt: skip
+_FEW = ("standard", "windows")
+
+
+def print_nakuron(console: Console, board: Board) -> None:
+    """A board with its frame: digits on coloured ground where there is room for two characters a cell, else blocks.
+
+    A block is two cells, one above the other.
+    """
+    lines = framed_rows(board)
+    if 2 * len(lines) <= max(console.width, 80):
+        print_picture(console, board.text(), draw_board(board))
+        return
+    for upper, lower in zip(lines[::2], [*lines[1::2], ""], strict=False):
+        text = Text(no_wrap=True)
+        for above, below in zip(upper, lower.ljust(len(upper), " "), strict=True):
+            ground = f" on {COLOURS[int(below)]}" if below != " " else ""
+            text.append("▀", COLOURS[int(above)] + ground)
+        console.print(text, soft_wrap=True)
+
+
+class _Paint:
+    """Styles for the colours of some pictures."""
+
+    def __init__(self, console: Console, pictures: Sequence[Picture]) -> None:
+        fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
+        few = console.color_system in _FEW
+        self._styles = {
+            fill: f"black on {_SIXTEEN[number % len(_SIXTEEN)]}" if few else f"{ink(fill)} on {fill}"
+            for number, fill in enumerate(fills)
+        }
+
+    def text(self, span: Span) -> Text:
+        """The characters of a span in its colours."""
+        return Text(span.text, self.style(span.fill))
+
+    def style(self, fill: str) -> str:
+        """The style of what has this ground; nothing for none."""
+        return self._styles.get(fill, "")
+
+
+def print_picture(console: Console, text: str, picture: Picture) -> None:
+    """One configuration, large: with a line around every piece where its `text` is a board of pieces."""
+    paint = _Paint(console, [picture])
+    if picture.rows and not has_pieces(text.split("/")):
+        for row in picture.rows:
+            console.print(Text().join(map(paint.text, row)), no_wrap=True, overflow="ignore", crop=False)
+        return
+    styles = {span.text: paint.style(span.fill) for row in picture.rows for span in row}
+    for number, line in enumerate(framed(text).splitlines()):
+        console.print(_coloured(line, number, text.split("/"), styles))
+
+
+def _coloured(line: str, number: int, rows: Sequence[str], styles: dict[str, str]) -> Text:
+    """A line of a framed board, all but its lines on the ground of the piece that lies there."""
+    text = Text(line)
+    if styles:
+        for place, character in enumerate(line):
+            if character == " " or character.isalnum():
+                text.stylize(styles.get(rows[(number - 1) // 2][(place - 1) // 4], ""), place, place + 1)
+    return text
+
+
+def print_side_by_side(
+    console: Console, texts: Sequence[str], titles: Sequence[str], pictures: Sequence[Picture]
+) -> None:
+    """Configurations under their titles, as many in a row as the console is wide."""
+    paint = _Paint(console, pictures)
+    boards = [list(_rows(text, picture)) for text, picture in zip(texts, pictures, strict=True)]
+    width = 2 + max(*map(len, titles), *(_length(row) for board in boards for row in board))
+    per_row = max(1, console.width // width)
+    for begin in range(0, len(boards), per_row):
+        group = boards[begin : begin + per_row]
+        console.print(Text("".join(title.ljust(width) for title in titles[begin : begin + per_row]).rstrip(), "bold"))
+        for line in range(max(map(len, group))):
+            row = Text()
+            for board in group:
+                spans = board[line] if line < len(board) else ()
+                row.append(Text().join(map(paint.text, spans))).append(" " * (width - _length(spans)))
+            row.rstrip()
+            console.print(row)
+        console.print()
+
+
+def _rows(text: str, picture: Picture) -> Iterator[Sequence[Span]]:
+    """The rows of a picture on a terminal: its own, else those of its text."""
+    yield from picture.rows or ([Span(row)] for row in text.split("/"))
+
+
+def _length(spans: Sequence[Span]) -> int:
+    return sum(len(span.text) for span in spans)

@@ -1,0 +1,217 @@
+"""Pictures of every puzzle: all pieces are there, within the edges, each to be told from its neighbours."""
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+from hakoiri.api import Run
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key
+from puzzles.pictures.colours import DISTINCT, apart, ink, luminance, scale
+from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
+from puzzles.pictures.words import text_pictures
+from puzzles.registry import PuzzleSpec
+from tests.support.conformance.samples import SAMPLES, Sample
+
+START = "ABBC/ABBC/DEEF/DGHF/I..J"
+#: An edge is drawn half outside its shape.
+_EDGE = 1.5
+
+
+def made(puzzle: str, start: str | None = None, **options: str) -> Puzzle:
+    return PuzzleSpec(puzzle, options, start).build()
+
+
+def walk(puzzle: Puzzle, steps: int) -> list[Key]:
+    """Some moves by chance, from the start on."""
+    path, chance = [puzzle.start], random.Random(1)
+    while len(path) <= steps and (found := puzzle.successors(path[-1])):
+        path.append(chance.choice(found))
+    return path
+
+
+def corners(shape: Shape) -> list[tuple[float, float]]:
+    match shape:
+        case Rectangle(x, y, width, height):
+            return [(x, y), (x + width, y + height)]
+        case Circle(x, y, radius):
+            return [(x - radius, y - radius), (x + radius, y + radius)]
+        case Polygon(points):
+            return list(points)
+        case Line(x, y, to_x, to_y):
+            return [(x, y), (to_x, to_y)]
+        case Label(x, y):
+            return [(x, y)]
+
+
+def labels(picture: Picture) -> Iterator[tuple[Part, Label]]:
+    return ((part, shape) for part in picture.parts for shape in part.shapes if isinstance(shape, Label))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_every_puzzle_has_pictures(sample: Sample) -> None:
+    case = sample.case()
+    puzzle = case.build(case.options, case.start)
+    path = walk(puzzle, 3)
+    pictures = puzzle.pictures(path)
+    assert len(pictures) == len(path)
+    assert pictures == puzzle.pictures(path)
+    for picture in pictures:
+        names = [part.name for part in picture.parts]
+        assert len(set(names)) == len(names) >= 1
+        for part in picture.parts:
+            for x, y in (corner for shape in part.shapes for corner in corners(shape)):
+                assert -_EDGE <= part.x + x <= picture.width + _EDGE, (part, picture.width)
+                assert -_EDGE <= part.y + y <= picture.height + _EDGE, (part, picture.height)
+    assert len(path) == 1 or pictures[0] != pictures[1]
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "start", "shown"),
+    [
+        ("klotski", START, "ABCDEFGHIJ"),
+        ("sliding", "A.A.B/AAABB/.C..#", "ABC"),
+        ("tiles", ".12/345/678", "12345678"),
+        ("hanoi", "C/./B/A", "ABC"),
+        ("pancakes", "8 1 2 3 4 5 6 7", "12345678"),
+        ("topspin", "8 1 2 3 4 5 6 7", "12345678"),
+        ("burnt-pancakes", "-5 1 2 3 -4", ["-5", "1", "2", "3", "-4"]),
+        ("cube2", None, "".join(face * 4 for face in "URFDLB")),
+        ("pyraminx", None, "".join(face * 6 for face in "FLRD")),
+    ],
+)
+def test_every_piece_is_there_with_its_letter(puzzle: str, start: str | None, shown: str | list[str]) -> None:
+    rules = made(puzzle, start)
+    (picture,) = rules.pictures([rules.start])
+    assert sorted(label.text for part, label in labels(picture) if part.name != "turnstile") == sorted(shown)
+
+
+def test_cards_and_numbers_stand_where_the_text_has_them() -> None:
+    for puzzle in (made("gap"), made("superpuzz"), made("magic-star", "1/2 4 12 8/10 6/11 5 3 7/9")):
+        (picture,) = puzzle.pictures([puzzle.start])
+        rows: dict[float, list[tuple[float, str]]] = {}
+        for part in picture.parts[1:]:
+            rows.setdefault(part.y, []).append((part.x, part.name))
+        drawn = [[name for _, name in sorted(row)] for _, row in sorted(rows.items())]
+        text = puzzle.render(puzzle.start).replace("..", "")
+        assert drawn == [row.split() for row in text.split("/")]
+
+
+def slow_letters(texts: list[str]) -> list[dict[str, frozenset[int]]]:
+    """The cells of each piece by its letter on the first board: what has not moved, then what overlaps its place."""
+    boards = [
+        [frozenset(cell for cell, other in enumerate(text.replace("/", "")) if other == letter) for letter in letters]
+        for text in texts
+        for letters in [sorted(set(text) - {"/", ".", "#"})]
+    ]
+    first = texts[0].replace("/", "")
+    followed = [{first[min(cells)]: cells for cells in boards[0]}]
+    for board in boards[1:]:
+        before, free = followed[-1], set(board)
+        now = {letter: cells for letter, cells in before.items() if cells in free}
+        free -= set(now.values())
+        for letter in before.keys() - now.keys():
+            (now[letter],) = free
+        followed.append(now)
+    return followed
+
+
+def test_letters_and_colours_follow_each_piece_along_the_whole_solution(usual_run: Run) -> None:
+    path = usual_run.path()
+    puzzle = usual_run.puzzle
+    wanted = slow_letters([puzzle.render(key) for key in path.keys])
+    assert len(wanted) == 117
+    for text, board in zip(path.configurations, wanted, strict=True):
+        assert {(cell, letter) for letter, cells in board.items() for cell in cells} == {
+            (cell, letter) for cell, letter in enumerate(text.replace("/", "")) if letter != "."
+        }
+    # Each move names the one piece that is elsewhere after it.
+    for (board, later), move in zip(pairwise(wanted), path.moves, strict=True):
+        assert [letter for letter in board if board[letter] != later[letter]] == [move[0]]
+    assert path.configurations != [puzzle.render(key) for key in path.keys], "letters dealt anew"
+    pictures = puzzle.pictures(path.keys)
+    for picture in pictures:
+        assert {part.name: part.shapes for part in picture.parts} == {
+            part.name: part.shapes for part in pictures[0].parts
+        }
+    assert all(puzzle.parse(text) == key for text, key in zip(path.configurations, path.keys, strict=True))
+
+
+def touching(text: str) -> set[tuple[str, str]]:
+    rows = text.split("/")
+    pairs = [pair for row in rows for pair in pairwise(row)]
+    pairs += [pair for upper, lower in pairwise(rows) for pair in zip(upper, lower, strict=True)]
+    return {pair for pair in pairs if pair[0] != pair[1] and not {*pair} & {".", "#"}}
+
+
+CROWDED = "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR....."
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "start"), [("klotski", START), ("sliding", CROWDED), ("tiles", "123/456/78."), ("tiles", None)]
+)
+def test_neighbours_never_share_a_colour(puzzle: str, start: str | None) -> None:
+    rules = made(puzzle, start, **({"rows": "4", "columns": "4"} if start is None else {}))
+    path = walk(rules, 40)
+    for text, picture in zip(rules.render_path(path), rules.pictures(path), strict=True):
+        colours = {part.name: part.shapes[0].fill for part in picture.parts if isinstance(part.shapes[0], Rectangle)}
+        pairs = touching(text)
+        assert len(pairs) > 7
+        assert all(colours[one] != colours[other] for one, other in pairs)
+        # On a terminal the same.
+        shown = {span.text: span.fill for row in picture.rows for span in row if span.fill}
+        assert shown == {name: fill for name, fill in colours.items() if name in shown}
+        assert {letter for pair in pairs for letter in pair} <= shown.keys()
+
+
+def test_letters_can_be_read_on_every_colour() -> None:
+    fills = [*DISTINCT, *(scale(number, 15) for number in range(15)), *apart(map(str, range(62)), {}).values()]
+    for fill in fills:
+        bright, dark = sorted((luminance(fill), luminance(ink(fill))), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) >= 4, fill
+
+
+def test_more_pieces_than_chosen_colours_still_differ_from_their_neighbours() -> None:
+    names = [str(number) for number in range(40)]
+    everybody = {name: set(names) - {name} for name in names}
+    assert len(set(apart(names, everybody).values())) == 40
+    pairs = {name: {str(int(name) - 14), str(int(name) + 14)} for name in names}
+    assert all(len({colours[name], colours[other]}) == 2 for colours in [apart(names, pairs)]
+               for name in names for other in pairs[name] if other in colours)  # fmt: skip
+
+
+def test_a_ring_is_turned_so_that_tokens_stay() -> None:
+    puzzle = made("topspin")
+    path = walk(puzzle, 12)
+    for before, after in pairwise(puzzle.pictures(path)):
+        places = [{part.name: (part.x, part.y) for part in picture.parts[3:]} for picture in (before, after)]
+        assert sum(places[0][name] != places[1][name] for name in places[0]) <= 4
+
+
+def test_jumps_follow_each_other_where_images_count_as_one() -> None:
+    """By the keys the board would be turned and mirrored after every jump."""
+    puzzle = made("peg-solitaire", symmetry="on")
+    path = walk(puzzle, 20)
+    texts, moves, pictures = puzzle.render_path(path), puzzle.describe_moves(path), puzzle.pictures(path)
+    assert [puzzle.parse(text) for text in texts] == path
+    assert texts != [puzzle.render(key) for key in path]
+    for (before, after), move, (drawn, later) in zip(pairwise(texts), moves, pairwise(pictures), strict=True):
+        assert sum(one != other for one, other in zip(before, after, strict=True)) == 3
+        places = [{part.name: (part.x, part.y) for part in picture.parts[1:]} for picture in (drawn, later)]
+        moved = [name for name in places[1] if places[0][name] != places[1][name]]
+        assert (len(places[0]) - len(places[1]), len(moved)) == (1, 1)
+        begin, end = ("abcdefg".index(word[0]) + 8 * (int(word[1]) - 1) for word in move.split(" jumps to "))
+        assert (before[begin], before[end], after[begin], after[end]) == ("*", ".", ".", "*")
+
+
+def test_any_text_has_a_picture() -> None:
+    texts = ("0x17038bbb", "1 2 10 3", "H/./D", "*.*/.*.", "", "a\x00b", "one word and/another")
+    for text in texts:
+        (picture,) = text_pictures([text])
+        words = [label.text for _, label in labels(picture)]
+        assert "".join(words) == text.replace("/", "").replace(" ", "").replace(".", "")
+    first, second = text_pictures(["AB/..", "BA/.C"])
+    colours = [{label.text: part.shapes[0] for part, label in labels(picture)} for picture in (first, second)]
+    assert colours[0]["A"].fill == colours[1]["A"].fill != colours[0]["B"].fill  # type: ignore[union-attr]
