@@ -79,6 +79,11 @@ class Answers:
         return not self.kind.from_start
 
     @property
+    def exhausted(self) -> bool:
+        """Whether the run has a graph of moves, and all of it: every move leads to a configuration of the run."""
+        return self._reached.exhausted
+
+    @property
     def layer_sizes(self) -> list[int]:
         """The number of configurations in each layer; of a whole space, which has no distances, the one number."""
         return [record.size for record in self.layer_records()]
@@ -112,7 +117,7 @@ class Answers:
         """All keys in increasing order and the graph of the moves between them (`worker.graphs.searches.Graph`)."""
         keys, _ = self.configurations()
         with self._context() as context:
-            return keys, build_graph(context, keys, closed=self._reached.exhausted)
+            return keys, build_graph(context, keys, closed=self.exhausted)
 
     def distance(self, target: Configuration, source: Configuration | None = None) -> int:
         """The exact distance in moves from the start, or from `source`, to `target`: texts, keys, rows of a layer."""
@@ -169,7 +174,7 @@ class Answers:
         return UnanswerableError(f"run {self.name} did not find {self.puzzle.render(key)} {self._where_it_looked()}")
 
     def _where_it_looked(self) -> str:
-        if self._reached.exhausted:
+        if self.exhausted:
             return "among all that its start can reach"
         return f"up to layer {self.store.state.depth}, as far as it went; {self._how_to_go_on()}"
 
@@ -202,7 +207,7 @@ class Answers:
 
     def _require_complete(self, unknown: str = "its components are") -> None:
         self._require_graph()
-        if not self._reached.exhausted:
+        if not self.exhausted:
             why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
             raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known; {self._how_to_go_on()}")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand
 
-from hakoiri.cli.answers import asking, components
+from hakoiri.cli.answers import asking, components, exporting
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing
 from hakoiri.cli.runs import living, running, serving
@@ -36,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (choosing, running, living, components, asking, solving, dealing, optimising, serving):
+for module in (choosing, running, living, components, asking, exporting, solving, dealing, optimising, serving):
     module.register(app)
 for command in app.registered_commands:
     command.cls = Command

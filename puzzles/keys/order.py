@@ -221,6 +221,16 @@ def equal_rows(keys: Keys, others: Keys) -> NDArray[np.bool_]:
     return same if keys.ndim == 1 else np.all(same, axis=1)
 
 
+def less_than(keys: Keys, others: Keys) -> NDArray[np.bool_]:
+    """Key by key, whether those of the first batch are less than those of another of the same length."""
+    if keys.ndim == 1:
+        return keys < others
+    found = np.zeros(len(keys), dtype=np.bool_)
+    for word in reversed(range(keys.shape[1])):
+        found = np.where(keys[:, word] == others[:, word], found, keys[:, word] < others[:, word])
+    return found
+
+
 def equal_neighbours(keys: Keys) -> Keys:
     """The keys of a sorted batch that stand in it more than once."""
     found: Keys = keys[1:][equal_rows(keys[1:], keys[:-1])]

@@ -18,7 +18,7 @@ from tests.system.helpers import ROOT, Hakoiri, clean_environment
 _FILES = "own-puzzle.md"
 _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Files that commands of the text write.
-_WRITTEN = (".png", ".svg", ".graphml", ".csv", ".npz")
+_WRITTEN = (".png", ".svg", ".graphml", ".csv", ".npz", ".parquet", ".dot")
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
 #: What would take long, and what is typed instead: as much as lets one watch, and three games.

@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI as KNOWN
@@ -16,7 +17,7 @@ from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri
 from tests.system.servers import RedisServer
 
 START_KEY = 0x17038BBB
-ENDINGS = ("csv", "npz", "graphml")
+ENDINGS = ("csv", "npz", "graphml", "parquet")
 
 
 def export(hakoiri: Hakoiri, run: str, target: Path, configurations: int) -> Path:
@@ -123,6 +124,8 @@ def test_merged_mirrors(ending: str, merged: tuple[Hakoiri, dict[str, Any]], tmp
     target = export(hakoiri, found["run"], tmp_path / f"run.{ending}", 13_011)
     if ending == "csv":
         depths = Counter(int(row["depth"]) for row in read_csv(target))
+    elif ending == "parquet":
+        depths = Counter(parquet.read_table(target)["depth"].to_pylist())
     elif ending == "npz":
         with np.load(target, allow_pickle=False) as loaded:
             assert np.array_equal(loaded["keys"], Klotski().canonical(loaded["keys"]))
@@ -183,7 +186,7 @@ def test_an_export_replaces_the_file_of_before(hakoiri: Hakoiri, tmp_path: Path)
 def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Path) -> None:
     refused = finished.hakoiri.here("export", "last", "--to", str(tmp_path / name), check=False)
     assert (refused.code, refused.stdout) == (1, "")
-    assert "must end in .csv, .npz, .graphml" in refused.error
+    assert "must end in .csv, .parquet, .npz, .graphml, .dot" in refused.error
     assert not list(tmp_path.iterdir())
 
 
@@ -201,3 +204,38 @@ def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, finished: F
         assert f"cannot write {target}" in refused.error
     left = sorted(path.relative_to(tmp_path).name for path in tmp_path.rglob("*"))
     assert left == ["file", f"taken.{ending}"]
+
+
+def test_parquet_holds_what_csv_does(finished: FinishedRuns, tmp_path: Path) -> None:
+    table = parquet.read_table(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.parquet", 25_955))
+    rows = read_csv(export(finished.hakoiri, finished.explored["run"], tmp_path / "run.csv", 25_955))
+    assert {field.name: str(field.type) for field in table.schema} == {
+        "key": "uint32",
+        "configuration": "string",
+        "depth": "uint32",
+        "goal": "bool",
+    }
+    found = [
+        {"key": f"{row['key']:#010x}", "goal": str(int(row["goal"]))}
+        | {"configuration": row["configuration"], "depth": str(row["depth"])}
+        for row in table.to_pylist()
+    ]
+    assert found == rows
+
+
+def edges_of(hakoiri: Hakoiri, run: str, target: Path, *more: str) -> list[dict[str, Any]]:
+    told = hakoiri.ask("export", run, "--edges", str(target), *more)
+    found: list[dict[str, Any]] = (
+        parquet.read_table(target).to_pylist() if target.suffix == ".parquet" else list(read_csv(target))
+    )
+    assert (told["edges_file"], told["edges"]) == (str(target), len(found))
+    return found
+
+
+def test_moves_are_a_table_of_their_own(finished: FinishedRuns, arrays: dict[str, Any], tmp_path: Path) -> None:
+    expected = arrays["keys"][arrays["edges"]].tolist()
+    run, hakoiri = finished.explored["run"], finished.hakoiri
+    rows = edges_of(hakoiri, run, tmp_path / "edges.parquet")
+    assert [[row["source"], row["target"]] for row in rows] == expected
+    rows = edges_of(hakoiri, run, tmp_path / "edges.csv")
+    assert [[int(row["source"], 16), int(row["target"], 16)] for row in rows] == expected

@@ -1,4 +1,4 @@
-"""``layers``, ``distance``, ``path``, ``export`` and ``solutions``: the answers.
+"""``layers``, ``distance``, ``path`` and ``solutions``: the answers.
 
 All of them work on the store alone, on a finished or an interrupted run.
 """
@@ -134,29 +134,6 @@ def path(
     stdout().print(f"{len(found)} moves")
 
 
-def export(
-    name: RunArgument,
-    target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Ends in .csv, .npz or .graphml.")],
-    images: Annotated[
-        bool, typer.Option("--images", help="Of a tree: every solution, not one for each orbit.")
-    ] = False,
-    memory: MemoryOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Write the configurations and moves of a run, or the solutions of a tree, to a file for other programs."""
-    from hakoiri.export import export_run
-    from puzzles.capabilities import Placements
-
-    with opened(name, data, memory) as run:
-        count = export_run(run, target, images)
-        what = "solutions" if isinstance(run.puzzle, Placements) else "configurations"
-    if json:
-        print_json({"run": run.name, "file": str(target), what: count})
-    else:
-        stdout().print(f"{count:,} {what} written to {target}")
-
-
 def solutions(
     name: RunArgument,
     first: Annotated[
@@ -211,5 +188,4 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: hakoiri layers last --depth 3")(layers)
     app.command(epilog="Example: hakoiri distance last ABBC/ABBC/DEEF/DGHF/.IJ.")(distance)
     app.command(epilog="Example: hakoiri path last --to goal")(path)
-    app.command(epilog="Example: hakoiri export last --to klotski.graphml")(export)
     app.command(epilog="Example: hakoiri solutions last --first 5 --svg star.svg")(solutions)

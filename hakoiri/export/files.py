@@ -1,0 +1,62 @@
+"""Which format a file is written in, by the ending of its name."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from coordinator.errors import UnanswerableError
+from coordinator.session.control import Control, Observer
+from hakoiri.api import Run
+from hakoiri.export.graphs import to_dot, to_graphml, to_npz
+from hakoiri.export.stream import Stream
+from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
+from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
+from puzzles.capabilities import Placements
+from storage.engine.files import replaced
+
+#: By ending: of configurations alone, of these and the moves between them, of moves, of the solutions of a tree.
+_TABLES: dict[str, Callable[[Stream, Path], int]] = {".csv": rows_to_csv, ".parquet": rows_to_parquet}
+_GRAPHS = {".npz": to_npz, ".graphml": to_graphml, ".dot": to_dot}
+_EDGES = {".csv": edges_to_csv, ".parquet": edges_to_parquet}
+_TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
+
+
+def export_run(
+    run: Run, target: Path, *, images: bool = False, moves: bool = False, control: Control | None = None,
+    observer: Observer | None = None,
+) -> int:  # fmt: skip
+    """Write `run` to `target`, replacing it in one step; returns the number of configurations or solutions.
+
+    ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
+    ``.dot`` hold the moves too (`hakoiri.export.graphs`), with what they are called if `moves`. In the order of keys.
+
+    Of a tree the solutions that it kept: ``.csv`` and ``.npz`` (`hakoiri.export.trees`), one of each orbit, the least,
+    or with `images` all of them. Raises `StopRun` when `control` says so; then `target` is as it was.
+    """
+    if isinstance(run.puzzle, Placements):
+        write = _TREES[_ending(target, [*_TREES])]
+        with replaced(target) as part:
+            return write(run, part, images)
+    if images:
+        raise UnanswerableError(f"run {run.name} is no tree, its configurations have no images: leave out --images")
+    ending = _ending(target, [*_TABLES, *_GRAPHS])
+    stream = Stream(run, control, observer)
+    with replaced(target) as part:
+        return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)
+
+
+def export_edges(
+    run: Run, target: Path, *, moves: bool = False, control: Control | None = None, observer: Observer | None = None
+) -> int:
+    """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; returns how many."""
+    if isinstance(run.puzzle, Placements):
+        raise UnanswerableError(f"run {run.name} is a tree, which has no moves to export: leave out --edges")
+    ending = _ending(target, [*_EDGES])
+    stream = Stream(run, control, observer)
+    with replaced(target) as part:
+        return _EDGES[ending](stream, part, moves)
+
+
+def _ending(target: Path, known: list[str]) -> str:
+    if target.suffix not in known:
+        raise UnanswerableError(f"cannot export to {target.name!r}: the name must end in {', '.join(known)}")
+    return target.suffix

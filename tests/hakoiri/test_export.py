@@ -1,0 +1,161 @@
+"""Exports of keys of every width, directed and not, finished and not, against the reference rules."""
+
+import csv
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from pyarrow import parquet
+
+from coordinator.errors import StopRun, UnanswerableError
+from hakoiri.api import Run, explore
+from hakoiri.export import stream
+from hakoiri.export.files import export_edges, export_run
+from puzzles.keys.layout import LAYOUTS, ints
+from puzzles.registry import PUZZLES
+from storage.ledger.manifest import Progress
+from tests.support.searching import ImpatientControl
+
+#: Layout of the keys, whether moves cannot be taken back, whether the run ends with its first goal.
+RUNS = [
+    *((layout, directed, False) for layout, directed in zip(LAYOUTS, ("no", "yes", "no", "yes"), strict=True)),
+    *(("u64", directed, True) for directed in ("no", "yes")),
+]
+
+
+@pytest.fixture(scope="module", params=RUNS, ids=lambda param: "-".join(map(str, param)))
+def toy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A run of a few hundred configurations, cut into several batches."""
+    layout, directed, until_goal = request.param
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+        patch.setattr(stream, "_BLOCKS", 2)
+        patch.setattr(stream, "_CONFIGURATIONS", 30)
+        options = {"layout": layout, "keys": "spread", "directed": directed}
+        with explore("toy", options, until_goal=until_goal, data=tmp_path_factory.mktemp("toy")) as run:
+            assert run.exhausted == (not until_goal)
+            yield run
+
+
+def edges_by_rules(run: Run) -> list[tuple[int, int]]:
+    keys = sorted(run_keys(run))
+    return [
+        (key, after)
+        for key in keys
+        for after in sorted({*run.puzzle.successors(key)} & {*keys})
+        if after != key and (key < after or not run.puzzle.undirected)
+    ]
+
+
+def run_keys(run: Run) -> dict[int, int]:
+    """The depth of each key."""
+    depths = range(len(run.layer_sizes))
+    return {key: depth for depth in depths for key in ints(run.layer(depth))}
+
+
+def test_tables_of_configurations(toy: Run, tmp_path: Path) -> None:
+    expected, width = sorted(run_keys(toy).items()), toy.puzzle.layout.digits
+    assert export_run(toy, tmp_path / "run.csv") == len(expected)
+    assert len(expected) > (30 if toy.exhausted else 5)
+    with (tmp_path / "run.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["key"], int(row["depth"])) for row in rows] == [
+        (f"{key:#0{width}x}", depth) for key, depth in expected
+    ]
+    assert export_run(toy, tmp_path / "run.parquet") == len(expected)
+    table = parquet.read_table(tmp_path / "run.parquet").to_pylist()
+    assert [(number(row["key"]), row["depth"]) for row in table] == expected
+    assert [str(int(row["goal"])) for row in table] == [row["goal"] for row in rows]
+    assert {row["goal"] for row in rows} == {"0", "1"}
+
+
+def number(key: int | bytes) -> int:
+    """The key of a parquet file."""
+    return key if isinstance(key, int) else int.from_bytes(key, "big")
+
+
+def test_tables_of_moves(toy: Run, tmp_path: Path) -> None:
+    expected = edges_by_rules(toy)
+    named = [(*edge, toy.puzzle.describe_move(*edge)) for edge in expected]
+    for ending in ("csv", "parquet"):
+        plain, moves = tmp_path / f"plain.{ending}", tmp_path / f"moves.{ending}"
+        assert export_edges(toy, plain) == export_edges(toy, moves, moves=True) == len(expected)
+        if ending == "parquet":
+            rows = parquet.read_table(plain).to_pylist()
+            assert [(number(row["source"]), number(row["target"])) for row in rows] == expected
+            rows = parquet.read_table(moves).to_pylist()
+            assert [(number(row["source"]), number(row["target"]), row["move"]) for row in rows] == named
+        else:
+            with plain.open(newline="") as file:
+                assert [(int(one, 16), int(other, 16)) for one, other in list(csv.reader(file))[1:]] == expected
+            with moves.open(newline="") as file:
+                assert [
+                    (int(one, 16), int(other, 16), move) for one, other, move in list(csv.reader(file))[1:]
+                ] == named
+
+
+def test_graphs(toy: Run, tmp_path: Path) -> None:
+    expected = edges_by_rules(toy)
+    export_run(toy, tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as loaded:
+        keys = ints(loaded["keys"])
+        assert list(zip(keys, loaded["depths"].tolist(), strict=True)) == sorted(run_keys(toy).items())
+        assert [(keys[one], keys[other]) for one, other in loaded["edges"].tolist()] == expected
+    export_run(toy, tmp_path / "run.graphml", moves=True)
+    graph = nx.read_graphml(tmp_path / "run.graphml")
+    assert graph.is_directed() != toy.puzzle.undirected
+    found = {tuple(int(end, 16) for end in edge): graph.edges[edge]["move"] for edge in graph.edges}
+    for edge in expected:
+        assert found.get(edge, found.get(edge[::-1])) == toy.puzzle.describe_move(*edge)
+    assert len(found) == len(expected)
+    assert {int(key, 16): there["depth"] for key, there in graph.nodes(data=True)} == run_keys(toy)
+
+
+def test_a_drawing_has_every_board_and_every_move(small_run: Run, tmp_path: Path) -> None:
+    assert export_run(small_run, tmp_path / "run.dot") == 248
+    text = (tmp_path / "run.dot").read_text()
+    assert text.startswith(f'graph "{small_run.name}" {{')
+    nodes = dict(re.findall(r'^  "(0x\w+)" \[label="(.*)" depth=\d+\];$', text, re.MULTILINE))
+    assert {small_run.puzzle.parse(board.replace("\\n", "/")) for board in nodes.values()} == run_keys(small_run).keys()
+    edges = re.findall(r'^  "(0x\w+)" -- "(0x\w+)" \[label="(.*)"\];$', text, re.MULTILINE)
+    assert [(int(one, 16), int(other, 16)) for one, other, _ in edges] == edges_by_rules(small_run)
+    assert all(small_run.puzzle.describe_move(int(one, 16), int(other, 16)) == move for one, other, move in edges)
+
+
+def test_a_large_drawing_is_refused(usual_run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UnanswerableError, match=r"25,955 configurations are too many .* take .graphml"):
+        export_run(usual_run, tmp_path / "run.dot")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Watcher:
+    """An observer that keeps all that it is shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[Progress] = []
+
+    def progress(self, progress: Progress) -> None:
+        self.seen.append(progress)
+
+    def note(self, text: str) -> None:
+        raise AssertionError(text)
+
+
+def test_progress_is_shown_and_an_export_can_be_stopped(toy: Run, tmp_path: Path) -> None:
+    watcher, target, size = Watcher(), tmp_path / "run.npz", sum(toy.layer_sizes)
+    export_run(toy, target, observer=watcher)
+    phases = [
+        [each for each in watcher.seen if each.headline == f"writing {what}"] for what in ("configurations", "moves")
+    ]
+    for phase in phases:
+        assert phase[-1].done == phase[-1].total == size
+        assert all(0 < after.done - before.done <= 30 for before, after in pairwise(phase))
+    written = target.read_bytes()
+    with pytest.raises(StopRun, match="enough"):
+        export_run(toy, target, control=ImpatientControl(len(watcher.seen) - 1))
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+    assert target.read_bytes() == written
