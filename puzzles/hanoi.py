@@ -7,13 +7,12 @@ A text has one row per peg, each from the bottom disc to the top one, ``.`` for 
 So three discs on the first of four pegs are ``CBA/././.``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise, product
-from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Option, Orbits, Puzzle
+from puzzles.contract import Expansion, Number, Orbits, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
 from puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
@@ -33,7 +32,7 @@ class Hanoi(Puzzle):
 
     name = "hanoi"
     summary = "towers of Hanoi, several pegs: one disc at a time, never onto a smaller one"
-    options: Mapping[str, Option] = MappingProxyType({"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)})
+    options = {"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)}
     undirected = True
 
     def prepare(self, start: str | None) -> None:

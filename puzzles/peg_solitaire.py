@@ -6,14 +6,12 @@ seven characters, ``*`` a peg, ``.`` a hole, ``#`` no cell; the usual start is
 the top: that hole is d4.
 """
 
-from collections.abc import Mapping
 from itertools import pairwise
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Choice, Expansion, Option, Puzzle
+from puzzles.contract import Choice, Expansion, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit, lowest_bit
 from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
@@ -76,7 +74,7 @@ class PegSolitaire(Puzzle):
 
     name = "peg-solitaire"
     summary = "peg solitaire, English board; symmetry on: turned and mirrored boards count as one"
-    options: Mapping[str, Option] = MappingProxyType({"symmetry": Choice(("on", "off"))})
+    options = {"symmetry": Choice(("on", "off"))}
     layout = U64
     undirected = False
     # The most jumps that any of the 2^33 boards has; a test finds it row by row.

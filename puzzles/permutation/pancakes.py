@@ -9,13 +9,12 @@ burnt side up. Both count the configurations without a gap, and the ordered stac
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import factorial
-from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Option, Puzzle
+from puzzles.contract import Expansion, Number, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, number_of, order_of
@@ -112,7 +111,7 @@ class Pancakes(_Stacks):
 
     name = "pancakes"
     summary = "a stack of pancakes: any number of upper ones is turned over at once (prefix reversals)"
-    options: Mapping[str, Option] = MappingProxyType({"n": Number(8, 2, 13)})
+    options = {"n": Number(8, 2, 13)}
     least = 2
 
     def expand(self, keys: Keys) -> Expansion:
@@ -138,7 +137,7 @@ class BurntPancakes(_Stacks):
 
     name = "burnt-pancakes"
     summary = "a stack of pancakes, each burnt on one side, which must be down in the end"
-    options: Mapping[str, Option] = MappingProxyType({"n": Number(5, 1, 10)})
+    options = {"n": Number(5, 1, 10)}
     least = 1
 
     def prepare(self, start: str | None) -> None:

@@ -14,13 +14,12 @@ their order, and one across lines passes (length of a line) - 1 other tiles, so 
 every line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import factorial
-from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Option, Orbits, Puzzle
+from puzzles.contract import Expansion, Number, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.permutations import all_below, digits_of, number_of, order_of
@@ -46,9 +45,7 @@ class Tiles(Puzzle):
 
     name = "tiles"
     summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
-    options: Mapping[str, Option] = MappingProxyType(
-        {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS)}
-    )
+    options = {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS)}
     undirected = True
 
     def prepare(self, start: str | None) -> None:

@@ -12,15 +12,14 @@ and turns are even permutations; if n is even and k odd, tokens two apart on the
 apart.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import factorial
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Number, Option, Puzzle
+from puzzles.contract import Expansion, Number, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit, popcount
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
@@ -45,7 +44,7 @@ class TopSpin(Puzzle):
 
     name = "topspin"
     summary = "TopSpin(n, k): tokens on a ring, any k neighbours are reversed; turning the ring is free"
-    options: Mapping[str, Option] = MappingProxyType({"n": Number(8, 4, 13), "k": Number(4, 2, 13)})
+    options = {"n": Number(8, 4, 13), "k": Number(4, 2, 13)}
     undirected = True
     vertex_transitive = True
 

@@ -11,13 +11,12 @@ what is left. From the highest bit:
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
-from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Choice, Expansion, Option
+from puzzles.contract import Choice, Expansion
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import U32, Key, Keys, Mask
 from puzzles.sliding_blocks.boards import Blocks, Cells, Piece, parse_rectangles, render_pieces
@@ -53,7 +52,7 @@ class Klotski(Blocks):
 
     name = "klotski"
     summary = "Hakoiri-musume: ten pieces on a board of 4 x 5"
-    options: Mapping[str, Option] = MappingProxyType({"metric": Choice(_METRICS)})
+    options = {"metric": Choice(_METRICS)}
     layout = U32
     undirected = True
     # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.

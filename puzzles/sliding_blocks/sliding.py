@@ -6,12 +6,11 @@ takes 19 bits for the pieces of Hakoiri-musume, and 92 at most for whatever fits
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 import numpy as np
 
-from puzzles.contract import Choice, Expansion, Option, Text
+from puzzles.contract import Choice, Expansion, Text
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Blocks, Cells, parse_board, render_cells
@@ -50,9 +49,7 @@ class Sliding(Blocks):
 
     name = "sliding"
     summary = "sliding blocks of any shape on any board (--from BOARD)"
-    options: Mapping[str, Option] = MappingProxyType(
-        {"metric": Choice(METRICS), "goal": Text("PIECE@ROW,COLUMN or a board with * for anything")}
-    )
+    options = {"metric": Choice(METRICS), "goal": Text("PIECE@ROW,COLUMN or a board with * for anything")}
     undirected = True
     start_is_board = True
     #: How many keys `configurations` lists at a time.

@@ -5,10 +5,7 @@ four rows of R cards, a suit 1-4 and a rank 1-9 T J Q K each: ``42 21 13 22 32 2
 more column, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 23/...``.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from puzzles.contract import Number, Option
+from puzzles.contract import Number
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
 from puzzles.solitaires.cards import BLANK, MOST_COLUMNS, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
@@ -24,7 +21,7 @@ class Gap(Solitaire):
 
     name = "gap"
     summary = "Gap (contest problem, 2003): cards of four suits into gaps; --from DEAL"
-    options: Mapping[str, Option] = MappingProxyType({"ranks": Number(7, 3, MOST_COLUMNS)})
+    options = {"ranks": Number(7, 3, MOST_COLUMNS)}
     deck = NUMBERED
     any_ace = False
     size_option = "ranks"

@@ -7,11 +7,9 @@ A deal is written with them, ``D2 S2 H4 H3 D6 H5/C2 H2 ...``; a position has ``.
 
 from collections.abc import Mapping
 from itertools import pairwise, permutations
-from types import MappingProxyType
-from typing import ClassVar
 
 from puzzles.capabilities import Convention
-from puzzles.contract import Choice, Number, Option
+from puzzles.contract import Choice, Number
 from puzzles.keys.layout import Key
 from puzzles.solitaires.cards import BLANK, LETTERED, MOST_COLUMNS, SUITS, Card, check_shape, parse_cards, rows_of
 from puzzles.solitaires.solitaire import Solitaire
@@ -27,16 +25,12 @@ class Superpuzz(Solitaire):
 
     name = "superpuzz"
     summary = "Superpuzz: cards of four suits into the holes of the highest rank; --from DEAL"
-    options: Mapping[str, Option] = MappingProxyType(
-        {"columns": Number(6, 3, MOST_COLUMNS), "goals": Choice(("24", "1"))}
-    )
+    options = {"columns": Number(6, 3, MOST_COLUMNS), "goals": Choice(("24", "1"))}
     deck = LETTERED
     any_ace = True
     size_option = "columns"
     until = "both"
-    goal_names: ClassVar[Mapping[Convention, str]] = MappingProxyType(
-        {"first": "24 goals, the suits in any order", "fixed": "one goal, the suits in the order H D S C"}
-    )
+    goal_names = {"first": "24 goals, the suits in any order", "fixed": "one goal, the suits in the order H D S C"}
     shortens = True
 
     @property

@@ -35,7 +35,7 @@ class MagicStar(Placements):
 
     name = "magic-star"
     summary = "Magic stars: 1 to 2n on the star {n/2}, every line with the same sum"
-    options = {  # noqa: RUF012
+    options = {
         "points": Number(6, 5, MOST_POINTS // 2),
         "strategy": Choice((FASTEST, PRUNE, GENERATE)),
         "solutions": Choice(("count", "keep")),

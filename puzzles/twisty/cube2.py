@@ -9,10 +9,7 @@ The solved cube is ``UUUU/RRRR/FFFF/DDDD/LLLL/BBBB``; the corner held still has 
 fourth of B.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from puzzles.contract import Choice, Option
+from puzzles.contract import Choice
 from puzzles.pictures.shapes import Picture
 from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
 from puzzles.twisty.nets import draw_cube
@@ -39,7 +36,7 @@ class Cube2(Twisty):
 
     name = "cube2"
     summary = "the 2x2x2 cube with one corner held still; metric half: half turns are one move, quarter: two"
-    options: Mapping[str, Option] = MappingProxyType({"metric": Choice(("half", "quarter"))})
+    options = {"metric": Choice(("half", "quarter"))}
 
     def prepare(self, start: str | None) -> None:
         self.pieces = Pieces(
