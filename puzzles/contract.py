@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints
+from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints, narrowest
 from puzzles.pictures.shapes import Picture
 from puzzles.pictures.words import text_pictures
 
 #: One number per key: keys with the same one are alike.
 Orbits = NDArray[np.int64]
+#: `Numbered.configurations` lists no more keys at a time.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -266,3 +268,28 @@ class Puzzle(ABC):
             raise ConfigurationError(f"{text} is no key of {self.name}: it has more than {self.layout.bits} bits")
         self.check_key(key)
         return key
+
+
+class Numbered(Puzzle):
+    """A puzzle whose keys are 0 to `size` - 1 without a gap; 0 is the usual start and the one goal."""
+
+    size: int
+
+    def number(self, size: int) -> None:
+        """To be called by `prepare`: there are so many configurations."""
+        self.size, self.layout = size, narrowest((size - 1).bit_length())
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def is_goal(self, keys: Keys) -> Mask:
+        goal: Mask = keys == 0
+        return goal
+
+    def configurations(self) -> Iterator[Keys]:
+        for begin in range(0, self.size, _BLOCK):
+            yield np.arange(begin, min(begin + _BLOCK, self.size), dtype=self.layout.dtype)
+
+    def check_key(self, key: Key) -> None:
+        if not 0 <= key < self.size:
+            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self.size - 1:#x}")

@@ -6,6 +6,7 @@ seven characters, ``*`` a peg, ``.`` a hole, ``#`` no cell; the usual start is
 the top: that hole is d4.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np

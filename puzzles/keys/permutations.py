@@ -5,16 +5,11 @@ order have number 0, the digits add up to the number of inversions, and the numb
 places alone, as if nothing followed, is the whole number modulo k!.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
-
-from puzzles.keys.layout import Keys, Layout
-
-#: `all_below` lists no more keys at a time.
-_BLOCK = 1 << 20
 
 
 def digits_of(order: Sequence[int]) -> list[int]:
@@ -56,9 +51,3 @@ def pack_places(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     for place, row in enumerate(rows):
         packed |= row << 4 * place
     return packed
-
-
-def all_below(size: int, layout: Layout) -> Iterator[Keys]:
-    """The keys 0..size-1 in increasing blocks, for `Puzzle.configurations`."""
-    for begin in range(0, size, _BLOCK):
-        yield np.arange(begin, min(begin + _BLOCK, size), dtype=layout.dtype)

@@ -9,15 +9,14 @@ burnt side up. Both count the configurations without a gap, and the ordered stac
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from math import factorial
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Puzzle
+from puzzles.contract import Expansion, Number, Numbered
 from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.keys.permutations import all_below, number_of, order_of
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.permutations import number_of, order_of
 from puzzles.permutation.drawing import draw_stack
 from puzzles.permutation.pancakes_kernels import expand_burnt, expand_plain, tables_of, turned_sides
 from puzzles.pictures.shapes import Picture
@@ -26,7 +25,7 @@ from puzzles.pictures.shapes import Picture
 Stack = list[int]
 
 
-class _Stacks(Puzzle):
+class _Stacks(Numbered):
     """What both puzzles share. A move reverses the upper `least` pancakes, or more."""
 
     undirected = True
@@ -37,8 +36,7 @@ class _Stacks(Puzzle):
     def prepare(self, start: str | None) -> None:
         self.n = int(self.parameters["n"])
         self.most_successors = self.n + 1 - self.least
-        self._size = self._count()
-        self.layout = narrowest((self._size - 1).bit_length())
+        self.number(self._count())
         self._tables = tables_of(self.n)
 
     @abstractmethod
@@ -57,24 +55,9 @@ class _Stacks(Puzzle):
     def _turned(self, upper: Stack) -> Stack:
         """The upper pancakes after they have been turned over."""
 
-    def usual_start(self) -> Key:
-        return 0
-
-    def is_goal(self, keys: Keys) -> Mask:
-        """The smallest pancake is on top, and so on; no burnt side is up."""
-        goal: Mask = keys == 0
-        return goal
-
-    def configurations(self) -> Iterator[Keys]:
-        return all_below(self._size, self.layout)
-
     def successors(self, key: Key) -> list[Key]:
         stack = self.unpack(key)
         return [self.pack(self._turned(stack[:k]) + stack[k:]) for k in range(self.least, self.n + 1)]
-
-    def check_key(self, key: Key) -> None:
-        if not 0 <= key < self._size:
-            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
 
     def parse_text(self, text: str) -> Key:
         words = text.replace(",", " ").split()

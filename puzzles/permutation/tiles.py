@@ -14,15 +14,14 @@ their order, and one across lines passes (length of a line) - 1 other tiles, so 
 every line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
 """
 
-from collections.abc import Iterator
 from math import factorial
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Orbits, Puzzle
+from puzzles.contract import Expansion, Number, Numbered, Orbits
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.keys.permutations import all_below, digits_of, number_of, order_of
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.permutations import digits_of, number_of, order_of
 from puzzles.permutation.drawing import draw_tiles
 from puzzles.permutation.tiles_kernels import expand_keys, tables_of
 from puzzles.pictures.shapes import Picture
@@ -34,7 +33,7 @@ _LETTERS = ".123456789abcdef"
 _DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
 
 
-class Tiles(Puzzle):
+class Tiles(Numbered):
     """Options `rows` and `columns`, at most 16 cells in all.
 
     Orbits: a reflection of the board, or an exchange of rows and columns where it is square, keeps all moves, and so
@@ -55,8 +54,7 @@ class Tiles(Puzzle):
             raise PuzzleError(f"{self.rows} rows x {self.columns} columns are {self._cells} cells; allowed are 2..16")
         self._length = min(self.rows, self.columns)
         lines = self._cells // self._length
-        self._size = self._cells if self._length == 1 else factorial(self._cells) // 2
-        self.layout = narrowest((self._size - 1).bit_length())
+        self.number(self._cells if self._length == 1 else factorial(self._cells) // 2)
         self.most_successors = min(self.rows - 1, 2) + min(self.columns - 1, 2)
         self._tables = tables_of(lines, self._length)
         # The cell of the board, in reading order, of each cell as keys count them; and the other way round.
@@ -64,14 +62,6 @@ class Tiles(Puzzle):
         self._outer: list[int] = (reading if self.columns == self._length else reading.T).ravel().tolist()
         self._inner = [self._outer.index(cell) for cell in range(self._cells)]
         self._classes = _cell_classes(lines, self._length)
-
-    def usual_start(self) -> Key:
-        return 0
-
-    def is_goal(self, keys: Keys) -> Mask:
-        """The blank is in the first cell and the tiles are in order."""
-        goal: Mask = keys == 0
-        return goal
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors + 1)
@@ -83,9 +73,6 @@ class Tiles(Puzzle):
         """One number for each kind of cell that the blank can be on: corners, ..."""
         classes: Orbits = self._classes[keys % self.layout.dtype.type(self._cells)]
         return classes
-
-    def configurations(self) -> Iterator[Keys]:
-        return all_below(self._size, self.layout)
 
     def successors(self, key: Key) -> list[Key]:
         board = self.unpack(key)
@@ -99,10 +86,6 @@ class Tiles(Puzzle):
                 after[blank], after[tile] = board[tile], 0
                 found.append(self.pack(after))
         return found
-
-    def check_key(self, key: Key) -> None:
-        if not 0 <= key < self._size:
-            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
 
     def parse_text(self, text: str) -> Key:
         lines, letters = text.split("/"), _LETTERS[: self._cells]

@@ -12,18 +12,17 @@ and turns are even permutations; if n is even and k odd, tokens two apart on the
 apart.
 """
 
-from collections.abc import Iterator
 from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Number, Puzzle
+from puzzles.contract import Expansion, Number, Numbered
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit, popcount
-from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.keys.permutations import all_below, all_orders, number_of, order_of, pack_places
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
 from puzzles.permutation.drawing import draw_rings
 from puzzles.pictures.shapes import Picture
 
@@ -35,7 +34,7 @@ _Words = NDArray[np.int64]
 _TABLE_TOKENS = 8
 
 
-class TopSpin(Puzzle):
+class TopSpin(Numbered):
     """Options `n` and `k`, k <= n.
 
     Vertex-transitive: a move is defined by places, so any renaming of the tokens keeps all moves, and some
@@ -52,36 +51,20 @@ class TopSpin(Puzzle):
         self.n, self.k = int(self.parameters["n"]), int(self.parameters["k"])
         if self.k > self.n:
             raise PuzzleError(f"{self.name} cannot reverse k={self.k} of n={self.n} tokens; k must be at most n")
-        self._size = factorial(self.n - 1)
-        self.layout = narrowest((self._size - 1).bit_length())
+        self.number(factorial(self.n - 1))
         # What a move does to the ring in order, it does to the places of any other. All moves differ, except that
         # the ring itself is reversed by any k = n or k = n - 1 neighbours.
         rings = self._rings_after(list(range(1, self.n + 1)))
         self._tables = _tables(np.array([[token - 2 for token in ring[1:]] for ring in rings]))
         self.most_successors = len(rings)
 
-    def usual_start(self) -> Key:
-        return 0
-
-    def is_goal(self, keys: Keys) -> Mask:
-        """The tokens are in order around the ring."""
-        goal: Mask = keys == 0
-        return goal
-
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         _expand_keys(keys, *self._tables, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
-    def configurations(self) -> Iterator[Keys]:
-        return all_below(self._size, self.layout)
-
     def successors(self, key: Key) -> list[Key]:
         return [self.pack(ring) for ring in self._rings_after(self.unpack(key))]
-
-    def check_key(self, key: Key) -> None:
-        if not 0 <= key < self._size:
-            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
 
     def parse_text(self, text: str) -> Key:
         words = text.replace(",", " ").split()

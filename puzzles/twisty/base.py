@@ -12,7 +12,7 @@ start.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain, combinations, permutations
 from math import prod
@@ -20,10 +20,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Puzzle
+from puzzles.contract import Expansion, Numbered
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
-from puzzles.keys.layout import U32, Key, Keys, Mask
+from puzzles.keys.layout import Key, Keys
 from puzzles.pictures.shapes import Picture
 
 #: The stickers of a piece's place, clockwise.
@@ -32,9 +32,6 @@ Place = tuple[int, ...]
 Turn = tuple[int, ...]
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]
-
-#: `configurations` lists no more keys at a time.
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -73,10 +70,9 @@ class Pieces:
         return [order for order in found if not self.even or _is_even(order)]
 
 
-class Twisty(Puzzle):
+class Twisty(Numbered):
     """What the puzzles share: they define their `pieces` and `turns`."""
 
-    layout = U32
     undirected = True
     # Renaming the stickers makes any configuration the solved one.
     vertex_transitive = True
@@ -102,33 +98,17 @@ class Twisty(Puzzle):
         turning = [len(place) for place in self._places]
         self._digits = turning[: pieces.dependent] + turning[pieces.dependent + 1 :]
         self._twists = prod(self._digits)
-        self._size = len(self._orders) * self._twists
+        self.number(len(self._orders) * self._twists)
         self._order_table, self._twist_table = self._tables()
-
-    def usual_start(self) -> Key:
-        return 0
-
-    def is_goal(self, keys: Keys) -> Mask:
-        """Every face has one colour."""
-        goal: Mask = keys == 0
-        return goal
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         _expand_keys(keys, self._order_table, self._twist_table, room)
         return Expansion(room, np.full(len(keys), self.most_successors, dtype=np.uint16))
 
-    def configurations(self) -> Iterator[Keys]:
-        for begin in range(0, self._size, _BLOCK):
-            yield np.arange(begin, min(begin + _BLOCK, self._size), dtype=np.uint32)
-
     def successors(self, key: Key) -> list[Key]:
         colours = self._colours(key)
         return [self._key_of("".join(colours[sticker] for sticker in turn)) for turn in self._turns.values()]
-
-    def check_key(self, key: Key) -> None:
-        if not 0 <= key < self._size:
-            raise ConfigurationError(f"{key:#x} is no key of {self.name}; they go from 0x0 to {self._size - 1:#x}")
 
     def parse_text(self, text: str) -> Key:
         faces, size = self.pieces.faces, self.pieces.row

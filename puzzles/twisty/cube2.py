@@ -9,6 +9,8 @@ The solved cube is ``UUUU/RRRR/FFFF/DDDD/LLLL/BBBB``; the corner held still has 
 fourth of B.
 """
 
+from collections.abc import Mapping
+
 from puzzles.contract import Choice
 from puzzles.pictures.shapes import Picture
 from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
