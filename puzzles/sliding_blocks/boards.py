@@ -4,17 +4,12 @@ Canonical letters are given in reading order: the piece met first is A, the next
 name any piece; equal letters are one piece. In goals ``*`` stands for a cell that may hold anything.
 """
 
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key
-from puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
-from puzzles.pictures.shapes import Picture
 
 EMPTY = "."
 WALL = "#"
@@ -29,44 +24,6 @@ Cells = frozenset[Cell]
 MOST_CELLS = 64
 
 
-class Blocks(Puzzle):
-    """Pieces that are pushed about on a board: each has a letter, which it keeps along a path."""
-
-    rows: int
-    columns: int
-    walls: Cells = frozenset()
-
-    @abstractmethod
-    def covered(self, key: Key) -> set[Cells]:
-        """The cells of each piece."""
-
-    @abstractmethod
-    def way(self, before: Key, after: Key) -> list[tuple[int, int]]:
-        """The (row, column) that the piece of a move passes, from where it stood to where it goes."""
-
-    def describe_move(self, before: Key, after: Key) -> str:
-        """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
-        return self.describe_moves([before, after])[0]
-
-    def describe_moves(self, path: list[Key]) -> list[str]:
-        """The moves by the letters of the first board."""
-        moves = []
-        for (board, later), keys in zip(pairwise(self._followed(path)), pairwise(path), strict=True):
-            (letter,) = [letter for letter, piece in board.items() if later[letter] != piece]
-            moves.append(f"{letter} {describe_steps(self.way(*keys))}")
-        return moves
-
-    def render_path(self, path: list[Key]) -> list[str]:
-        cells = self.rows * self.columns
-        return [board_text(board, cells, self.columns, self.walls) for board in self._followed(path)]
-
-    def pictures(self, path: list[Key]) -> list[Picture]:
-        return block_pictures(self._followed(path), self.rows, self.columns, self.walls)
-
-    def _followed(self, path: list[Key]) -> list[Lettered]:
-        return followed(self.render(path[0]), [self.covered(key) for key in path], self.columns)
-
-
 class Piece(NamedTuple):
     """A rectangle of `height` x `width` cells whose top left cell is (`row`, `column`), counted from 0."""
 
@@ -74,10 +31,6 @@ class Piece(NamedTuple):
     column: int
     height: int
     width: int
-
-    def cells(self, columns: int) -> list[Cell]:
-        """The cells that the piece covers on a board of `columns` columns, in reading order."""
-        return [(self.row + i) * columns + self.column + j for i in range(self.height) for j in range(self.width)]
 
 
 def parse_rectangles(text: str, rows: int, columns: int) -> dict[str, Piece]:
@@ -160,11 +113,6 @@ def _check_connected(letter: str, cells: list[Cell], columns: int) -> None:
     if len(reached) < len(cells):
         where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in sorted(places))
         raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}")
-
-
-def render_pieces(pieces: Iterable[Piece], rows: int, columns: int) -> str:
-    """The canonical text of a board with these pieces."""
-    return render_cells([piece.cells(columns) for piece in pieces], rows, columns)
 
 
 def render_cells(

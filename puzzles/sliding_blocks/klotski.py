@@ -10,8 +10,7 @@ what is left. From the highest bit:
     bits  7..0   the pair of blank cells, numbered 0..189 in lexicographic order
 """
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 import numpy as np
@@ -19,29 +18,23 @@ import numpy as np
 from puzzles.contract import Choice, Expansion
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import U32, Key, Keys, Mask
-from puzzles.sliding_blocks.boards import Blocks, Cells, Piece, parse_rectangles, render_pieces
+from puzzles.sliding_blocks.boards import parse_board, parse_rectangles
 from puzzles.sliding_blocks.klotski_kernels import COLUMNS, PAIRS, PLACES, ROWS, SHAPES, SLOTS, expand_keys, mirror_keys
+from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")
 _WANTED = {"2x2": 1, "horizontal 1x2": 1, "vertical 2x1": 4, "1x1": 4}
 _SHAPE_NAMES = tuple(_WANTED)
-_DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 _GOAL_PLACE = PLACES[0].index((3, 1))
 
 _PAIR_NUMBER = {pair: number for number, pair in enumerate(PAIRS)}
-_PIECES = [[Piece(row, column, *SHAPES[shape]) for row, column in PLACES[shape]] for shape in range(4)]
-_CELLS = {piece: frozenset(piece.cells(COLUMNS)) for pieces in _PIECES for piece in pieces}
+_PIECES = Pieces(parse_board(USUAL_START))
+#: By shape and place.
+_CELLS = [list(kind.places.values()) for kind in _PIECES.kinds]
 _ALL_CELLS = frozenset(range(ROWS * COLUMNS))
-_NUMBERS = {piece: (shape, place) for shape in range(4) for place, piece in enumerate(_PIECES[shape])}
-#: The piece one step further, for each of the directions; ``None`` beyond the edge.
-_STEPS = {
-    piece: [
-        further if (further := piece._replace(row=piece.row + down, column=piece.column + right)) in _CELLS else None
-        for down, right in _DIRECTIONS
-    ]
-    for piece in _CELLS
-}
+_PLACE_OF = {Standing(shape, corner): place for shape in range(4) for place, corner in enumerate(PLACES[shape])}
+_UNITS = [Standing(3, corner) for corner in PLACES[3]]
 
 
 class Klotski(Blocks):
@@ -54,11 +47,10 @@ class Klotski(Blocks):
     summary = "Hakoiri-musume: ten pieces on a board of 4 x 5"
     options = {"metric": Choice(_METRICS)}
     layout = U32
-    undirected = True
+    pieces = _PIECES
     # The most over all 65,880 configurations: 7 (unit), 7 (straight), 10 (finger); a test counts them.
     most_successors = 10
     has_mirrors = True
-    rows, columns = ROWS, COLUMNS
 
     def usual_start(self) -> Key:
         return self.parse_text(USUAL_START)
@@ -85,19 +77,10 @@ class Klotski(Blocks):
         for daughter in range(len(PLACES[0])):
             keys = [
                 self._pack([daughter, horizontal, *verticals], blanks)
-                for horizontal, verticals, free in _fill_larger(_CELLS[_PIECES[0][daughter]])
+                for horizontal, verticals, free in _fill_larger(_CELLS[0][daughter])
                 for blanks in combinations(free, 2)
             ]
             yield self.keys(keys)
-
-    def successors(self, key: Key) -> list[Key]:
-        pieces = self.unpack(key)
-        blanks = self.blanks(key)
-        found = []
-        for piece in pieces:
-            rest = [other for other in pieces if other is not piece]
-            found += [self.pack([*rest, target]) for target in self._targets(piece, blanks | _CELLS[piece])]
-        return found
 
     def check_key(self, key: Key) -> None:
         taken: dict[int, str] = {}
@@ -110,11 +93,11 @@ class Klotski(Blocks):
                 raise ConfigurationError(
                     f"{key:#010x}: the {_SHAPE_NAMES[shape]} piece has place {place} of {len(PLACES[shape])}"
                 )
-            _take(key, taken, _PIECES[shape][place], f"the {_SHAPE_NAMES[shape]} piece")
+            _take(key, taken, _CELLS[shape][place], f"the {_SHAPE_NAMES[shape]} piece")
         if key & 0xFF >= len(PAIRS):
             raise ConfigurationError(f"{key:#010x}: the blanks have number {key & 0xFF} of {len(PAIRS)}")
         for cell in PAIRS[key & 0xFF]:
-            _take(key, taken, Piece(*divmod(cell, COLUMNS), 1, 1), "a blank")
+            _take(key, taken, [cell], "a blank")
 
     def parse_text(self, text: str) -> Key:
         pieces = parse_rectangles(text, ROWS, COLUMNS)
@@ -128,33 +111,19 @@ class Klotski(Blocks):
             if len(letters) != wanted:
                 which = f" ({', '.join(letters)})" if letters else ""
                 raise ConfigurationError(f"the board needs {wanted} {name} pieces and has {len(letters)}{which}")
-        return self.pack(list(pieces.values()))
+        return self.pack([Standing(SHAPES.index(piece[2:]), piece[:2]) for piece in pieces.values()])
 
-    def render(self, key: Key) -> str:
-        return render_pieces(self.unpack(key), ROWS, COLUMNS)
-
-    def covered(self, key: Key) -> set[Cells]:
-        return {_CELLS[piece] for piece in self.unpack(key)}
-
-    def way(self, before: Key, after: Key) -> list[tuple[int, int]]:
-        pieces, later = set(self.unpack(before)), set(self.unpack(after))
-        (moved,) = pieces - later
-        (target,) = later - pieces
-        return _way(moved, target, self.blanks(before) | _CELLS[moved])
-
-    def unpack(self, key: Key) -> list[Piece]:
+    def unpack(self, key: Key) -> list[Standing]:
         """The ten pieces: daughter, horizontal, four verticals, four unit squares."""
-        larger = [_PIECES[shape][(key >> (28 - 4 * slot)) & 15] for slot, shape in enumerate(SLOTS)]
-        units = _ALL_CELLS - self.blanks(key) - frozenset(cell for piece in larger for cell in _CELLS[piece])
-        return larger + [_PIECES[3][cell] for cell in sorted(units)]
+        larger = [Standing(shape, PLACES[shape][(key >> (28 - 4 * slot)) & 15]) for slot, shape in enumerate(SLOTS)]
+        units = self.pieces.blanks(larger).difference(PAIRS[key & 0xFF])
+        return larger + [_UNITS[cell] for cell in sorted(units)]
 
-    def pack(self, pieces: list[Piece]) -> Key:
-        """The key of ten pieces in any order; they must be the right ones and must not overlap."""
+    def pack(self, standing: list[Standing]) -> Key:
         places: list[list[int]] = [[], [], [], []]
-        for piece in pieces:
-            shape, place = _NUMBERS[piece]
-            places[shape].append(place)
-        first, second = sorted(_ALL_CELLS.difference(*(_CELLS[piece] for piece in pieces)))
+        for piece in standing:
+            places[piece.kind].append(_PLACE_OF[piece])
+        first, second = sorted(self.pieces.blanks(standing))
         return self._pack([*places[0], *places[1], *sorted(places[2])], (first, second))
 
     @staticmethod
@@ -164,30 +133,9 @@ class Klotski(Blocks):
             key = key << 4 | place
         return key << 8 | _PAIR_NUMBER[blanks[0], blanks[1]]
 
-    @staticmethod
-    def blanks(key: Key) -> frozenset[int]:
-        """The two empty cells."""
-        return frozenset(PAIRS[key & 0xFF])
 
-    def _targets(self, piece: Piece, free: frozenset[int]) -> list[Piece]:
-        """Where one move can bring `piece`, whose own cells are among the `free` ones."""
-        metric = self.parameters["metric"]
-        if metric == "finger":
-            return [target for target in _reach(piece, free) if target != piece]
-        longest = 1 if metric == "unit" else max(ROWS, COLUMNS)
-        found = []
-        for direction in range(len(_DIRECTIONS)):
-            target = piece
-            for _ in range(longest):
-                further = _STEPS[target][direction]
-                if further is None or not _CELLS[further] <= free:
-                    break
-                found.append(target := further)
-        return found
-
-
-def _take(key: Key, taken: dict[int, str], piece: Piece, what: str) -> None:
-    for cell in piece.cells(COLUMNS):
+def _take(key: Key, taken: dict[int, str], cells: Iterable[int], what: str) -> None:
+    for cell in cells:
         if cell in taken:
             row, column = divmod(cell, COLUMNS)
             raise ConfigurationError(
@@ -198,35 +146,12 @@ def _take(key: Key, taken: dict[int, str], piece: Piece, what: str) -> None:
 
 def _fill_larger(taken: frozenset[int]) -> Iterator[tuple[int, tuple[int, ...], list[int]]]:
     """Places of the horizontal and the verticals beside a daughter, in key order, with the six cells left free."""
-    for horizontal, piece in enumerate(_PIECES[1]):
-        if _CELLS[piece] & taken:
+    for horizontal, own in enumerate(_CELLS[1]):
+        if own & taken:
             continue
-        covered = taken | _CELLS[piece]
-        possible = [place for place, piece in enumerate(_PIECES[2]) if not _CELLS[piece] & covered]
+        covered = taken | own
+        possible = [place for place, cells in enumerate(_CELLS[2]) if not cells & covered]
         for verticals in combinations(possible, 4):
-            cells = [cell for place in verticals for cell in _CELLS[_PIECES[2][place]]]
+            cells = [cell for place in verticals for cell in _CELLS[2][place]]
             if len(set(cells)) == len(cells):
                 yield horizontal, verticals, sorted(_ALL_CELLS - covered - set(cells))
-
-
-def _reach(piece: Piece, free: frozenset[int]) -> dict[Piece, Piece | None]:
-    """Every place that `piece` can be pushed to over free cells -> the place before it, nearest first."""
-    before: dict[Piece, Piece | None] = {piece: None}
-    queue = deque([piece])
-    while queue:
-        here = queue.popleft()
-        for there in _STEPS[here]:
-            if there is not None and there not in before and _CELLS[there] <= free:
-                before[there] = here
-                queue.append(there)
-    return before
-
-
-def _way(piece: Piece, target: Piece, free: frozenset[int]) -> list[tuple[int, int]]:
-    before = _reach(piece, free)
-    way: list[tuple[int, int]] = []
-    here: Piece | None = target
-    while here is not None:
-        way.append((here.row, here.column))
-        here = before[here]
-    return way[::-1]

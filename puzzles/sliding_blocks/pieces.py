@@ -3,13 +3,17 @@
 from collections import Counter, deque
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 from math import factorial
 from typing import NamedTuple
 
 import numpy as np
 
+from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key
-from puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells, ParsedBoard
+from puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
+from puzzles.pictures.shapes import Picture
+from puzzles.sliding_blocks.boards import MOST_CELLS, WALL, Cell, Cells, ParsedBoard, describe_steps, render_cells
 from puzzles.sliding_blocks.tables import Words
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
@@ -55,11 +59,13 @@ class Pieces:
         totals = [*(shapes[shape] for shape in order[:-1]), len(board.blanks)]
         self.kinds = [Kind(shape, total, self._places(shape)) for shape, total in zip(order, totals, strict=True)]
         self.blank, self.counts = len(order) - 1, tuple(totals)
-        self.standing = {
-            (number, min(cells)): Standing(number, corner)
-            for number, kind in enumerate(self.kinds)
+        self._cells = {
+            Standing(number, corner): cells for number, kind in enumerate(self.kinds)
             for corner, cells in kind.places.items()
-        }
+        }  # fmt: skip
+        self.standing = {(piece.kind, min(cells)): piece for piece, cells in self._cells.items()}
+        #: The piece one step on in each of the directions; ``None`` where the board ends or a wall is.
+        self._steps = {piece: [self._moved(piece, *direction) for direction in _DIRECTIONS] for piece in self._cells}
 
     def _places(self, shape: Shape) -> dict[Corner, Cells]:
         height, width = _extent(shape)
@@ -84,7 +90,7 @@ class Pieces:
 
     def cells(self, piece: Standing) -> Cells:
         """What a piece covers."""
-        return self.kinds[piece.kind].places[piece.corner]
+        return self._cells[piece]
 
     def shape_name(self, cells: Cells) -> str:
         """The shape of a piece that covers these cells, for people."""
@@ -119,20 +125,20 @@ class Pieces:
 
     def blanks(self, pieces: Iterable[Standing]) -> Cells:
         """The cells that these pieces leave empty."""
-        return self.free - {cell for piece in pieces for cell in self.cells(piece)}
+        return self.free.difference(*map(self._cells.__getitem__, pieces))
 
     # Moves
 
     def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
         """Where up to `longest` steps in one direction bring `piece`, whose own cells are among the `free` ones."""
         found = []
-        for direction in _DIRECTIONS:
+        for direction in range(len(_DIRECTIONS)):
             target = piece
             for _ in range(longest):
-                target = _moved(target, direction)
-                if not self._fits(target, free):
+                further = self._steps[target][direction]
+                if further is None or not self._cells[further] <= free:
                     break
-                found.append(target)
+                found.append(target := further)
         return found
 
     def reach(self, piece: Standing, free: Cells) -> dict[Standing, Standing | None]:
@@ -141,9 +147,8 @@ class Pieces:
         queue = deque([piece])
         while queue:
             here = queue.popleft()
-            for direction in _DIRECTIONS:
-                there = _moved(here, direction)
-                if there not in before and self._fits(there, free):
+            for there in self._steps[here]:
+                if there is not None and there not in before and self._cells[there] <= free:
                     before[there] = here
                     queue.append(there)
         return before
@@ -158,9 +163,81 @@ class Pieces:
             here = before[here]
         return way[::-1]
 
-    def _fits(self, piece: Standing, free: Cells) -> bool:
-        places = self.kinds[piece.kind].places
-        return piece.corner in places and places[piece.corner] <= free
+    def _moved(self, piece: Standing, down: int, right: int) -> Standing | None:
+        there = Standing(piece.kind, (piece.corner[0] + down, piece.corner[1] + right))
+        return there if there in self._cells else None
+
+
+class Blocks(Puzzle):
+    """What puzzles of sliding blocks share: boards as text, and moves by the reference rules.
+
+    Option `metric`: ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all.
+    """
+
+    undirected = True
+    pieces: Pieces
+
+    def unpack(self, key: Key) -> list[Standing]:
+        """The pieces on the board."""
+        return self.pieces.unpack(key)
+
+    def pack(self, standing: list[Standing]) -> Key:
+        """The key of pieces in any order; they must be the right ones and must not overlap."""
+        return self.pieces.pack(standing)
+
+    def successors(self, key: Key) -> list[Key]:
+        standing = self.unpack(key)
+        blanks = self.pieces.blanks(standing)
+        found = []
+        for piece in standing:
+            rest = [other for other in standing if other is not piece]
+            targets = self._targets(piece, blanks | self.pieces.cells(piece))
+            found += [self.pack([*rest, target]) for target in targets]
+        return found
+
+    def _targets(self, piece: Standing, free: Cells) -> list[Standing]:
+        """Where one move can bring `piece`, whose own cells are among the `free` ones."""
+        if self.parameters["metric"] == "finger":
+            return [target for target in self.pieces.reach(piece, free) if target != piece]
+        longest = 1 if self.parameters["metric"] == "unit" else max(self.pieces.rows, self.pieces.columns)
+        return self.pieces.slides(piece, free, longest)
+
+    def render(self, key: Key) -> str:
+        cells = [self.pieces.cells(piece) for piece in self.unpack(key)]
+        return render_cells(cells, self.pieces.rows, self.pieces.columns, {WALL: self.pieces.walls})
+
+    def describe_move(self, before: Key, after: Key) -> str:
+        """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
+        return self.describe_moves([before, after])[0]
+
+    def describe_moves(self, path: list[Key]) -> list[str]:
+        """The moves by the letters of the first board."""
+        moves = []
+        for (board, later), keys in zip(pairwise(self._followed(path)), pairwise(path), strict=True):
+            (letter,) = [letter for letter, piece in board.items() if later[letter] != piece]
+            moves.append(f"{letter} {describe_steps(self._way(*keys))}")
+        return moves
+
+    def _way(self, before: Key, after: Key) -> list[Corner]:
+        """The (row, column) that the piece of a move passes, from where it stood to where it goes."""
+        standing, later = set(self.unpack(before)), set(self.unpack(after))
+        (moved,) = standing - later
+        (target,) = later - standing
+        return self.pieces.way(moved, target, self.pieces.blanks(standing) | self.pieces.cells(moved))
+
+    def render_path(self, path: list[Key]) -> list[str]:
+        board = self.pieces
+        return [
+            board_text(each, board.rows * board.columns, board.columns, board.walls) for each in self._followed(path)
+        ]
+
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return block_pictures(self._followed(path), self.pieces.rows, self.pieces.columns, self.pieces.walls)
+
+    def _followed(self, path: list[Key]) -> list[Lettered]:
+        """The boards of a path; each piece keeps the letter that it has on the first one."""
+        covered = [set(map(self.pieces.cells, self.unpack(key))) for key in path]
+        return followed(self.render(path[0]), covered, self.pieces.columns)
 
 
 def shape_of(cells: Iterable[int], columns: int) -> Shape:
@@ -181,11 +258,6 @@ def shape_name(shape: Shape) -> str:
 def _extent(shape: Shape) -> tuple[int, int]:
     """Rows and columns of the bounding box."""
     return 1 + max(row for row, _ in shape), 1 + max(column for _, column in shape)
-
-
-def _moved(piece: Standing, direction: tuple[int, int]) -> Standing:
-    (row, column), (down, right) = piece.corner, direction
-    return piece._replace(corner=(row + down, column + right))
 
 
 @lru_cache(1 << 16)

@@ -13,12 +13,12 @@ import numpy as np
 from puzzles.contract import Choice, Expansion, Text
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Blocks, Cells, parse_board, render_cells
+from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, parse_board
 from puzzles.sliding_blocks.goals import Wishes, check_walls, parse_goal, render_goal
 from puzzles.sliding_blocks.pieces import (
     NO_KIND,
+    Blocks,
     Pieces,
-    Standing,
     count_sequences,
     mirror_images,
     sequence_of,
@@ -50,7 +50,6 @@ class Sliding(Blocks):
     name = "sliding"
     summary = "sliding blocks of any shape on any board (--from BOARD)"
     options = {"metric": Choice(METRICS), "goal": Text("PIECE@ROW,COLUMN or a board with * for anything")}
-    undirected = True
     start_is_board = True
     #: How many keys `configurations` lists at a time.
     block = 1 << 20
@@ -140,23 +139,6 @@ class Sliding(Blocks):
             if count < self.block:
                 return
 
-    def successors(self, key: Key) -> list[Key]:
-        standing = self.pieces.unpack(key)
-        blanks = self.pieces.blanks(standing)
-        found = []
-        for piece in standing:
-            rest = [other for other in standing if other != piece]
-            targets = self._targets(piece, blanks | self.pieces.cells(piece))
-            found += [self.pieces.pack([*rest, target]) for target in targets]
-        return found
-
-    def _targets(self, piece: Standing, free: Cells) -> list[Standing]:
-        """Where one move can bring `piece`, whose own cells are among the `free` ones."""
-        if self.parameters["metric"] == "finger":
-            return [target for target in self.pieces.reach(piece, free) if target != piece]
-        longest = 1 if self.parameters["metric"] == "unit" else max(self.pieces.rows, self.pieces.columns)
-        return self.pieces.slides(piece, free, longest)
-
     def check_key(self, key: Key) -> None:
         total = count_sequences(self.pieces.counts)
         if not 0 <= key < total:
@@ -190,19 +172,6 @@ class Sliding(Blocks):
             if there[number] != kind.total:
                 raise ConfigurationError(f"the board has {self.pieces.amount(number)}, this text {there[number]}")
         return self.pieces.pack(standing)
-
-    def render(self, key: Key) -> str:
-        cells = [self.pieces.cells(piece) for piece in self.pieces.unpack(key)]
-        return render_cells(cells, self.pieces.rows, self.pieces.columns, {WALL: self.pieces.walls})
-
-    def covered(self, key: Key) -> set[Cells]:
-        return {self.pieces.cells(piece) for piece in self.pieces.unpack(key)}
-
-    def way(self, before: Key, after: Key) -> list[tuple[int, int]]:
-        standing, later = set(self.pieces.unpack(before)), set(self.pieces.unpack(after))
-        (moved,) = standing - later
-        (target,) = later - standing
-        return self.pieces.way(moved, target, self.pieces.blanks(standing) | self.pieces.cells(moved))
 
 
 def _needs_a_board(why: str) -> str:
