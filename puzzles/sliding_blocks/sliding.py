@@ -63,7 +63,6 @@ class Sliding(Blocks):
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start.strip()!r}")
         self.pieces = pieces = Pieces(board)
-        self.rows, self.columns, self.walls = pieces.rows, pieces.columns, pieces.walls
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
