@@ -41,6 +41,8 @@ RESERVE_BYTES = 1 << 20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: A reader that finds the state of its transaction overwritten begins anew.
 _TRIES = 1000
+#: LMDB looks at every value that it deletes, and the kernel maps 64 KiB around each: a new map after so many.
+_MOST_DELETED = 128
 
 _open_here: set[tuple[int, Path]] = set()
 
@@ -64,7 +66,9 @@ class Environment:
         self._identity = (os.getpid(), self.directory)
         if self._identity in _open_here:
             raise StorageError(f"run {directory.name} is already open in this process; close it there first")
+        self._durable = durable
         self._books_checked = False
+        self._deleted = 0
         with translated(directory), ExitStack() as opened:
             self._file = DataFile(self.directory / DATA_FILE)
             opened.callback(self._file.close)
@@ -108,6 +112,12 @@ class Environment:
                 transaction.delete(name, db=handles[database])
             for database, name, value in puts:
                 transaction.put(name, value, db=handles[database])
+        self._deleted += len(deleted)
+        if self._deleted > _MOST_DELETED:
+            self._deleted = 0
+            with translated(self.directory):
+                self._lmdb.close()
+                self._lmdb = _open(self.directory, True, self._durable)
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""

@@ -16,6 +16,7 @@ from textwrap import dedent
 
 import lmdb
 import numpy as np
+import psutil
 import pytest
 
 from coordinator.runs.catalogue import list_runs
@@ -153,6 +154,17 @@ def test_a_large_run_takes_another_layer_at_once(large_run: Path) -> None:
     assert sum(counts) < 200_000
     with RunStore(large_run) as store:
         assert store.layer(1).tolist() == [5, 7]
+
+
+def test_what_was_deleted_stays_in_no_memory(environment: Environment) -> None:
+    """LMDB maps what it deletes, and would have gone on holding it: a directed search deletes all that it merges."""
+    names = [number_key(number) for number in range(400)]
+    environment.write([(BLOCKS, name, bytes(60_000)) for name in names])
+    environment.write([], [(BLOCKS, name) for name in names])
+    path = str(environment.directory / DATA_FILE)
+    assert sum(part.rss for part in psutil.Process().memory_maps() if part.path == path) < 1_000_000
+    environment.write([(BLOCKS, names[0], b"again")])
+    assert environment.get(BLOCKS, names[0]) == b"again"
 
 
 # Damage

@@ -541,15 +541,15 @@ def peak_mib(hakoiri: Hakoiri, measured: Path, space: tuple[str, ...], memory: s
 @pytest.mark.parametrize(
     ("space", "memory"),
     [
-        (CUBE, 64),
-        pytest.param(("hanoi", "-o", "discs=12"), 64, marks=SLOW),
+        (CUBE, 100),
+        pytest.param(("hanoi", "-o", "discs=12"), 100, marks=SLOW),
         *(
             pytest.param(space, memory, marks=SLOW)
             for space in (
                 ("hanoi", "-o", "discs=13"), ("pancakes", "-o", "n=11"), PEGS, ("peg-solitaire",), TILES,
                 ("tiles", "-o", "rows=2", "-o", "columns=6"),
             )
-            for memory in (64, 128, 512)
+            for memory in (100, 128, 512)
         ),
     ],
     ids=lambda value: value if isinstance(value, int) else "-".join(value[:1] + value[2::2]),
