@@ -14,8 +14,8 @@ from typing import Any
 
 from coordinator.executors.opening import open_context
 from coordinator.plays.beam import Beam
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from puzzles.nakuron.board import Board, random_board
 from puzzles.nakuron.kernels import field_of, ground_of
 from puzzles.nakuron.puzzle import Nakuron

@@ -15,9 +15,8 @@ from coordinator.layers.paths import least_goal, path_from_start, real_path, req
 from coordinator.layers.search import Explored, Reached
 from coordinator.runs.create import pinned_puzzle
 from coordinator.runs.kinds import kind_of
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control, SilentObserver
 from puzzles.capabilities import Quotient
 from puzzles.keys.layout import Configuration, Key, Keys, as_text
 from puzzles.keys.order import order_of

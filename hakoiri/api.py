@@ -21,9 +21,9 @@ from coordinator.runs.catalogue import data_directory, find_run
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.summary import summarise
-from coordinator.session.control import Control, Observer, SilentObserver
 from coordinator.session.job import Play
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.trees.solutions import found_solutions
 from hakoiri.answers import ShortestPath
 from hakoiri.components import ComponentAnswers, Diameter

@@ -17,7 +17,7 @@ from coordinator.graphs.diameter import (
     read_interval,
 )
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
-from coordinator.session.control import Control, Observer, SilentObserver
+from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.answers import Answers
 from puzzles.keys.layout import Configuration, Key, Keys
 from puzzles.keys.order import equal_rows

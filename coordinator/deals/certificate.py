@@ -22,9 +22,9 @@ from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_run
-from coordinator.session.control import Control, Observer
-from coordinator.session.report import Report
+from coordinator.session.job import Report
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, Observer
 from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec

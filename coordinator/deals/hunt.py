@@ -9,12 +9,9 @@ from coordinator.deals.certificate import certify
 from coordinator.deals.hunt_plan import FIRST_CYCLE, HuntPlan, Pool, Record, Standing, hunted, records_among
 from coordinator.deals.memory import fitted
 from coordinator.errors import ContradictionError
-from coordinator.session.budget import Budget
-from coordinator.session.control import Observer
-from coordinator.session.job import Job, Table
-from coordinator.session.report import Check
-from coordinator.session.resources import Resources
-from coordinator.session.session import Session
+from coordinator.session.job import Check, Job, Table
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Dealt
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec

@@ -6,8 +6,8 @@ import psutil
 
 from coordinator.errors import OverBudgetError
 from coordinator.executors.opening import cores
-from coordinator.session.control import Observer
 from coordinator.session.resources import Resources
+from coordinator.session.session import Observer
 from puzzles.capabilities import Dealt
 from worker.tasks import SOLVERS
 

@@ -10,13 +10,9 @@ from coordinator.deals.memory import fitted
 from coordinator.deals.study_plan import Study, StudyPlan, dealt_class
 from coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.session.budget import Budget
-from coordinator.session.control import Observer
-from coordinator.session.job import Job, Table
-from coordinator.session.report import Check
-from coordinator.session.resources import Resources
-from coordinator.session.session import Session
-from coordinator.session.verifier import sample_places
+from coordinator.session.job import Check, Job, Table, sample_places
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key

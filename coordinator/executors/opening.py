@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from coordinator.executors.threads import ThreadExecutor
-from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
 from puzzles.user.files import configured_files, known

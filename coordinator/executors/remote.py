@@ -15,7 +15,7 @@ import redis
 from redis.exceptions import AuthenticationError
 
 from coordinator.executors.flight import Chunk, Flight
-from coordinator.session.control import Control, Observer
+from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from coordinator.session.control import Control
+from coordinator.session.session import Control
 from puzzles.contract import Puzzle
 from worker.tasks import Array, Arrays, do_task
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
-from coordinator.session.control import Control
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds

@@ -15,8 +15,7 @@ import numpy as np
 from coordinator.errors import ContradictionError
 from coordinator.layers.search import scratch_search
 from coordinator.layers.window import StoredLayer
-from coordinator.session.control import Control, Observer
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.checks import describe_key
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at

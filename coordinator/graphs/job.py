@@ -7,9 +7,8 @@ from typing import Any
 from coordinator.graphs.census import Census, Counted
 from coordinator.graphs.verify import CensusVerifier
 from coordinator.layers.job import layer_summary
-from coordinator.session.budget import Budget
-from coordinator.session.job import Job, Table
-from coordinator.session.report import Check
+from coordinator.session.job import Check, Job, Table
+from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError

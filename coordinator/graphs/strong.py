@@ -15,8 +15,7 @@ import numpy as np
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.building import MOST_VERTICES, build_graph
 from coordinator.graphs.diameter import interval_progress
-from coordinator.session.control import Control, Observer
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.keys.layout import Key, Keys, key_at
 from storage.ledger.manifest import ComponentRecord, Progress
 from worker.graphs.searches import Graph, Labels, Offsets, Vertices, inner_graph, part_of

@@ -7,7 +7,7 @@ import numpy as np
 
 from coordinator.graphs.census import Counted, census_digest
 from coordinator.graphs.eccentricity import sorted_pairs
-from coordinator.session.verifier import Verifier, sample_places
+from coordinator.session.job import Verifier, sample_places
 from puzzles.keys.layout import Keys, ints, key_at, layout_of
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress

@@ -13,8 +13,8 @@ import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
 from coordinator.layers.search import Reached
-from coordinator.session.budget import Budget
 from coordinator.session.job import Play
+from coordinator.session.resources import Budget
 from puzzles.capabilities import Scored, Scores
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError

@@ -8,9 +8,8 @@ from coordinator.layers.best_play import best_play
 from coordinator.layers.repair import repair_layers
 from coordinator.layers.search import Exploration, Explored
 from coordinator.layers.verify import LayersVerifier
-from coordinator.session.budget import Budget
-from coordinator.session.job import Job, Play
-from coordinator.session.report import Check
+from coordinator.session.job import Check, Job, Play
+from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
 from storage.ledger.manifest import Depth, LayerRecord

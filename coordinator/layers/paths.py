@@ -8,8 +8,7 @@ import numpy as np
 from coordinator.errors import UnanswerableError
 from coordinator.layers.search import LayeredSearch, scratch_search
 from coordinator.layers.window import Layer
-from coordinator.session.control import Control
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at

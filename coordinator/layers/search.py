@@ -17,8 +17,7 @@ from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.inspection import inspected_expansion
 from coordinator.layers.step import LayerStep
 from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
-from coordinator.session.control import Control, SilentObserver
-from coordinator.session.session import ComputeContext, Session
+from coordinator.session.session import ComputeContext, Control, Session, SilentObserver
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.layers.digest import chain

@@ -5,9 +5,8 @@ from typing import Any
 
 from coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
 from coordinator.plays.plan import OptimisePlan
-from coordinator.session.budget import Budget
-from coordinator.session.job import Job, Play
-from coordinator.session.report import Check
+from coordinator.session.job import Check, Job, Play
+from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
 from puzzles.contract import Puzzle

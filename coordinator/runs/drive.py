@@ -7,10 +7,9 @@ from pathlib import Path
 from coordinator.errors import ContradictionError, StopRun
 from coordinator.executors.opening import open_context
 from coordinator.runs.create import open_job
-from coordinator.session.control import Control, Observer
 from coordinator.session.job import Job
 from coordinator.session.resources import Resources
-from coordinator.session.session import Session
+from coordinator.session.session import Control, Observer, Session
 from puzzles.errors import PuzzleError
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec

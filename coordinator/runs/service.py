@@ -9,8 +9,8 @@ import redis
 
 from coordinator.runs.catalogue import sweep
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control, Observer
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, Observer
 from storage.errors import GoneError, RunHeldError
 from storage.ledger.lock import holder_of
 from storage.names import QUEUED_FILE, created_at, run_directories

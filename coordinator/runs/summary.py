@@ -10,8 +10,8 @@ from storage.ledger.manifest import LayerRecord, Manifest, State
 _MOST_SHOWN = 200
 
 if TYPE_CHECKING:
-    from coordinator.session.budget import Budget
     from coordinator.session.job import Job
+    from coordinator.session.resources import Budget
 
 
 def summarise(job: "Job", budget: "Budget") -> dict[str, Any]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from coordinator.executors.opening import open_context
 from coordinator.runs.create import open_job
-from coordinator.session.control import Control, Observer
-from coordinator.session.report import Check, Report
+from coordinator.session.job import Check, Report
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, Observer
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.layers.audit import check_disjoint, check_layer

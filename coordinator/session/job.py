@@ -6,20 +6,27 @@ cancelling, resuming, verifying, repairing and deleting are then the same as for
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 from coordinator.errors import UnanswerableError
-from coordinator.session.budget import Budget
-from coordinator.session.control import Observer
-from coordinator.session.report import Check
-from coordinator.session.resources import Resources
-from coordinator.session.session import Session
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import ComputeContext, Control, Observer, Session
+from puzzles.checks import disagreement
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key
+from puzzles.keys.layout import Key, Keys, ints
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Figures, Manifest, State
 from worker.warm import load_search_kernels
+
+_MOST_FAULTS = 100
+#: Where the faults come from: the puzzle's own rules, files that a repair mends, or neither.
+Cause = Literal["puzzle", "damage", "unknown"]
+
+_SEED = 20_261_121
 
 
 class Table(NamedTuple):
@@ -46,6 +53,90 @@ class Play(NamedTuple):
     def row(self) -> dict[str, Any]:
         """For the JSON of a run."""
         return {"score": self.score, "moves": self.moves, "sequence": self.sequence}
+
+
+@dataclass
+class Report:
+    """What was looked at, how often, and every fault found (the first hundred)."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    _damaged: bool = False
+    _mistaken: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """No fault was found."""
+        return not self.faults
+
+    @property
+    def cause(self) -> Cause | None:
+        """What to mend first; ``None`` if nothing is wrong."""
+        if self.ok:
+            return None
+        return "puzzle" if self._mistaken else "damage" if self._damaged else "unknown"
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Add to how many of these were looked at."""
+        self.checked[what] = self.checked.get(what, 0) + number
+
+    def fault(self, text: str) -> None:
+        """Something is wrong that no repair would mend."""
+        if len(self.faults) < _MOST_FAULTS and text not in self.faults:
+            self.faults.append(text)
+
+    def damage(self, text: str) -> None:
+        """Something stored is wrong, and ``Job.repair`` mends it."""
+        self._damaged = True
+        self.fault(text)
+
+    def mistake(self, text: str) -> None:
+        """The puzzle contradicts itself: what it finds is wrong again however often it is computed."""
+        self._mistaken = True
+        self.fault(text)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A verification under way: `full` looks at everything instead of a sample, and faults go into `report`.
+
+    `context` has the memory that it may take.
+    """
+
+    full: bool
+    report: Report
+    context: ComputeContext
+    control: Control
+    observer: Observer
+
+
+class Verifier:
+    """One run, its puzzle, and where the findings go."""
+
+    def __init__(self, store: RunStore, puzzle: Puzzle, check: Check) -> None:
+        self._store, self._puzzle = store, puzzle
+        self._full, self._report = check.full, check.report
+        self._context, self._control, self._observer = check.context, check.control, check.observer
+
+    def _successors_of(self, keys: Keys) -> list[set[Key]]:
+        """The successors of each key by the reference rules; where the kernel gives others, that is reported."""
+        found = [set(self._puzzle.successors(key)) for key in ints(keys)]
+        if not self._puzzle.has_kernel:
+            return found
+        successors, counts = self._puzzle.expand(keys)
+        end = 0
+        for key, plain, count in zip(ints(keys), found, counts.tolist(), strict=True):
+            begin, end = end, end + count
+            if said := disagreement(self._puzzle, key, successors[begin:end], plain):
+                self._report.mistake(said)
+        return found
+
+
+def sample_places(count: int, size: int, salt: int) -> np.ndarray:
+    """The places of the things that are looked at, in order: `size` of `count`, or all, drawn with a fixed seed."""
+    if count <= size:
+        return np.arange(count)
+    return np.sort(np.random.default_rng([_SEED, salt]).choice(count, size, replace=False))
 
 
 class Job(ABC):

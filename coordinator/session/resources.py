@@ -6,10 +6,117 @@ from typing import Any
 
 import psutil
 
-from coordinator.session.budget import Budget
+from coordinator.errors import OverBudgetError
 from coordinator.session.tuning import DEFAULT, Tuning
+from puzzles.contract import Puzzle
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline")
+#: Below this many configurations a round trip to a worker costs more than the work (design measurement).
+SEND_FROM = 50_000
+#: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
+BASE_BYTES = 150_000_000
+#: Less than this cannot be kept: a layer step takes `Tuning.least_bytes` and more, whatever it is allowed.
+LEAST_MEMORY = 100 << 20
+_LEAST_CHUNK, _LEAST_REMOTE_CHUNK = 1_024, 1 << 17
+#: Larger chunks and ranges leave the second-level cache; smaller ones cost more to hand out.
+_MOST_CHUNK, _MOST_REMOTE_CHUNK, _MOST_RANGE = 1 << 18, 1 << 21, 1 << 21
+#: Chunks per worker in a layer: enough that one slow chunk does not hold up the layer. A job of RQ's costs some 5 ms of
+#: processor time, so there are fewer of them.
+_CHUNKS_PER_WORKER, _REMOTE_CHUNKS_PER_WORKER = 4, 2
+#: How long a chunk takes at most, so that a user's wish to stop, or a lost worker, costs little.
+_MOST_SECONDS = 2.0
+#: Pages of the data file that reading maps, and the part that goes to what the allocator cannot give back.
+_MAPPED_BYTES, _SLACK = 10_000_000, 3
+#: How many bytes of finished blocks wait for the next commit at most.
+_MOST_STAGED = 16_000_000
+
+
+@dataclass(frozen=True)
+class Budget:
+    """`memory` in bytes for the layers in hand; `chunk` and `farm_from` in configurations.
+
+    ``chunk=None`` fits the chunks to layer, workers and memory. Layers smaller than `farm_from` are expanded where the
+    layers are; giving a chunk size without it means that every layer larger than a chunk is cut up and sent.
+    """
+
+    memory: int
+    chunk: int | None = None
+    farm_from: int | None = None
+    tuning: Tuning = DEFAULT
+
+    def distributes(self, configurations: int) -> bool:
+        """Whether that many configurations are worth cutting into chunks."""
+        if self.farm_from is not None:
+            return configurations >= self.farm_from
+        return configurations > self.chunk if self.chunk is not None else configurations >= SEND_FROM
+
+    def shares(self, puzzle: Puzzle, workers: int, resident: int | None = None) -> "Shares":
+        """The memory that each part of a layer step may take, `resident` being what this process takes already."""
+        taken = psutil.Process().memory_info().rss if resident is None else resident
+        free = self.memory - max(0, taken - BASE_BYTES) - _MAPPED_BYTES
+        free = max(self.tuning.least_bytes, free - free // _SLACK)
+        return Shares(free, workers, puzzle.layout.bytes, self.chunk)
+
+    def require(self, what: str, needed: int) -> None:
+        """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
+        if needed > self.memory:
+            raise OverBudgetError(
+                f"{what} needs {needed:,} bytes of memory, --memory allows {self.memory:,}; "
+                f"allow it with --memory {(needed * 5 // 4 >> 20) + 1}MB"
+            )
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The memory of a layer step cut up: `free` bytes for `workers` side by side, keys of `key_bytes` bytes."""
+
+    free: int
+    workers: int
+    key_bytes: int
+    chunk: int | None = None
+
+    @property
+    def layer_bytes(self) -> int:
+        """Layers up to this stay in memory; three of them are needed at once."""
+        return self.free // 8
+
+    @property
+    def bucket_bytes(self) -> int:
+        """Successors up to this stay in memory until they are merged; beyond it they are spilled."""
+        return self.free // 4
+
+    @property
+    def in_flight_bytes(self) -> int:
+        """The inputs that wait for workers elsewhere."""
+        return self.free // 4
+
+    @property
+    def staged_bytes(self) -> int:
+        """Finished blocks up to this wait for a commit; LMDB keeps a copy of them while it writes."""
+        return min(_MOST_STAGED, self.free // 16)
+
+    def chunk_size(self, configurations: int, successors: float, remote_workers: int = 0, pace: float = 0.0) -> int:
+        """Configurations per chunk of a layer of `configurations`, each of which has `successors` on the average.
+
+        `remote_workers` is how many workers elsewhere they go to, if any; `pace` the seconds that a configuration
+        takes.
+        """
+        if self.chunk is not None:
+            return self.chunk
+        least, most = (_LEAST_REMOTE_CHUNK, _MOST_REMOTE_CHUNK) if remote_workers else (_LEAST_CHUNK, _MOST_CHUNK)
+        chunks = remote_workers * _REMOTE_CHUNKS_PER_WORKER or self.workers * _CHUNKS_PER_WORKER
+        wanted = max(least, -(-configurations // chunks))
+        if pace:
+            wanted = min(wanted, int(_MOST_SECONDS / pace))
+        # A chunk being expanded holds itself and, twice, its successors; as many results wait to be taken in.
+        fitting = self.free // 4 // (2 * self.workers * self.key_bytes * (2 + 3 * successors))
+        return max(1, min(wanted, most, int(fitting)))
+
+    @property
+    def range_keys(self) -> int:
+        """Successors per key range, duplicates counted, so that ranges being merged fit their part of the memory."""
+        # A range being merged holds its successors, the same sorted, the known keys around them, result and code.
+        return max(1, min(_MOST_RANGE, self.free // 4 // (3 * self.workers * 5 * self.key_bytes)))
 
 
 @dataclass(frozen=True)
@@ -18,7 +125,7 @@ class Resources:
 
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
-    half of what is free; `chunk` and `farm_from` in configurations (`coordinator.session.budget`); `deadline` in
+    half of what is free; `chunk` and `farm_from` in configurations (`coordinator.session.resources`); `deadline` in
     seconds, after which a chunk is given to another worker as well. `tuning` is what only tests set.
     """
 

@@ -1,12 +1,12 @@
 """What a search works with: the puzzle, the executors that expand it, and the open run that it writes to."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from coordinator.session.budget import Budget, Shares
-from coordinator.session.control import Control, Observer
-from coordinator.session.executor import Executor
+from coordinator.errors import StopRun
+from coordinator.session.resources import Budget, Shares
 from coordinator.session.tuning import Tuning
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys
@@ -17,6 +17,83 @@ from worker.tasks import Array, Arrays, do_task
 
 #: How long finished work waits for the next commit at most, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
+#: How often the store is asked whether another process wants the run cancelled.
+_CANCEL_LOOK_SECONDS = 0.2
+
+
+class Observer(Protocol):
+    """Watches a run; both methods return at once."""
+
+    def progress(self, progress: Progress) -> None:
+        """How far the work is."""
+
+    def note(self, text: str) -> None:
+        """Something that a user should know but need not act on."""
+
+
+class SilentObserver:
+    """Watches nothing."""
+
+    def progress(self, progress: Progress) -> None:
+        """Nothing."""
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
+
+class Control:
+    """Asked between steps whether to go on. `interrupt` may be called from a signal handler."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._cancelled: Callable[[], bool] = lambda: False
+        self._next_look = 0.0
+
+    def watch(self, cancelled: Callable[[], bool]) -> None:
+        """From now on also ask `cancelled` from time to time."""
+        self._cancelled = cancelled
+
+    def interrupt(self, reason: str) -> None:
+        """Stop at the next check, resumable."""
+        self._reason = reason
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether `interrupt` was called."""
+        return bool(self._reason)
+
+    def check(self) -> None:
+        """Return to go on; raise `StopRun` to leave."""
+        if self._reason:
+            raise StopRun("interrupted", self._reason)
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._next_look = now + _CANCEL_LOOK_SECONDS
+            if self._cancelled():
+                raise StopRun("cancelled", "cancelled on request")
+
+
+class Executor(Protocol):
+    """Maps a task over chunks.
+
+    `name` is what users call it.
+    """
+
+    name: str
+
+    @property
+    def workers(self) -> int:
+        """How many chunks are computed at once; chunks are cut to fit."""
+
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+        """(number of the chunk, its result) for each chunk once, in any order.
+
+        `chunks` is consumed lazily, so that bytes in flight are bounded; `shared` is sent once. Raises `StopRun` when
+        the run is to stop, `TaskError` when a task failed of itself.
+        """
+
+    def close(self) -> None:
+        """Let go of threads and connections; chunks in flight are forgotten."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from coordinator.layers.job import layer_summary
-from coordinator.session.budget import Budget
-from coordinator.session.job import Job, Table
-from coordinator.session.report import Check
+from coordinator.session.job import Check, Job, Table
+from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from coordinator.trees.repair import forget_damaged_subtrees
 from coordinator.trees.search import Grown, TreeSearch

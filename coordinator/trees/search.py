@@ -16,8 +16,7 @@ import numpy as np
 
 from coordinator.errors import ContradictionError
 from coordinator.layers.inspection import inspected_expansion
-from coordinator.session.executor import Executor
-from coordinator.session.session import Session
+from coordinator.session.session import Executor, Session
 from coordinator.trees.estimate import seconds_left
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys

@@ -18,9 +18,9 @@ from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from puzzles.errors import HakoiriError, PuzzleError
 
 if TYPE_CHECKING:
-    from coordinator.session.control import Control
     from coordinator.session.job import Job
     from coordinator.session.resources import Resources
+    from coordinator.session.session import Control
     from puzzles.registry import PuzzleSpec
 
 
@@ -129,7 +129,7 @@ def drive_and_report(
     finish: Finish | None = None,
 ) -> None:  # fmt: skip
     """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
-    from coordinator.session.control import Control
+    from coordinator.session.session import Control
 
     control = Control()
     again = f"hakoiri resume {directory.name}" + (f" --data {data}" if data is not None else "")

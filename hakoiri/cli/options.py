@@ -32,7 +32,7 @@ def parse_size(text: str) -> int:
 
 def parse_memory(text: str) -> int:
     """The same of memory that can be kept to."""
-    from coordinator.session.budget import LEAST_MEMORY
+    from coordinator.session.resources import LEAST_MEMORY
 
     if (size := parse_size(text)) < LEAST_MEMORY:
         raise typer.BadParameter(f"{text} is too little to be kept to; give {LEAST_MEMORY >> 20}MB or more")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from coordinator.errors import UnanswerableError
-from coordinator.session.control import Control, Observer
+from coordinator.session.session import Control, Observer
 from hakoiri.api import Run
 from hakoiri.export.graphs import to_dot, to_graphml, to_npz
 from hakoiri.export.stream import Stream

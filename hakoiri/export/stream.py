@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coordinator.session.control import Control, Observer, SilentObserver
+from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.api import Run
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, ints

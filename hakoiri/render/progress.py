@@ -17,7 +17,7 @@ _FRAMES_PER_SECOND = 8
 
 
 class ProgressLine:
-    """An observer (`coordinator.session.control.Observer`) that keeps the latest progress and draws it when asked."""
+    """An observer (`coordinator.session.session.Observer`) that keeps the latest progress and draws it when asked."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -9,8 +9,8 @@ import pytest
 
 from coordinator.executors.opening import open_context
 from coordinator.plays.beam import Beam, Trail, most_width
-from coordinator.session.control import Control
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control
 from puzzles.nakuron.board import Board, parse_board, random_board
 from puzzles.nakuron.puzzle import Nakuron
 from puzzles.registry import PuzzleSpec

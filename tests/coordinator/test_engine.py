@@ -13,8 +13,8 @@ from coordinator.layers.buckets import Buckets
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.step import LayerStep
 from coordinator.runs.verify import verify_directory
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import Run, census, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, ints, key_at

@@ -7,8 +7,8 @@ import pytest
 
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from puzzles.registry import PUZZLES
 from storage.errors import DamagedError
 from storage.layers.spill import Spill

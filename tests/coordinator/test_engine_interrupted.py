@@ -12,8 +12,8 @@ import pytest
 
 from coordinator.layers.buckets import Buckets
 from coordinator.runs.create import make_run
-from coordinator.session.control import Control
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.engine.environment import disk_full
 from storage.errors import StorageError

@@ -33,8 +33,8 @@ from coordinator.deals.hunt_plan import (
     temperature,
 )
 from coordinator.errors import ContradictionError, OverBudgetError
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
 from puzzles.solitaires.cards import Card, grown, random_deal

@@ -8,8 +8,8 @@ from coordinator.errors import ContradictionError
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from puzzles.checks import try_out
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import LAYOUTS

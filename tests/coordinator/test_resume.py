@@ -14,8 +14,8 @@ import pytest
 from coordinator.errors import ContradictionError, MismatchError, UnanswerableError
 from coordinator.runs.create import make_run, require_same
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, census, explore, open_run
 from puzzles.contract import Choice, Expansion

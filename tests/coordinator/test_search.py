@@ -11,9 +11,8 @@ import pytest
 from coordinator.errors import OverBudgetError, UnanswerableError
 from coordinator.layers import reference
 from coordinator.runs.drive import drive
-from coordinator.session.budget import BASE_BYTES, Budget
-from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Resources
+from coordinator.session.resources import BASE_BYTES, Budget, Resources
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.api import Run, census, explore
 from puzzles.sliding_blocks.klotski import Klotski

@@ -14,10 +14,8 @@ from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
 from coordinator.graphs import building as graphing
 from coordinator.graphs import strong
 from coordinator.graphs.strong import StrongComponents, strong_components
-from coordinator.session.budget import Budget
-from coordinator.session.control import Control, SilentObserver
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import ComputeContext, Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, explore
 from puzzles.contract import Puzzle

@@ -14,8 +14,8 @@ from coordinator.deals.study_table import Deal, tally
 from coordinator.errors import OverBudgetError
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control
 from puzzles.capabilities import Dealt, SearchOrder
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec

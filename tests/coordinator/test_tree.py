@@ -13,9 +13,9 @@ from coordinator.runs.catalogue import runs_like
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
-from coordinator.session.control import Control, SilentObserver
-from coordinator.session.report import Report
+from coordinator.session.job import Report
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from coordinator.trees.job import Subtrees
 from coordinator.trees.search import Grown, TreeSearch

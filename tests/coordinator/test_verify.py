@@ -9,8 +9,8 @@ import pytest
 from coordinator.errors import OverBudgetError
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.runs.verify import verify_directory
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from hakoiri.api import census, explore
 from puzzles.contract import Puzzle

@@ -12,8 +12,8 @@ import pytest
 
 from coordinator.runs.catalogue import list_runs
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import Run, census, explore
 from puzzles.keys.layout import Keys
 from storage.errors import (

@@ -19,8 +19,8 @@ import pytest
 from coordinator.runs import catalogue
 from coordinator.runs.catalogue import cancel_run, delete_run, list_runs, runs_like, status_of
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from puzzles.keys.layout import LAYOUTS, U32, Layout
 from storage.errors import (
     DamagedError,

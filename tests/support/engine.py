@@ -21,9 +21,8 @@ from coordinator.executors.threads import ThreadExecutor
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
-from coordinator.session.control import Control, Observer, SilentObserver
 from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from coordinator.session.tuning import Tuning
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import LAYOUTS, Key, ints

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from coordinator.session import budget
+from coordinator.session import resources
 from hakoiri.cli import main
 from worker.transport.supervisor import Supervisor
 
@@ -109,7 +109,7 @@ def _run(
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = ["hakoiri", *arguments]
-    budget.LEAST_MEMORY = SCARCE
+    resources.LEAST_MEMORY = SCARCE
     if before is not None:
         before()
     main()

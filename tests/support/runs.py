@@ -8,9 +8,9 @@ from typing import Any
 from coordinator.runs.create import make_run, open_job
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
-from coordinator.session.control import Control, Observer, SilentObserver
-from coordinator.session.report import Report
+from coordinator.session.job import Report
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, Observer, SilentObserver
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 

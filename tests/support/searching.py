@@ -8,9 +8,8 @@ from typing import Any
 from coordinator.executors.opening import open_context
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext
+from coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.api import Run
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key

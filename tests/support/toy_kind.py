@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from coordinator.runs.kinds import KINDS
-from coordinator.session.budget import Budget
-from coordinator.session.job import Job
-from coordinator.session.report import Check
+from coordinator.session.job import Check, Job
+from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError

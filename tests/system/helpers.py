@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import psutil
 
-from coordinator.session import budget
+from coordinator.session import resources
 from hakoiri.cli import main
 from tests.support.forking import SCARCE, Forked, fork_command
 
@@ -189,7 +189,7 @@ class Hakoiri:
         with (
             patch.object(sys, "argv", ["hakoiri", *arguments]),
             patch.dict(os.environ, self._environment(data, env), clear=True),
-            patch.object(budget, "LEAST_MEMORY", SCARCE),
+            patch.object(resources, "LEAST_MEMORY", SCARCE),
             redirect_stdout(stdout),
             redirect_stderr(stderr),
         ):

@@ -10,8 +10,7 @@ import pytest
 from coordinator.errors import StopRun
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.executors.threads import ThreadExecutor
-from coordinator.session.control import Control, SilentObserver
-from coordinator.session.executor import Executor
+from coordinator.session.session import Control, Executor, SilentObserver
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski

@@ -17,8 +17,8 @@ from rq.job import JobStatus
 from coordinator.errors import StopRun
 from coordinator.executors.opening import open_context
 from coordinator.executors.remote import RemoteExecutor
-from coordinator.session.control import Control, SilentObserver
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec, with_own_file

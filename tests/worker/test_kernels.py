@@ -15,9 +15,8 @@ from coordinator.errors import ContradictionError
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities
-from coordinator.session.budget import Budget
-from coordinator.session.control import Control
-from coordinator.session.session import ComputeContext
+from coordinator.session.resources import Budget
+from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion
 from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski

@@ -63,7 +63,7 @@ def diameter(
     Of a large component that may take long; the interval in which it lies is shown, and kept by Ctrl-C.
     """
     from coordinator.errors import StopRun
-    from coordinator.session.control import Control
+    from coordinator.session.session import Control
     from hakoiri.render.pictures.terminal import print_side_by_side
     from hakoiri.render.progress import shown_progress
     from puzzles.keys.layout import ints
@@ -143,7 +143,7 @@ def _list_weak(run: "Run", limit: int | None, json: bool) -> None:
 
 def _list_strong(run: "Run", limit: int | None, json: bool) -> None:
     from coordinator.errors import StopRun
-    from coordinator.session.control import Control
+    from coordinator.session.session import Control
     from hakoiri.render.progress import shown_progress
 
     control = Control()

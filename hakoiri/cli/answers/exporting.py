@@ -30,7 +30,7 @@ def export(
 ) -> None:
     """Write the configurations and moves of a run, or the solutions of a tree, to files for other programs."""
     from coordinator.errors import StopRun
-    from coordinator.session.control import Control
+    from coordinator.session.session import Control
     from hakoiri.export.files import export_edges, export_run
     from hakoiri.render.progress import shown_progress
     from puzzles.capabilities import Placements

@@ -31,7 +31,7 @@ from puzzles.errors import PuzzleError
 if TYPE_CHECKING:
     from coordinator.deals.hunt import HuntDeals
     from coordinator.deals.study import StudyDeals
-    from coordinator.session.control import Control
+    from coordinator.session.session import Control
     from puzzles.capabilities import Dealt
 
 

@@ -129,8 +129,8 @@ def verify(
     from coordinator.errors import StopRun
     from coordinator.runs.catalogue import data_directory, find_run
     from coordinator.runs.verify import verify_directory
-    from coordinator.session.control import Control
     from coordinator.session.resources import Resources
+    from coordinator.session.session import Control
     from hakoiri.render.progress import shown_progress
 
     control, certified = Control(), name.endswith(SUFFIX)

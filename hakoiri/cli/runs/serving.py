@@ -21,8 +21,8 @@ def coordinator(
     """Take queued runs, the oldest first, and drive each to its end with the workers on Redis."""
     from coordinator.runs.catalogue import data_directory
     from coordinator.runs.service import serve
-    from coordinator.session.control import Control
     from coordinator.session.resources import Resources
+    from coordinator.session.session import Control
     from hakoiri.cli.driving import stopping_with
     from hakoiri.render.progress import ProgressLine
     from storage.engine.environment import require_writable
