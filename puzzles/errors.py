@@ -21,3 +21,7 @@ class PuzzleError(HakoiriError, ValueError):
 
 class ConfigurationError(PuzzleError):
     """A text or a key is not a configuration of the puzzle."""
+
+
+class PuzzleWarning(UserWarning):
+    """What a user asked for can mean several things: which of them was taken, and how to say the other."""

@@ -164,9 +164,12 @@ def require_same(manifest: Manifest, options: Mapping[str, str], puzzle: str | N
     """Raise `MismatchError` if a resume names another puzzle, option or start than the run has; says which."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     named = with_own_file(PuzzleSpec(puzzle)) if puzzle is not None else spec
-    given: dict[str, tuple[Any, Any]] = {name: (spec.options.get(name), value) for name, value in options.items()}
-    given["puzzle"] = (spec.name, named.name)
+    given: dict[str, tuple[Any, Any]] = {"puzzle": (spec.name, named.name)}
     given["a puzzle file with the digest"] = (spec.digest[:12] or "none", named.digest[:12] or "none")
+    if options and (spec.name, spec.digest) == (named.name, named.digest):
+        # What they would be pinned as: a goal can be written in several ways.
+        here = replace(_pinned_spec(manifest), options={**spec.options, **options}).build().parameters
+        given |= {name: (spec.options.get(name, "none"), here.get(name, "none")) for name in options}
     if start is not None:
         built = _pinned_spec(manifest).build()
         given["start"] = (built.render(built.start), built.render(built.parse(start)))

@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from typing import Annotated, Any, NoReturn
+import warnings
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperCommand
@@ -12,7 +13,7 @@ from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing
 from hakoiri.cli.runs import living, running, serving
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
-from puzzles.errors import HakoiriError
+from puzzles.errors import HakoiriError, PuzzleWarning
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
 ERROR = 1
@@ -63,10 +64,13 @@ def main() -> None:
     """The command line, but for Ctrl-C (`hakoiri.__main__`)."""
     prepare_streams()
     try:
-        try:
-            app()
-        finally:
-            sys.stdout.flush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", PuzzleWarning)
+            warnings.showwarning = _show_warning
+            try:
+                app()
+            finally:
+                sys.stdout.flush()
     except HakoiriError as error:
         _fail(str(error))
     except MemoryError as error:
@@ -79,6 +83,14 @@ def main() -> None:
     finally:
         # Otherwise the interpreter searches all modules for garbage when it leaves, for 25 ms.
         gc.freeze()
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int,
+    file: TextIO | None = None, line: str | None = None,
+) -> None:  # fmt: skip
+    """What `warnings` calls: one line, as for errors."""
+    print(f"hakoiri: {message}", file=sys.stderr)
 
 
 def _fail(line: str) -> NoReturn:

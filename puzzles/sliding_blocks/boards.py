@@ -122,12 +122,16 @@ def render_cells(
     marks: Mapping[str, Iterable[Cell]] = MappingProxyType({}),
     background: str = EMPTY,
 ) -> str:
-    """The canonical text of a board with pieces of any shape, further `marks`, and `background` everywhere else."""
+    """The canonical text of a board with pieces of any shape, further `marks`, and `background` everywhere else.
+
+    No piece gets a letter that is among the marks.
+    """
     board = [background] * (rows * columns)
     for mark, cells in marks.items():
         for cell in cells:
             board[cell] = mark
-    for letter, piece in zip(LETTERS, sorted(pieces, key=min), strict=False):
+    free = (letter for letter in LETTERS if letter not in marks)
+    for letter, piece in zip(free, sorted(pieces, key=min), strict=False):
         for cell in piece:
             board[cell] = letter
     return "/".join("".join(board[row * columns : (row + 1) * columns]) for row in range(rows))

@@ -2,25 +2,30 @@
 
 import re
 from collections import Counter
+from warnings import warn
 
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, WALL, ParsedBoard, parse_board, render_cells
-from puzzles.sliding_blocks.pieces import NO_KIND, Pieces, Standing
+from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
+from puzzles.sliding_blocks.pieces import Pieces, Standing
 
+#: Every piece is told from all others.
+ALL = "all"
 #: Pieces and blanks that must stand where they do; empty where there is no goal.
 Wishes = frozenset[Standing]
 
 
 def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
-    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything."""
+    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
+
+    Warns of a piece that is meant by its letter alone and not told from others of its shape.
+    """
     return _goal_piece(pieces, start, text) if "@" in text else _goal_board(pieces, text)
 
 
 def render_goal(pieces: Pieces, wishes: Wishes) -> str:
     """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
     blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
-    wanted = [pieces.cells(wish) for wish in wishes if wish.kind != pieces.blank]
-    return render_cells(wanted, pieces.rows, pieces.columns, {WALL: pieces.walls, EMPTY: blanks}, ANYTHING)
+    return pieces.drawn([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
 
 
 def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
@@ -30,24 +35,46 @@ def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
     letter, row, column = match[1], int(match[2]), int(match[3])
     if letter not in start.pieces:
         raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
-    wish = Standing(pieces.kind_of(start.pieces[letter]), (row - 1, column - 1))
-    if wish.corner not in pieces.kinds[wish.kind].places:
+    wish = Standing(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
+    kind = pieces.kinds[wish.kind]
+    if wish.corner not in kind.places:
         raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
+    if kind.total > 1:
+        warn(
+            f"goal={text}: any of the {kind.total} pieces of the shape of {letter} will do; for {letter} itself say "
+            f"-o distinct={letter}",
+            PuzzleWarning,
+            stacklevel=2,
+        )
     return frozenset({wish})
 
 
 def _goal_board(pieces: Pieces, text: str) -> Wishes:
     goal = parse_board(text, with_anything=True)
     check_walls(pieces, goal)
-    wishes = [pieces.place(cells) for cells in goal.pieces.values()]
-    for wish, (letter, cells) in zip(wishes, goal.pieces.items(), strict=True):
-        if wish.kind == NO_KIND:
-            raise PuzzleError(f"the board has no piece of the shape of {letter}, {pieces.shape_name(cells)}")
+    wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
     wishes += [Standing(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
     for number, wished in Counter(wish.kind for wish in wishes).items():
         if wished > pieces.counts[number]:
             raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
     return frozenset(wishes)
+
+
+def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
+    """The letters of the pieces that are told apart: of all of them by ``all``."""
+    if text == ALL:
+        return frozenset(start.pieces)
+    letters = {word.strip() for word in text.split(",")}
+    for letter in letters - start.pieces.keys():
+        raise PuzzleError(
+            f"{letter!r} is no piece of the board; write {ALL}, or some of {''.join(start.pieces)} with commas between"
+        )
+    return frozenset(letters)
+
+
+def render_distinct(start: ParsedBoard, letters: frozenset[str]) -> str:
+    """The one text of what `parse_distinct` reads."""
+    return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
 
 
 def check_walls(pieces: Pieces, board: ParsedBoard) -> None:

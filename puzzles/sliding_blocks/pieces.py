@@ -1,7 +1,7 @@
 """The pieces of a sliding board: their shapes and places, their keys, and their moves by the reference rules."""
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from math import factorial
@@ -10,10 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
 from puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
 from puzzles.pictures.shapes import Picture
-from puzzles.sliding_blocks.boards import MOST_CELLS, WALL, Cell, Cells, ParsedBoard, describe_steps, render_cells
+from puzzles.sliding_blocks.boards import (
+    EMPTY,
+    MOST_CELLS,
+    WALL,
+    Cell,
+    Cells,
+    ParsedBoard,
+    describe_steps,
+    render_cells,
+)
 from puzzles.sliding_blocks.tables import Words
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
@@ -30,9 +40,13 @@ Amounts = tuple[int, ...]
 
 
 class Kind(NamedTuple):
-    """The pieces of one shape, or the blanks: how many there are, and the cells they cover by where they stand."""
+    """Pieces that are not told apart, or the blanks: their shape, how many there are, and what they cover by corner.
+
+    The one piece of a kind that has a `letter` is told from all others, and is called by it everywhere.
+    """
 
     shape: Shape
+    letter: str
     total: int
     places: dict[Corner, Cells]
 
@@ -47,18 +61,26 @@ class Standing(NamedTuple):
 class Pieces:
     """The kinds of pieces that a board has. The large ones come first, the blank last.
 
+    The `distinct` letters of the board are kinds of their own, after the common kind of their shape.
+
     Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `kinds`, and how many of each there
-    are, `counts`; `blank`, the number of the last kind; `standing`, what begins at a cell, by kind and cell.
+    are, `counts`; `blank`, the number of the last kind; `standing`, what begins at a cell, by kind and cell; `letters`,
+    those of the distinct pieces.
     """
 
-    def __init__(self, board: ParsedBoard) -> None:
+    def __init__(self, board: ParsedBoard, distinct: Collection[str] = ()) -> None:
         self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
-        shapes = Counter(shape_of(cells, self.columns) for cells in board.pieces.values())
-        order = [*sorted(shapes, key=lambda shape: (-len(shape), shape)), _BLANK]
-        totals = [*(shapes[shape] for shape in order[:-1]), len(board.blanks)]
-        self.kinds = [Kind(shape, total, self._places(shape)) for shape, total in zip(order, totals, strict=True)]
-        self.blank, self.counts = len(order) - 1, tuple(totals)
+        totals = Counter(
+            (shape_of(cells, self.columns), letter if letter in distinct else "")
+            for letter, cells in board.pieces.items()
+        )
+        order = sorted(totals, key=lambda kind: (-len(kind[0]), kind))
+        self.kinds = [Kind(*kind, totals[kind], self._places(kind[0])) for kind in order]
+        self.kinds.append(Kind(_BLANK, "", len(board.blanks), self._places(_BLANK)))
+        self.blank, self.counts = len(order), tuple(kind.total for kind in self.kinds)
+        self._numbers = {kind: number for number, kind in enumerate(order)}
+        self.letters = frozenset(letter for _, letter in order if letter)
         self._cells = {
             Standing(number, corner): cells for number, kind in enumerate(self.kinds)
             for corner, cells in kind.places.items()
@@ -78,15 +100,25 @@ class Pieces:
 
     # Kinds
 
-    def kind_of(self, cells: Cells) -> int:
-        """The number of the kind of a piece that covers these cells; `NO_KIND` if the board has none of that shape."""
-        shape = shape_of(cells, self.columns)
-        return next((number for number, kind in enumerate(self.kinds[:-1]) if kind.shape == shape), NO_KIND)
+    def kind_of(self, cells: Cells, letter: str) -> int:
+        """The number of the kind of a piece that covers these cells; `NO_KIND` if the board has none.
 
-    def place(self, cells: Cells) -> Standing:
-        """The piece that covers these cells."""
-        corner = min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)
-        return Standing(self.kind_of(cells), corner)
+        A `letter` counts where it is that of a distinct piece.
+        """
+        return self._numbers.get((shape_of(cells, self.columns), letter if letter in self.letters else ""), NO_KIND)
+
+    def place(self, cells: Cells, letter: str) -> Standing:
+        """The piece with this letter that covers these cells; `ConfigurationError` if the board has none such."""
+        kind = self.kind_of(cells, letter)
+        if kind == NO_KIND:
+            shape, others = self.shape_name(cells), sorted(self.letters)
+            if letter in self.letters:
+                raise ConfigurationError(
+                    f"piece {letter}, which is told from all others, has another shape than {shape}"
+                )
+            besides = f" besides those with letters of their own, {','.join(others)}" if others else ""
+            raise ConfigurationError(f"the board has no piece of the shape of {letter}, {shape}{besides}")
+        return Standing(kind, (min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)))
 
     def cells(self, piece: Standing) -> Cells:
         """What a piece covers."""
@@ -101,7 +133,8 @@ class Pieces:
         total, plural = self.counts[kind], "s" if self.counts[kind] != 1 else ""
         if kind == self.blank:
             return f"{total} empty cell{plural}"
-        return f"{total} piece{plural} of {shape_name(self.kinds[kind].shape)}"
+        named = f" {letter}" if (letter := self.kinds[kind].letter) else ""
+        return f"{total} piece{plural}{named} of {shape_name(self.kinds[kind].shape)}"
 
     # Keys
 
@@ -122,6 +155,13 @@ class Pieces:
         begins = {min(self.cells(piece)): piece.kind for piece in pieces}
         begins |= dict.fromkeys(self.free - covered, self.blank)
         return number_of([begins[cell] for cell in sorted(begins)], self.counts)
+
+    def drawn(self, pieces: Iterable[Standing], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
+        """The canonical text of a board with these pieces: distinct ones under their own letters."""
+        called = {letter: self.cells(piece) for piece in pieces if (letter := self.kinds[piece.kind].letter)}
+        others = [self.cells(piece) for piece in pieces if not self.kinds[piece.kind].letter]
+        marks = {WALL: self.walls, **dict.fromkeys(self.letters, ()), **called, **marks}
+        return render_cells(others, self.rows, self.columns, marks, background)
 
     def blanks(self, pieces: Iterable[Standing]) -> Cells:
         """The cells that these pieces leave empty."""
@@ -203,8 +243,7 @@ class Blocks(Puzzle):
         return self.pieces.slides(piece, free, longest)
 
     def render(self, key: Key) -> str:
-        cells = [self.pieces.cells(piece) for piece in self.unpack(key)]
-        return render_cells(cells, self.pieces.rows, self.pieces.columns, {WALL: self.pieces.walls})
+        return self.pieces.drawn(self.unpack(key), {})
 
     def describe_move(self, before: Key, after: Key) -> str:
         """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""
@@ -312,7 +351,7 @@ def mirror_images(pieces: Pieces) -> Words | None:
     for number, kind in enumerate(pieces.kinds):
         for cells in kind.places.values():
             there = frozenset(map(mirrored, cells))
-            image = number if number == pieces.blank else pieces.kind_of(there)
+            image = number if number == pieces.blank else pieces.kind_of(there, kind.letter)
             if image == NO_KIND or pieces.kinds[image].total != kind.total:
                 return None
             images[number, min(cells)] = image * MOST_CELLS + min(there)

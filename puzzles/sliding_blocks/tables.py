@@ -80,7 +80,7 @@ def _count_sequences(counts: Sequence[int], strides: Sequence[int]) -> Words:
         megabytes = entries * 8 >> 20
         raise PuzzleError(
             f"the pieces have too many different shapes: tables of up to {megabytes:,} MiB, allowed are "
-            f"{_MOST_ENTRIES * 8 >> 20}; use fewer kinds of pieces"
+            f"{_MOST_ENTRIES * 8 >> 20}; use fewer kinds of pieces, or tell fewer of them apart"
         )
     # The sequences of each state: symbol after symbol, choose the places of its pieces among the symbols so far.
     states = [(0, 1)]

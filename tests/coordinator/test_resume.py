@@ -230,12 +230,38 @@ def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> No
     require_same(pinned, {"metric": "unit"}, "klotski", "zyyx/zyyx/wvvu/wtsu/r..q")
     for options, puzzle, start, words in (
         ({"metric": "finger"}, None, None, "metric unit, the resume names finger"),
-        ({"colour": "red"}, None, None, "colour None, the resume names red"),
         ({}, "hanoi", None, "puzzle klotski, the resume names hanoi"),
         ({}, None, "ABBC/ABBC/DEEF/DGHF/.IJ.", "the resume names ABBC/ABBC/DEEF/DGHF/.IJ."),
     ):
         with pytest.raises(MismatchError, match=words):
             require_same(pinned, options, puzzle, start)
+    with pytest.raises(PuzzleError, match="klotski has no option 'colour'; its options: metric"):
+        require_same(pinned, {"colour": "red"}, None, None)
+
+
+def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
+    """Without these options a run is what it was before there were any."""
+    plain = make_run(tmp_path, PuzzleSpec("sliding", start="AB/C."), "explore", {}, Resources())
+    apart = make_run(
+        tmp_path, PuzzleSpec("sliding", {"distinct": "A", "goal": "A@2,2"}, "AB/C."), "explore", {}, Resources()
+    )
+    pins = []
+    for directory in (plain, apart):
+        with RunStore(directory) as store:
+            pins.append(store.manifest)
+    assert [pinned.puzzle["options"] for pinned in pins] == [
+        {"metric": "unit", "goal": ""},
+        {"metric": "unit", "goal": "**/*A", "distinct": "A"},
+    ]
+    # In other words, but the same.
+    require_same(pins[1], {"goal": "A@2,2", "distinct": " A"}, "sliding", "Ax/y.")
+    for pinned, options, words in (
+        (pins[0], {"distinct": "A"}, "distinct none, the resume names A"),
+        (pins[1], {"distinct": "all"}, "distinct A, the resume names all"),
+        (pins[1], {"goal": "A@2,1"}, r"goal \*\*/\*A, the resume names \*\*/A\*"),
+    ):
+        with pytest.raises(MismatchError, match=words):
+            require_same(pinned, options, None, None)
 
 
 @pytest.mark.parametrize(("plan", "start"), [({"until_goal": True}, None), ({}, START)])

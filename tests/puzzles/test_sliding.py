@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import cache
 from math import lgamma, log
 from pathlib import Path
@@ -10,13 +11,14 @@ import numpy as np
 import pytest
 
 from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
 from puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
 from puzzles.sliding_blocks.sliding import Sliding
 from puzzles.sliding_blocks.tables import make_tables
 from tests.support.published import HAKOIRI
+from tests.support.searching import reference_layers
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 METRICS = ("unit", "straight", "finger")
@@ -97,18 +99,20 @@ def pieces_of(text: str) -> tuple[dict[str, Places], Places]:
     return {letter: frozenset(places) for letter, places in cells.items()}, blanks
 
 
-def relabelled(text: str) -> str:
-    letters = dict.fromkeys(letter for letter in text if letter not in "./#")
-    new = dict(zip(letters, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij", strict=False))
+def relabelled(text: str, kept: str = "") -> str:
+    """Letters in reading order, but for those of the pieces that are told apart."""
+    letters = dict.fromkeys(letter for letter in text if letter not in f"./#{kept}")
+    free = (letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij" if letter not in kept)
+    new = dict(zip(letters, free, strict=False))
     return "".join(new.get(letter, letter) for letter in text)
 
 
-def drawn(text: str, letter: str, places: Places) -> str:
+def drawn(text: str, letter: str, places: Places, kept: str = "") -> str:
     """The board after a piece went to these cells."""
     lines = [list(line.replace(letter, ".")) for line in text.split("/")]
     for row, column in places:
         lines[row][column] = letter
-    return relabelled("/".join("".join(line) for line in lines))
+    return relabelled("/".join("".join(line) for line in lines), kept)
 
 
 def pushed(places: Places, step: str) -> Places:
@@ -116,8 +120,8 @@ def pushed(places: Places, step: str) -> Places:
     return frozenset((row + down, column + right) for row, column in places)
 
 
-def neighbours(text: str, metric: str) -> list[str]:
-    """The boards after one move, by the rules alone."""
+def neighbours(text: str, metric: str, kept: str = "") -> list[str]:
+    """The boards after one move, by the rules alone; the pieces `kept` are told apart."""
     pieces, blanks = pieces_of(text)
     found = []
     for letter, own in pieces.items():
@@ -127,7 +131,7 @@ def neighbours(text: str, metric: str) -> list[str]:
             there = pushed(here, step)
             if there <= blanks | own and (there not in seen or metric == "straight"):
                 seen.add(there)
-                found.append(drawn(text, letter, there))
+                found.append(drawn(text, letter, there, kept))
                 if metric != "unit":
                     queue += [(there, other) for other in STEPS if metric == "finger" or other == step]
     return sorted(found)
@@ -146,7 +150,7 @@ def replayed(text: str, move: str) -> str:
     return drawn(text, letter, places)
 
 
-def all_boards(text: str) -> set[str]:
+def all_boards(text: str, kept: str = "") -> set[str]:
     """Every way to put the pieces of a board somewhere, tried one after another."""
     pieces, blanks = pieces_of(text)
     cells = blanks.union(*pieces.values())
@@ -170,7 +174,7 @@ def all_boards(text: str) -> set[str]:
             return
         marks = dict.fromkeys(cells, ".") | board
         lines = ("".join(marks.get((row, column), "#") for column in range(columns)) for row in range(rows))
-        found.add(relabelled("/".join(lines)))
+        found.add(relabelled("/".join(lines), kept))
 
     put(list(pieces), {})
     return found
@@ -359,7 +363,10 @@ GOALS = [
 def test_goals_are_pinned_as_boards_whatever_the_letters(board: str, goal: str, pinned: str) -> None:
     swapped = str.maketrans("ABCDEFGHIJ", "JIHGFEDCBA")
     letter = goal[:1].translate(swapped) + goal[1:] if "@" in goal else goal
-    puzzles = [sliding(board, goal=goal), sliding(board.translate(swapped), goal=letter)]
+    # A piece that is meant by its letter, and is not the only one of its shape.
+    several = pytest.warns(PuzzleWarning, match="will do") if goal in ("A@1,3", "G@5,4") else nullcontext()
+    with several:
+        puzzles = [sliding(board, goal=goal), sliding(board.translate(swapped), goal=letter)]
     puzzles += [Sliding(puzzle.parameters, puzzle.render(puzzle.start)) for puzzle in puzzles]
     keys = whole(puzzles[0])
     sample = np.random.default_rng(6).choice(keys, min(len(keys), 500), replace=False)
@@ -479,3 +486,111 @@ def test_a_kernel_never_writes_beyond_its_room() -> None:
     puzzle.most_successors = 1
     with pytest.raises(PuzzleError, match="more than 1 successors"):
         puzzle.expand(whole(puzzle)[:1_000])
+
+
+# Pieces that are told apart: letter, pieces that have one, and what each is called elsewhere
+
+APART = [
+    ("AB./.#C/DD.", "A"),
+    ("AB./.#C/DD.", "A,C"),
+    ("AA.B/CC.D", "all"),
+    ("zz.x/yy.w", "y,w"),
+    ("AAB/A.B/.BB", "B"),
+    ("2143/....", "all"),
+    ("12/34/5.", "all"),
+]
+
+
+def apart(board: str, letters: str, metric: str = "unit", goal: str = "") -> Sliding:
+    return Sliding({"metric": metric, "goal": goal, "distinct": letters}, board)
+
+
+def kept_of(board: str, letters: str) -> str:
+    return "".join(pieces_of(board)[0]) if letters == "all" else letters.replace(",", "")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("board", "letters"), APART)
+def test_pieces_that_are_told_apart_are_searched_as_boards_of_letters(board: str, letters: str, metric: str) -> None:
+    puzzle, kept = apart(board, letters, metric), kept_of(board, letters)
+    expected = reference_layers(lambda text: neighbours(text, metric, kept), relabelled(board, kept))
+    assert [sorted(map(puzzle.render, layer.tolist())) for layer in layers(puzzle)] == expected
+    for text in expected[-1]:
+        assert puzzle.render(puzzle.parse(text)) == text
+    assert {puzzle.render(key) for key in whole(puzzle).tolist()} == all_boards(board, kept)
+
+
+def test_told_apart_the_unit_squares_are_sliding_tiles() -> None:
+    sizes = [1, 2, 3, 5, 6, 7, 10, 12, 12, 16, 23, 25, 28, 39, 44, 40, 29, 21, 18, 12, 6, 1]  # OEIS A090034
+    assert [len(layer) for layer in layers(apart("12/34/5.", "all"))] == sizes
+    found = [len(layer) for layer in layers(apart(".12/345/678", "all"))]
+    assert (sum(found), len(found) - 1, found[-4:]) == (181_440, 31, [3910, 760, 221, 2])
+
+
+@pytest.mark.parametrize("letters", ["A", "A,C", "all"])
+@pytest.mark.parametrize("goal", ["A@2,2", "**/*A"])
+def test_a_goal_means_the_very_piece_that_is_told_apart(goal: str, letters: str) -> None:
+    board = "AB/C."
+    puzzle, kept = apart(board, letters, goal=goal), kept_of(board, letters)
+    assert puzzle.parameters == {"metric": "unit", "goal": "**/*A", "distinct": letters}
+    expected = reference_layers(lambda text: neighbours(text, "unit", kept), board)
+    found = [sorted(map(puzzle.render, layer[puzzle.is_goal(layer)].tolist())) for layer in layers(puzzle)]
+    assert found == [[text for text in layer if text.endswith("A")] for layer in expected]
+    assert next(depth for depth, goals in enumerate(found) if goals) == 5
+
+
+def test_a_goal_of_one_piece_among_others_of_its_shape_is_warned_of() -> None:
+    with pytest.warns(PuzzleWarning, match=r"any of the 3 pieces of the shape of A will do; .* -o distinct=A"):
+        puzzle = sliding("AB/C.", goal="A@2,2")
+    found = list(layers(puzzle))
+    assert next(depth for depth, layer in enumerate(found) if puzzle.is_goal(layer).any()) == 1
+    # Pinned it is a board, of which nobody is warned again.
+    assert sliding("AB/C.", goal=puzzle.parameters["goal"]).is_goal(found[1]).any()
+
+
+def test_what_is_told_apart_keeps_its_letter_and_is_pinned() -> None:
+    puzzle = apart("zz.x/yy.w", "w, z")
+    assert puzzle.start_text() == "zz.A/BB.w"
+    assert puzzle.parameters["distinct"] == "w,z"
+    assert Sliding(puzzle.parameters, puzzle.start_text()).start == puzzle.start
+    assert {puzzle.describe_move(puzzle.start, key) for key in puzzle.successors(puzzle.start)} == {
+        "z right", "B right", "A left", "w left"
+    }  # fmt: skip
+    assert apart("zz.x/yy.w", "w,z,y,x").parameters["distinct"] == "all"
+    # Where nothing is told apart, all is as if there were no such option.
+    assert apart("zz.x/yy.w", " ").parameters == {"metric": "unit", "goal": ""}
+
+
+@pytest.mark.parametrize(("letters", "mirrors"), [("B", True), ("A", False), ("A,c", False), ("D,E", True)])
+def test_mirrors_leave_every_piece_that_is_told_apart_itself(letters: str, mirrors: bool) -> None:
+    """A and c are each other's images; the others are their own."""
+    puzzle = apart("AA.cc/A.B.c/.D.E.", letters)
+    assert puzzle.has_mirrors == mirrors
+    for key in ints(walked(puzzle, 40, seed=8)) if mirrors else ():
+        image = puzzle.parse("/".join(line[::-1] for line in puzzle.render(key).split("/")))
+        assert ints(puzzle.canonical(puzzle.keys([key]))) == [min(key, image)]
+
+
+BAD_LETTERS = {"Z": ["'Z'", "all", "ABCDE"], "A,": ["''"], "AB": ["'AB'", "commas"], "All": ["'All'", "write all"]}
+BAD_APART = {
+    "AAC#/ABCC/BB../D.EE": ["shape of C", "x./xx", "besides those with letters of their own, B,D"],
+    "AAB#/ACBB/CC../E.DD": ["shape of E", "1x1", "besides those with letters of their own, B,D"],
+    "AAD#/ACDD/CC../BEE.": ["piece D", "another shape than x./xx"],
+    "AAB#/ACBB/CC../..EE": ["1 piece D of 1x1", "this text 0"],
+}
+
+
+@pytest.mark.parametrize("letters", BAD_LETTERS)
+def test_what_cannot_be_told_apart_is_refused(letters: str) -> None:
+    with pytest.raises(PuzzleError) as refusal:
+        apart(SMALL["L and a wall"], letters)
+    message = str(refusal.value)
+    assert [part for part in [*BAD_LETTERS[letters], f"distinct={letters}"] if part not in message] == [], message
+
+
+@pytest.mark.parametrize("text", BAD_APART)
+def test_texts_that_change_what_is_told_apart_are_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        apart(SMALL["L and a wall"], "B,D").parse(text)
+    message = str(refusal.value)
+    assert [part for part in BAD_APART[text] if part not in message] == [], message

@@ -309,3 +309,15 @@ def test_configurations_are_taken_as_text_or_key_everywhere(finished: FinishedRu
     small = hakoiri.ask("run", "klotski", "--from", hakoiri.ask("show", START_OF_201)["key"])
     assert small["configurations"] == 201
     assert hakoiri.ask("resume", "last", "--from", START_OF_201)["run"] == small["run"]
+
+
+def test_a_goal_that_may_mean_several_pieces_is_warned_of_in_one_line(hakoiri: Hakoiri) -> None:
+    board = ("run", "sliding", "--from", "AB/C.", "--goal", "A@2,2")
+    found = hakoiri.here(*board, "--json")
+    assert "hakoiri: goal=A@2,2: any of the 3 pieces of the shape of A will do; for A itself say -o distinct=A" in (
+        found.stderr.splitlines()
+    )
+    assert found.json["goal_depth"] == 1
+    apart = hakoiri.here(*board, "-o", "distinct=A", "--json")
+    assert (apart.json["goal_depth"], "will do" in apart.stderr) == (5, False)
+    assert "will do" not in hakoiri.here("path", found.json["run"]).stderr
