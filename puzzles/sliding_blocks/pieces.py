@@ -7,8 +7,6 @@ from itertools import pairwise
 from math import factorial
 from typing import NamedTuple
 
-import numpy as np
-
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
@@ -16,7 +14,6 @@ from puzzles.pictures.blocks import Lettered, block_pictures, board_text, follow
 from puzzles.pictures.shapes import Picture
 from puzzles.sliding_blocks.boards import (
     EMPTY,
-    MOST_CELLS,
     WALL,
     Cell,
     Cells,
@@ -24,7 +21,6 @@ from puzzles.sliding_blocks.boards import (
     describe_steps,
     render_cells,
 )
-from puzzles.sliding_blocks.tables import Words
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
 Shape = tuple[tuple[int, int], ...]
@@ -333,26 +329,3 @@ def sequence_of(key: Key, amounts: Amounts) -> list[int]:
 
 def _less_one(amounts: Amounts, symbol: int) -> Amounts:
     return (*amounts[:symbol], amounts[symbol] - 1, *amounts[symbol + 1 :])
-
-
-def mirror_images(pieces: Pieces) -> Words | None:
-    """``[kind, first cell]``: `MOST_CELLS` times the kind of a mirrored piece, plus its first cell.
-
-    ``None`` if walls or pieces are not symmetric.
-    """
-
-    def mirrored(cell: Cell) -> Cell:
-        row, column = divmod(cell, pieces.columns)
-        return row * pieces.columns + pieces.columns - 1 - column
-
-    if frozenset(map(mirrored, pieces.walls)) != pieces.walls:
-        return None
-    images = np.zeros((len(pieces.kinds), MOST_CELLS), dtype=np.uint64)
-    for number, kind in enumerate(pieces.kinds):
-        for cells in kind.places.values():
-            there = frozenset(map(mirrored, cells))
-            image = number if number == pieces.blank else pieces.kind_of(there, kind.letter)
-            if image == NO_KIND or pieces.kinds[image].total != kind.total:
-                return None
-            images[number, min(cells)] = image * MOST_CELLS + min(there)
-    return images

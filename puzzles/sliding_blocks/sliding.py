@@ -14,13 +14,13 @@ import numpy as np
 from puzzles.contract import Choice, Expansion, Text
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, parse_board
+from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, parse_board
 from puzzles.sliding_blocks.goals import Wishes, check_walls, parse_distinct, parse_goal, render_distinct, render_goal
 from puzzles.sliding_blocks.pieces import (
+    NO_KIND,
     Blocks,
     Pieces,
     count_sequences,
-    mirror_images,
     sequence_of,
     shape_name,
 )
@@ -85,7 +85,7 @@ class Sliding(Blocks):
         for wish in self._wishes:
             self._wanted[min(pieces.cells(wish))] = wish.kind
         self.most_successors = self._count_most_successors()
-        self._images = mirror_images(pieces)
+        self._images = _mirror_images(pieces)
         self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
@@ -192,3 +192,26 @@ def _needs_a_board(why: str) -> str:
         f"sliding needs a board: --from BOARD or FILE, rows joined by '/', a letter per piece, '{EMPTY}' for an empty "
         f"cell, '{WALL}' for a wall, e.g. {_EXAMPLE}; {why}"
     )
+
+
+def _mirror_images(pieces: Pieces) -> Words | None:
+    """``[kind, first cell]``: `MOST_CELLS` times the kind of a mirrored piece, plus its first cell.
+
+    ``None`` if walls or pieces are not symmetric.
+    """
+
+    def mirrored(cell: Cell) -> Cell:
+        row, column = divmod(cell, pieces.columns)
+        return row * pieces.columns + pieces.columns - 1 - column
+
+    if frozenset(map(mirrored, pieces.walls)) != pieces.walls:
+        return None
+    images = np.zeros((len(pieces.kinds), MOST_CELLS), dtype=np.uint64)
+    for number, kind in enumerate(pieces.kinds):
+        for cells in kind.places.values():
+            there = frozenset(map(mirrored, cells))
+            image = number if number == pieces.blank else pieces.kind_of(there, kind.letter)
+            if image == NO_KIND or pieces.kinds[image].total != kind.total:
+                return None
+            images[number, min(cells)] = image * MOST_CELLS + min(there)
+    return images
