@@ -8,15 +8,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from puzzles.conformance.pool import Case, explored
+from puzzles.conformance.suite import CHECKS, RULES, refusals, refused, verdicts
 from puzzles.contract import Choice, Puzzle
 from puzzles.keys.layout import LAYOUTS
 from puzzles.quotient import MergedMirrors
 from puzzles.registry import PUZZLES, puzzle_class
 from tests.support.conformance import broken_claims, broken_moves, broken_symmetries
-from tests.support.conformance.checks import CHECKS, refusals
 from tests.support.conformance.dial import CHANGED, Dial
-from tests.support.conformance.pins import DIGESTS, VERSIONS
-from tests.support.conformance.pool import Case, digest_of, explored
+from tests.support.conformance.pins import DIGESTS, VERSIONS, digest_of
 from tests.support.conformance.samples import SAMPLES, Sample, examples, samples_of
 
 BUILT_IN = samples_of(PUZZLES)
@@ -39,14 +39,6 @@ def dial(kind: type[Dial] | type[MergedMirrors], layout: str = "u64") -> Case:
         return kind(options, start) if issubclass(kind, Dial) else kind(Dial(options, start))
 
     return Case(build=build, options={"layout": layout}, goal="at 100")
-
-
-def refused(case: Case) -> dict[str, str]:
-    try:
-        pool = explored(case)
-    except Exception as error:
-        return {"rules": str(error)}
-    return refusals(pool)
 
 
 @pytest.mark.parametrize("sample", EVERY, ids=name_of)
@@ -107,8 +99,16 @@ def test_a_broken_promise_is_refused_by_its_check_alone(broken: type[Dial], layo
     assert found.keys() == {broken.refused_by}, found
 
 
+def test_verdicts_say_what_was_promised_what_is_wrong_and_what_was_not_tried() -> None:
+    assert all(each.promise and each.wrong == "" for each in verdicts(dial(Dial)))
+    broken = {kind.refused_by: verdicts(dial(kind)) for kind in BROKEN}
+    assert {each.check for each in broken["expand"] if each.wrong} == {"expand"}
+    assert {each.check for each in broken["expand"] if each.wrong is None} == {"undirected", "mirrors", "orbits"}
+    assert [each.wrong is None for each in broken[RULES]] == [False, *[True] * len(CHECKS)]
+
+
 def test_every_check_refuses_a_puzzle() -> None:
-    assert {broken.refused_by for broken in BROKEN} == {"rules", *CHECKS}
+    assert {broken.refused_by for broken in BROKEN} == {RULES, *CHECKS}
 
 
 @pytest.mark.parametrize("changed", CHANGED)

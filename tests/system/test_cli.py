@@ -28,6 +28,8 @@ FIGURES = "component size diameter radius centre periphery"
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
 DOCUMENTED = {
     "puzzles": "puzzles:name,summary,options,notes",
+    "new": "file puzzle",
+    "try": "puzzle ok checks:check,promise,wrong",
     "run": f"{RUN} seconds edges components",
     "enqueue": "run status",
     "coordinator": "runs:run,status",
@@ -83,6 +85,8 @@ def test_every_command_has_json(command: str) -> None:
 #: A command, and the status that it tells if any. `{queued}` is a queued run, of one configuration.
 ASKED = {
     "puzzles": None,
+    "new {directory}/mine.py": None,
+    "try hanoi": None,
     "run klotski --from {small}": "complete",
     "run klotski --whole": "complete",
     "resume last": "complete",

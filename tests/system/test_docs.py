@@ -19,6 +19,8 @@ _FILES = "own-puzzle.md"
 _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Files that commands of the text write.
 _WRITTEN = (".png", ".svg", ".graphml", ".csv", ".npz", ".parquet", ".dot")
+#: A puzzle that they write.
+_OWN = "my_puzzle.py"
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
 #: What would take long, and what is typed instead: as much as lets one watch, and three games.
@@ -57,7 +59,10 @@ def test_every_command_in_the_text_works(
     words_of_all = typed(ROOT / name)
     assert len(words_of_all) > 6
     for words in words_of_all:
-        there = [str(tmp_path / word) if word.endswith(_WRITTEN) else word for word in with_less(words)]
+        there = [
+            str(tmp_path / word) if word.endswith(_WRITTEN) or word.startswith(_OWN) else word
+            for word in with_less(words)
+        ]
         finished = hakoiri(*there) if name == "README.md" else hakoiri.here(*there)
         assert finished.stdout, finished
 

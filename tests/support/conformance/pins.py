@@ -3,6 +3,12 @@
 Whoever changes keys, texts, moves or goals increases the version of the puzzle, and pins both here.
 """
 
+import hashlib
+from itertools import chain
+
+from puzzles.conformance.pool import Pool
+from puzzles.keys.layout import ints
+
 VERSIONS = {
     "burnt-pancakes": 1,
     "cube2": 1,
@@ -132,3 +138,15 @@ DIGESTS = {
     "topspin n=13 k=4": "aab270f68021",
     "topspin n=13 k=12": "737c4e62712d",
 }
+
+
+def digest_of(pool: Pool) -> str:
+    """What must not change without a new version: keys, texts, moves and goals of what the walks meet."""
+    puzzle, digest = pool.puzzle, hashlib.sha256()
+    keys = list(dict.fromkeys(chain.from_iterable(pool.paths)))
+    batch = puzzle.keys(keys)
+    images = ints(puzzle.canonical(batch)) if puzzle.has_mirrors else keys
+    for key, image, goal in zip(keys, images, puzzle.is_goal(batch).tolist(), strict=True):
+        after = sorted(set(pool.successors.get(key) or puzzle.successors(key)))
+        digest.update(repr((puzzle.layout.name, key, puzzle.render(key), after, image, goal)).encode())
+    return digest.hexdigest()[:12]

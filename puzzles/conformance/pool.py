@@ -1,13 +1,12 @@
-"""A puzzle to be tried by the conformance suite, with some of its configurations."""
+"""A puzzle to be tried, with some of its configurations."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
+from puzzles.checks import describe_key
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Key, Keys, ints, key_at
+from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.splitmix import random_words
 
 #: The steps of each walk from the start.
@@ -22,9 +21,13 @@ _CHECKED = 6
 Successors = dict[Key, list[Key]]
 
 
+class RefusedError(PuzzleError):
+    """A puzzle breaks a promise; the message says how, in a clause."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """A puzzle to be tried: how it is made, and the text of one of its goals, if it has any.
+    """A puzzle to be tried: how it is made, and the text of one of its goals, if one is known.
 
     `vague`: two moves of a configuration may have the same words.
     """
@@ -66,7 +69,7 @@ class Pool:
 
 
 def explored(case: Case) -> Pool:
-    """The pool of a puzzle. Fails where the reference rules lead to what is no configuration."""
+    """The pool of a puzzle. `RefusedError` where the reference rules lead to what is no configuration."""
     puzzle = case.build(case.options, case.start)
     chance = random_words(len(_WALKS))
     successors: Successors = {}
@@ -74,11 +77,7 @@ def explored(case: Case) -> Pool:
     def expanded(key: Key) -> list[Key]:
         if key not in successors:
             successors[key] = puzzle.successors(key)
-            found = [key, *successors[key]]
-            for each in found:
-                assert 0 <= each <= puzzle.layout.greatest, f"{each:#x} is no key of {puzzle.layout.name}"
-            for each in found[:: len(found) // _CHECKED + 1]:
-                puzzle.check_key(each)
+            _check_keys(puzzle, key, successors[key])
         return successors[key]
 
     paths = []
@@ -94,6 +93,21 @@ def explored(case: Case) -> Pool:
     return Pool(case, puzzle, paths, blocks, successors)
 
 
+def _check_keys(puzzle: Puzzle, key: Key, successors: list[Key]) -> None:
+    found = [key, *successors]
+    for each in found:
+        if not 0 <= each <= puzzle.layout.greatest:
+            raise RefusedError(
+                f"{each:#x} is no key of {puzzle.layout.bits} bits, to which layout {puzzle.layout.name} goes"
+            )
+    for each in found[:: len(found) // _CHECKED + 1]:
+        try:
+            puzzle.check_key(each)
+        except PuzzleError as error:
+            what = "" if each == key else f"a successor of {describe_key(puzzle, key)}: "
+            raise RefusedError(f"{what}{error}") from error
+
+
 def _first_blocks(puzzle: Puzzle) -> list[Keys]:
     """The first blocks of the whole space, enough for `_SMALL` keys; none where the puzzle cannot list it."""
     blocks: list[Keys] = []
@@ -103,17 +117,14 @@ def _first_blocks(puzzle: Puzzle) -> list[Keys]:
             if sum(map(len, blocks)) > _SMALL:
                 break
     except PuzzleError as error:
-        assert "--whole" in str(error), f"configurations: {error}"
+        if "--whole" not in str(error):
+            raise RefusedError(f"configurations: {error}") from error
     return blocks
 
 
-def digest_of(pool: Pool) -> str:
-    """What must not change without a new version: keys, texts, moves and goals of what the walks meet."""
-    puzzle, digest = pool.puzzle, hashlib.sha256()
-    keys = list(dict.fromkeys(chain.from_iterable(pool.paths)))
-    batch = puzzle.keys(keys)
-    images = ints(puzzle.canonical(batch)) if puzzle.has_mirrors else keys
-    for key, image, goal in zip(keys, images, puzzle.is_goal(batch).tolist(), strict=True):
-        after = sorted(set(pool.successors.get(key) or puzzle.successors(key)))
-        digest.update(repr((puzzle.layout.name, key, puzzle.render(key), after, image, goal)).encode())
-    return digest.hexdigest()[:12]
+def check_line(text: str) -> None:
+    """`RefusedError` unless a text is one line."""
+    if not text.isprintable():
+        raise RefusedError(f"{text!r} is not one line")
+    if text != text.strip():
+        raise RefusedError(f"{text!r} has blanks around it")

@@ -1,0 +1,98 @@
+"""``new`` and ``try``: a user's own puzzle, begun and tried."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
+from hakoiri.render.tables import print_json, stdout
+from puzzles.errors import PuzzleError
+
+if TYPE_CHECKING:
+    from puzzles.conformance.pool import Case
+    from puzzles.conformance.suite import Verdict
+    from puzzles.contract import Puzzle
+    from puzzles.registry import PuzzleSpec
+
+
+def new(
+    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file to be written.")],
+    directed: Annotated[bool, typer.Option("--directed", help="Moves cannot all be taken back.")] = False,
+    kernel: Annotated[bool, typer.Option("--kernel", help="With a kernel compiled by numba, for speed.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Write the start of a puzzle of one's own: a small one that works, with comments."""
+    from hakoiri.cli.puzzles.starter import starter
+    from storage.engine.files import write_file
+
+    if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
+        raise PuzzleError(f"{file}: name a file that ends in .py, e.g. my_puzzle.py")
+    if file.exists():
+        raise PuzzleError(f"{file} is there already; name another file")
+    kind, text = starter(file.name, directed, kernel)
+    write_file(file, text)
+    if json:
+        print_json({"file": str(file), "puzzle": f"{file}:{kind}"})
+        return
+    stdout().print(Text(f"{file} is written: a puzzle that works, to be changed into yours"), soft_wrap=True)
+    stdout().print(Text(f"try it after each change: hakoiri try {file}:{kind}", "dim"), soft_wrap=True)
+
+
+def try_puzzle(
+    puzzle: PuzzleArgument,
+    options: PuzzleOptions = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="CONF|FILE", help="Try it from here. [default: usual]")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Try whether a puzzle keeps its promises, on some of its configurations; exit code 1 and what is wrong, if not."""
+    from puzzles.conformance.suite import verdicts
+    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
+    text = None if start is None else read_board(start)
+    found = verdicts(_case(spec, text))
+    if not any(each.wrong for each in found) and puzzle_class(spec.name, spec.digest).has_mirrors:
+        merged = verdicts(_case(replace(spec, merge_mirrors=True), text))
+        found += [each._replace(check=f"{each.check}, mirrors merged") for each in merged if each.wrong]
+    broken = [each for each in found if each.wrong]
+    if json:
+        rows = [{"check": each.check, "promise": each.promise, "wrong": each.wrong} for each in found]
+        print_json({"puzzle": spec.name, "ok": not broken, "checks": rows})
+    else:
+        _print_verdicts(found)
+        if not broken:
+            stdout().print(Text(f"all promises are kept; now run it: hakoiri run {puzzle}", "dim"), soft_wrap=True)
+    if broken:
+        raise typer.Exit(1)
+
+
+def _case(spec: "PuzzleSpec", start: str | None) -> "Case":
+    from puzzles.conformance.pool import Case
+
+    def build(options: Mapping[str, str], text: str | None) -> "Puzzle":
+        return replace(spec, options=options, start=text).build()
+
+    return Case(build, spec.options, start)
+
+
+def _print_verdicts(found: "list[Verdict]") -> None:
+    width = max(len(each.check) for each in found)
+    for each in found:
+        state = (
+            ("not tried", "dim") if each.wrong is None else ("BROKEN   ", "red") if each.wrong else ("kept     ", "")
+        )
+        stdout().print(Text.assemble(state, f"  {each.check:{width}}  {each.promise}"), soft_wrap=True)
+        if each.wrong:
+            stdout().print(Text(f"{' ' * (width + 13)}{each.wrong}", "red"), soft_wrap=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: hakoiri new my_puzzle.py --kernel")(new)
+    app.command("try", epilog="Example: hakoiri try my_puzzle.py:MyPuzzle -o coins=10")(try_puzzle)

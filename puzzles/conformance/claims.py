@@ -1,0 +1,132 @@
+"""What a puzzle promises of itself, its start, its texts and its words."""
+
+import re
+from itertools import islice, pairwise
+
+from puzzles.capabilities import Quotient
+from puzzles.checks import describe_key
+from puzzles.conformance.pool import Pool, RefusedError, check_line
+from puzzles.conformance.rules import key_of
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Key
+from puzzles.keys.splitmix import random_words
+
+#: So many moves are told in words.
+_TOLD = 200
+
+
+def check_attributes(pool: Pool) -> None:
+    """What is said of the puzzle makes sense, and options that it does not have are refused."""
+    puzzle = pool.puzzle
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", puzzle.name):
+        raise RefusedError(f"name is {puzzle.name!r}; write it in small letters, digits and -")
+    if puzzle.version <= 0:
+        raise RefusedError(f"version is {puzzle.version}; begin with 1")
+    if puzzle.most_successors >= 1 << 16:
+        raise RefusedError(f"most_successors is {puzzle.most_successors}; it must be below 65536")
+    for name, option in puzzle.options.items():
+        if not option.describe():
+            raise RefusedError(f"option {name} does not say what it may be")
+    try:
+        pool.case.build({"no-such-option": "1"}, pool.case.start)
+    except PuzzleError:
+        return
+    raise RefusedError("the option no-such-option is taken")
+
+
+def check_start(pool: Pool) -> None:
+    """The text of the start and the options make the same puzzle again, as a run does that is resumed."""
+    puzzle = pool.puzzle
+    text = puzzle.start_text()
+    check_line(text)
+    again = pool.case.build(puzzle.parameters, text)
+    for name in ("parameters", "start", "layout", "undirected", "most_successors", "has_mirrors"):
+        now, then = getattr(again, name), getattr(puzzle, name)
+        if now != then:
+            raise RefusedError(f"{name} is {now!r} in the puzzle made again from the start {text!r}, and was {then!r}")
+    if again.start_text() != text:
+        raise RefusedError(f"the puzzle made again from the start {text!r} writes it as {again.start_text()!r}")
+
+
+def check_texts(pool: Pool) -> None:
+    """Texts and keys lead to each other: `parse_text` reads what `render` writes."""
+    puzzle = pool.puzzle
+    for key in pool.keys:
+        text = puzzle.render(key)
+        check_line(text)
+        texts = [f" {key:#x}\n", f"0X{key:X}", *([text, f" {text}\n"] if _reads_texts(puzzle) else [])]
+        for each in texts:
+            if (back := puzzle.parse(each)) != key:
+                raise RefusedError(f"{key:#x} is written {text!r}, and {each!r} is read as {back:#x}")
+
+
+def _reads_texts(puzzle: Puzzle) -> bool:
+    return type(puzzle).parse_text is not Puzzle.parse_text
+
+
+def check_refusals(pool: Pool) -> None:
+    """What is no configuration is refused in one line by `ConfigurationError`; no text is taken for another key's."""
+    puzzle, chance = pool.puzzle, random_words(1)
+    for text in ("", "0x", "0xg", "0x-1", f"{puzzle.layout.greatest + 1:#x}"):
+        if key_of(puzzle, text) is not None:
+            raise RefusedError(f"{text!r} is taken for a configuration")
+    for key in pool.keys:
+        text = puzzle.render(key)
+        one, other = sorted(next(chance) % len(text) for _ in range(2))
+        for altered in (
+            text[:one] + text[one + 1 :],
+            text[:one] + text[other:] + text[one:other],
+            f"{text[:one]}?{text[one + 1 :]}",
+            f"{text}/{text[:one]}",
+            f"{key ^ 1 << next(chance) % puzzle.layout.bits:#x}",
+        ):
+            _check_taken(puzzle, altered)
+
+
+def _check_taken(puzzle: Puzzle, text: str) -> None:
+    key = key_of(puzzle, text)
+    if key is not None:
+        puzzle.check_key(key)
+        back = key_of(puzzle, puzzle.render(key)) if _reads_texts(puzzle) else key
+        if back != key:
+            raise RefusedError(
+                f"{text!r} is taken for {key:#x}, which is written {puzzle.render(key)!r}: another key's text"
+            )
+
+
+def check_moves_in_words(pool: Pool) -> None:
+    """Every move has words on one line, unlike those of the other moves of its configuration; so have paths."""
+    puzzle = pool.puzzle
+    for path in pool.paths:
+        real = _lifted(puzzle, path) if isinstance(puzzle, Quotient) else path
+        words = (puzzle.base if isinstance(puzzle, Quotient) else puzzle).describe_moves(real)
+        if len(words) != len(path) - 1:
+            raise RefusedError(f"describe_moves gives {len(words)} words for {len(path) - 1} moves")
+        for said in words:
+            _check_words(said)
+    if isinstance(puzzle, Quotient):
+        return
+    known: dict[tuple[Key, str], Key] = {}
+    for before, after in islice(pool.arcs, _TOLD):
+        said = puzzle.describe_move(before, after)
+        _check_words(said)
+        if known.setdefault((before, said), after) != after and not pool.case.vague:
+            raise RefusedError(f"two moves of {describe_key(puzzle, before)} are both called {said!r}")
+
+
+def _lifted(puzzle: Quotient, path: list[Key]) -> list[Key]:
+    """The real path that belongs to one of classes."""
+    real = puzzle.lift(path, path[0])
+    if [puzzle.parse(f"{key:#x}") for key in real] != path:
+        raise RefusedError("a path of mirror images is lifted to one of other classes")
+    for before, after in pairwise(real):
+        if after not in puzzle.base.successors(before):
+            raise RefusedError(f"no move leads from {before:#x} to {after:#x} of a lifted path")
+    return real
+
+
+def _check_words(said: str) -> None:
+    if not said:
+        raise RefusedError("a move has no words")
+    check_line(said)

@@ -1,0 +1,166 @@
+"""What a puzzle promises of its moves, goals and whole space."""
+
+from itertools import islice
+
+import numpy as np
+
+from puzzles.capabilities import Placements
+from puzzles.checks import describe_key, kind_of
+from puzzles.conformance.pool import Pool, RefusedError
+from puzzles.contract import Puzzle
+from puzzles.errors import ConfigurationError
+from puzzles.keys.layout import Key, Keys, ints, key_at
+from puzzles.keys.order import is_increasing, members
+from puzzles.keys.splitmix import random_words
+
+#: So many configurations of the whole space are tried, each with some keys near by.
+_TRIED = 12
+#: In a whole space below this key every other key must be refused.
+_SCANNED = 8_000
+#: A batch of more keys than any kernel handles at once.
+_MANY = 1_000
+
+
+def check_expand(pool: Pool) -> None:
+    """`expand` finds what `successors` finds, in whatever batch; the arrays are the caller's."""
+    puzzle = pool.puzzle
+    if expanded(puzzle, []) != []:
+        raise RefusedError("expand finds successors of no keys")
+    for keys in _levels(pool):
+        found = dict(zip(keys, expanded(puzzle, keys), strict=True))
+        for key, successors in found.items():
+            expected = sorted(pool.successors[key])
+            if successors != expected:
+                raise RefusedError(f"of {describe_key(puzzle, key)} {_difference(puzzle, successors, expected)}")
+        many = keys * (_MANY // len(keys) + 1)
+        for batch in (*([key] for key in keys), keys[::-1], sorted(keys * 2), many):
+            if expanded(puzzle, batch) != [found[key] for key in batch]:
+                raise RefusedError(f"in a batch of {len(batch)} keys expand finds others than in one of {len(keys)}")
+        _check_ownership(puzzle, puzzle.keys(keys))
+
+
+def _difference(puzzle: Puzzle, fast: list[Key], plain: list[Key]) -> str:
+    """How two sorted lists of successors, which may hold some twice, differ."""
+    if strays := set(fast) ^ set(plain):
+        stray = min(strays)
+        more, less = ("expand", "successors") if stray in fast else ("successors", "expand")
+        return f"{more} finds {describe_key(puzzle, stray)}, {less} does not"
+    return f"expand finds {len(fast)} successors, successors {len(plain)}: one finds some of them more often"
+
+
+def _levels(pool: Pool) -> list[list[Key]]:
+    """The configurations that may be expanded together: all, or those of a level of a tree."""
+    if not isinstance(pool.puzzle, Placements):
+        return [pool.keys]
+    levels: dict[int, list[Key]] = {}
+    for key in pool.keys:
+        placed = int(np.count_nonzero(pool.puzzle.placings(pool.puzzle.keys([key]))))
+        levels.setdefault(placed, []).append(key)
+    return list(levels.values())
+
+
+def expanded(puzzle: Puzzle, keys: list[Key]) -> list[list[Key]]:
+    """What `expand` finds for each key, sorted."""
+    successors, counts = puzzle.expand(puzzle.keys(keys))
+    if not puzzle.layout.holds(successors):
+        raise RefusedError(
+            f"expand gives successors as {kind_of(successors)}, which is not layout {puzzle.layout.name}"
+        )
+    if counts.dtype != np.uint16 or counts.shape != (len(keys),):
+        raise RefusedError(f"expand gives counts as {kind_of(counts)}, expected uint16 of shape ({len(keys)},)")
+    if int(counts.sum()) != len(successors):
+        raise RefusedError(f"expand gives {len(successors)} successors, and counts whose sum is {counts.sum()}")
+    if counts.max(initial=0) > puzzle.most_successors:
+        raise RefusedError(f"expand finds {counts.max()} successors, most_successors says {puzzle.most_successors}")
+    numbers = iter(ints(successors))
+    return [sorted(islice(numbers, each)) for each in counts.tolist()]
+
+
+def _check_ownership(puzzle: Puzzle, batch: Keys) -> None:
+    first = puzzle.expand(batch)
+    successors, counts = first.successors.copy(), first.counts.copy()
+    second = puzzle.expand(batch[:-1].copy())
+    if np.shares_memory(first.successors, second.successors):
+        raise RefusedError("two calls of expand give the same array; each must give a new one")
+    first.successors[:], first.counts[:] = 0, 0
+    third = puzzle.expand(batch)
+    if not (np.array_equal(third.successors, successors) and np.array_equal(third.counts, counts)):
+        raise RefusedError("expand gives something else when it is called again; its arrays must be new each time")
+
+
+def check_undirected(pool: Pool) -> None:
+    """Where `undirected` says so, every move can be taken back."""
+    puzzle = pool.puzzle
+    if not puzzle.undirected:
+        return
+    reached = list(dict.fromkeys(after for _, after in pool.arcs))
+    back = dict(zip(reached, map(set, expanded(puzzle, reached)), strict=True))
+    for key, after in pool.arcs:
+        if key not in back[after]:
+            here, there = describe_key(puzzle, key), describe_key(puzzle, after)
+            raise RefusedError(f"{here} leads to {there}, which does not lead back: set undirected = False")
+
+
+def check_listing(pool: Pool) -> None:
+    """Where `configurations` lists the whole space, it lists each configuration once, in order, and nothing else."""
+    puzzle = pool.puzzle
+    if not pool.blocks:
+        return
+    for block in pool.blocks:
+        if not puzzle.layout.holds(block):
+            raise RefusedError(f"configurations gives {kind_of(block)}, which is not layout {puzzle.layout.name}")
+    listed = np.concatenate(pool.blocks)
+    if not is_increasing(listed):
+        raise RefusedError("configurations gives keys that are not strictly increasing")
+    last = key_at(listed, -1)
+    for key in {*pool.keys, *(after for _, after in pool.arcs)}:
+        if not (_listed(puzzle, listed, key) or (key > last and not pool.whole)):
+            raise RefusedError(f"configurations leaves out {describe_key(puzzle, key)}")
+    _check_others(pool, listed)
+
+
+def _check_others(pool: Pool, listed: Keys) -> None:
+    """What is listed is a configuration, what is not listed is none."""
+    puzzle, chance, known = pool.puzzle, random_words(2), set(ints(listed)) if pool.whole else set()
+    first, last = key_at(listed, 0), key_at(listed, -1)
+    tried = ints(listed[:: len(listed) // _TRIED + 1])
+    others = [key ^ 1 << next(chance) % puzzle.layout.bits for key in tried]
+    others += [key + step for key in tried for step in (-1, 1)]
+    if pool.whole and last < _SCANNED:
+        others += [key for key in range(last + 50) if key not in known]
+    for key in tried:
+        puzzle.check_key(key)
+    for key in others:
+        within = first <= key <= (puzzle.layout.greatest if pool.whole else last)
+        if within and not _listed(puzzle, listed, key) and key_of(puzzle, f"{key:#x}") == key:
+            raise RefusedError(f"configurations leaves out {key:#x}, which is taken for one")
+
+
+def _listed(puzzle: Puzzle, listed: Keys, key: Key) -> bool:
+    return bool(members(listed, puzzle.keys([key]))[0])
+
+
+def key_of(puzzle: Puzzle, text: str) -> Key | None:
+    """The key of a text; ``None`` where it is refused, in one line."""
+    try:
+        return puzzle.parse(text)
+    except ConfigurationError as error:
+        if not str(error).isprintable():
+            raise RefusedError(f"{text!r} is refused in more than one line") from error
+        return None
+
+
+def check_goals(pool: Pool) -> None:
+    """`is_goal` gives one truth value per key, in whatever batch."""
+    puzzle, keys = pool.puzzle, pool.keys
+    if pool.case.goal is not None:
+        keys = [*keys, puzzle.parse(pool.case.goal)]
+    goals = {key: puzzle.is_goal(puzzle.keys([key])) for key in keys}
+    for key, found in goals.items():
+        if found.dtype != np.bool_ or found.shape != (1,):
+            raise RefusedError(f"is_goal gives {kind_of(found)} for one key, expected bool of shape (1,)")
+        if not found[0] and pool.case.goal is not None and key == keys[-1]:
+            raise RefusedError(f"{describe_key(puzzle, key)} is no goal")
+    for batch in (keys, keys[::-1], []):
+        if puzzle.is_goal(puzzle.keys(batch)).tolist() != [bool(goals[key][0]) for key in batch]:
+            raise RefusedError(f"is_goal says something else in a batch of {len(batch)} keys than of each by itself")

@@ -1,0 +1,72 @@
+"""All promises together: which a puzzle breaks, in words."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from puzzles.checks import error_line
+from puzzles.conformance.claims import check_attributes, check_moves_in_words, check_refusals, check_start, check_texts
+from puzzles.conformance.pool import Case, Pool, explored
+from puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
+from puzzles.conformance.symmetries import check_mirrors, check_orbits
+from puzzles.errors import HakoiriError
+
+#: What the others are looked at with: if that fails there is nothing to look at.
+RULES = "rules"
+#: Promise -> the check that refuses who breaks it; its docstring is the promise in words.
+CHECKS: dict[str, Callable[[Pool], None]] = {
+    "attributes": check_attributes,
+    "start": check_start,
+    "expand": check_expand,
+    "undirected": check_undirected,
+    "texts": check_texts,
+    "refusals": check_refusals,
+    "listing": check_listing,
+    "goals": check_goals,
+    "mirrors": check_mirrors,
+    "orbits": check_orbits,
+    "moves in words": check_moves_in_words,
+}
+#: What a check takes for granted: if that is refused, it does not look.
+_BUILDS_ON = {"undirected": "expand", "mirrors": "expand", "orbits": "expand", "refusals": "texts"}
+
+
+class Verdict(NamedTuple):
+    """A promise in words and what is wrong: nothing where it is kept, ``None`` where that could not be tried."""
+
+    check: str
+    promise: str
+    wrong: str | None
+
+
+def verdicts(case: Case) -> list[Verdict]:
+    """What is to be said of a puzzle, promise by promise."""
+    found = refused(case)
+    promises = {RULES: "The start and the successors of a configuration are configurations."}
+    promises |= {name: check.__doc__ or "" for name, check in CHECKS.items()}
+    untried = {name for name in CHECKS if RULES in found or _BUILDS_ON.get(name) in found}
+    return [Verdict(name, said, None if name in untried else found.get(name, "")) for name, said in promises.items()]
+
+
+def refused(case: Case) -> dict[str, str]:
+    """The checks that a puzzle does not pass, each with what is wrong."""
+    try:
+        pool = explored(case)
+    except Exception as error:
+        return {RULES: _said(error)}
+    return refusals(pool)
+
+
+def refusals(pool: Pool) -> dict[str, str]:
+    """The same of a puzzle some of whose configurations are known."""
+    found: dict[str, str] = {}
+    for name, check in CHECKS.items():
+        if _BUILDS_ON.get(name) not in found:
+            try:
+                check(pool)
+            except Exception as error:
+                found[name] = _said(error)
+    return found
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, HakoiriError) else error_line(error)

@@ -1,0 +1,89 @@
+"""What a puzzle promises of its symmetries: mirror images, and configurations that are alike."""
+
+from itertools import chain
+
+import numpy as np
+
+from puzzles.checks import describe_key, kind_of
+from puzzles.conformance.pool import Pool, RefusedError
+from puzzles.conformance.rules import expanded
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Key, ints
+
+#: Searches that compare configurations of an orbit end with the layer that brings them to this size.
+_ALIKE = 300
+
+
+def check_mirrors(pool: Pool) -> None:
+    """Where `has_mirrors` says so, `canonical` gives the least of a key's images, and keeps moves and goals."""
+    puzzle, batch = pool.puzzle, pool.puzzle.keys(pool.keys)
+    if not puzzle.has_mirrors:
+        try:
+            puzzle.canonical(batch)
+        except PuzzleError:
+            return
+        raise RefusedError("there is canonical, but has_mirrors is False")
+    images = puzzle.canonical(batch)
+    if not puzzle.layout.holds(images):
+        raise RefusedError(f"canonical gives {kind_of(images)}, which is not layout {puzzle.layout.name}")
+    for key, image in zip(pool.keys, ints(images), strict=True):
+        if image > key:
+            raise RefusedError(f"canonical gives {image:#x} for {describe_key(puzzle, key)}, which is less")
+    if ints(puzzle.canonical(images)) != ints(images):
+        raise RefusedError("canonical of what canonical gave is something else")
+    if ints(puzzle.canonical(batch[::-1].copy())) != ints(images)[::-1]:
+        raise RefusedError("canonical gives something else in another batch")
+    if puzzle.is_goal(images).tolist() != puzzle.is_goal(batch).tolist():
+        raise RefusedError("of a configuration and its image one is a goal")
+    moves = zip(*(expanded(puzzle, each) for each in (pool.keys, ints(images))), strict=True)
+    for key, found in zip(pool.keys, moves, strict=True):
+        here, there = (sorted(ints(puzzle.canonical(puzzle.keys(successors)))) for successors in found)
+        if here != there:
+            raise RefusedError(
+                f"the moves of {describe_key(puzzle, key)} and of its image are not images of each other"
+            )
+
+
+def check_orbits(pool: Pool) -> None:
+    """Configurations that `orbits` or `vertex_transitive` call alike have as many moves, to alike ones, and layers."""
+    puzzle, keys = pool.puzzle, pool.keys
+    orbits = puzzle.orbits(puzzle.keys(keys))
+    if orbits is None:
+        return
+    if orbits.dtype != np.int64 or orbits.shape != (len(keys),):
+        raise RefusedError(
+            f"orbits gives {kind_of(orbits)} for {len(keys)} keys, expected int64 of shape ({len(keys)},)"
+        )
+    number_of = dict(zip(keys, orbits.tolist(), strict=True))
+    backwards = puzzle.orbits(puzzle.keys(keys[::-1]))
+    if backwards is None or backwards.tolist() != orbits.tolist()[::-1]:
+        raise RefusedError("orbits gives something else in another batch")
+    alike: dict[int, list[Key]] = {}
+    for key, number in number_of.items():
+        alike.setdefault(number, []).append(key)
+    for number, several in alike.items():
+        profiles = {_profile(puzzle, key): key for key in several[:: len(several) // 4 + 1]}
+        if len(profiles) != 1:
+            one, other, *_ = (describe_key(puzzle, key) for key in profiles.values())
+            raise RefusedError(f"the layers around {one} and {other}, both of orbit {number}, have other sizes")
+        following = {tuple(_orbits_after(pool, key)): key for key in several}
+        if len(following) != 1:
+            one, other, *_ = (describe_key(puzzle, key) for key in following.values())
+            raise RefusedError(f"{one} and {other}, both of orbit {number}, lead to other orbits")
+
+
+def _orbits_after(pool: Pool, key: Key) -> list[int]:
+    """The orbits that a key leads to, sorted."""
+    found = pool.puzzle.orbits(pool.puzzle.keys(pool.successors[key]))
+    return [] if found is None else sorted(found.tolist())
+
+
+def _profile(puzzle: Puzzle, start: Key) -> tuple[int, ...]:
+    """The sizes of the layers from `start`."""
+    seen, layer, sizes = {start}, [start], []
+    while layer and len(seen) < _ALIKE:
+        sizes.append(len(layer))
+        layer = sorted({*chain.from_iterable(expanded(puzzle, layer))} - seen)
+        seen.update(layer)
+    return (*sizes, len(layer))
