@@ -22,6 +22,7 @@ from hakoiri.render.tables import print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath
+    from puzzles.pictures.shapes import Picture
 
 #: Columns of the terminal for the other figures of a layer, and for its bar at least.
 _BESIDE_BAR, _LEAST_BAR = 62, 10
@@ -116,6 +117,10 @@ def path(
     target: Annotated[
         str, typer.Option("--to", metavar="CONF|FILE|goal|farthest", help="Where to. [default: the nearest goal]")
     ] = "goal",
+    film: Annotated[
+        Path | None,
+        typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
+    ] = None,
     memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -123,15 +128,32 @@ def path(
     """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last."""
     from hakoiri.render.pictures.terminal import print_side_by_side
 
+    if film is not None:
+        from hakoiri.render.pictures.film import ENDINGS
+        from hakoiri.render.pictures.sheet import check_ending
+
+        check_ending(film, ENDINGS)
     with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
-        pictures = run.puzzle.pictures(found.keys)
+    pictures = run.puzzle.pictures(found.keys)
+    if film is not None:
+        _write_film(run, found, pictures, film)
     if json:
         print_json({"run": run.name} | _path_row(found))
         return
-    titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
-    print_side_by_side(stdout(), found.configurations, titles, pictures)
+    if film is None:
+        titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
+        print_side_by_side(stdout(), found.configurations, titles, pictures)
     stdout().print(f"{len(found)} moves")
+
+
+def _write_film(run: "Run", found: "ShortestPath", pictures: "list[Picture]", target: Path) -> None:
+    from hakoiri.render.pictures.film import Film, write_film
+    from hakoiri.render.pictures.sheet import titled
+
+    words = ["start", *(f"{number} of {len(found)}: {move}" for number, move in enumerate(found.moves, 1))]
+    write_film(Film(f"{titled(run.puzzle)}: {len(found)} moves", pictures, words), target)
+    stderr().print(Text(f"drawn into {target}"))
 
 
 def solutions(

@@ -5,13 +5,23 @@ from pathlib import Path
 
 from coordinator.errors import UnanswerableError
 from hakoiri.render.pictures.svg import svg
+from puzzles.capabilities import Quotient
+from puzzles.contract import Puzzle
 from puzzles.pictures.shapes import Label, Part, Picture
 from storage.engine.files import replaced, write_file
 
 _ENDINGS = (".svg", ".png")
-_WORDS, _LINE, _APART = 15, 26, 28
+WORDS, LINE, _APART = 15, 26, 28
+#: Longer words are cut.
+_MOST_WORDS = 60
 #: Width of a letter, as a part of its size.
 _WIDTH = 0.62
+
+
+def titled(puzzle: Puzzle) -> str:
+    """What a picture is of: the puzzle and its options, e.g. ``klotski, metric=unit``."""
+    options = [f"{name}={value}" for name, value in puzzle.parameters.items() if value]
+    return ", ".join([puzzle.name, *options, *(["mirror images merged"] if isinstance(puzzle, Quotient) else [])])
 
 
 def check_ending(target: Path, endings: Sequence[str] = _ENDINGS) -> None:
@@ -34,23 +44,24 @@ def write_picture(picture: Picture, title: str, target: Path) -> None:
 
 def captioned(picture: Picture, words: str, width: float = 0, height: float = 0) -> Picture:
     """A picture with words below it; at least that large, without the words, where others have to fit its place."""
+    words = words if len(words) <= _MOST_WORDS else f"{words[: _MOST_WORDS - 1]}…"
     width, height = max(picture.width, width, text_width(words)), max(picture.height, height)
     left = (width - picture.width) / 2
     parts = tuple(part._replace(x=part.x + left) for part in picture.parts)
-    label = Label(width / 2, height + _LINE / 2 + 4, words, _WORDS)
-    return Picture(width, height + _LINE, (*parts, Part("words", (label,))))
+    label = Label(width / 2, height + LINE / 2 + 4, words, WORDS)
+    return Picture(width, height + LINE, (*parts, Part("words", (label,))))
 
 
 def text_width(words: str) -> float:
     """About as wide as these words are drawn by `captioned`."""
-    return len(words) * _WORDS * _WIDTH
+    return min(len(words), _MOST_WORDS) * WORDS * _WIDTH
 
 
 def sheet(rows: Sequence[Sequence[Picture]], heading: str) -> Picture:
     """Rows of pictures under a heading, each column as wide as its widest picture."""
     widths = [max(picture.width for picture in column) for column in zip(*rows, strict=True)]
-    width, top = max(sum(widths) + _APART * (len(widths) - 1), text_width(heading)), _LINE + 6.0
-    parts = [Part("heading", (Label(width / 2, _LINE / 2, heading, _WORDS),))]
+    width, top = max(sum(widths) + _APART * (len(widths) - 1), text_width(heading)), LINE + 6.0
+    parts = [Part("heading", (Label(width / 2, LINE / 2, heading, WORDS),))]
     for number, row in enumerate(rows, 1):
         left = (width - sum(widths) - _APART * (len(widths) - 1)) / 2
         for place, (picture, room) in enumerate(zip(row, widths, strict=True), 1):

@@ -1,0 +1,171 @@
+"""A path as a film: its boards one after another, each with words, as an animated SVG, a GIF or a page to step through.
+
+What has the same name and the same shapes on several boards is one sprite, which glides from place to place.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from hakoiri.render.pictures.sheet import LINE, WORDS, captioned, check_ending, text_width
+from hakoiri.render.pictures.svg import document, number, shapes_svg, text
+from puzzles.pictures.shapes import INK, Picture, Shape
+from storage.engine.files import replaced, write_file
+
+ENDINGS = (".gif", ".svg", ".html")
+#: How long a board is shown, the first and the last one, and how long a piece glides before its next board.
+SECONDS, FIRST, LAST, GLIDE = 0.7, 1.5, 3.0, 0.3
+#: A GIF is enlarged at most so many times, and has so many colours.
+_ENLARGED, _COLOURS = 1.5, 64
+#: Boards of a GIF from which its colours are chosen.
+_SAMPLES = 12
+
+#: What is not on the first board, for those who see no animation.
+_HIDDEN = ' visibility="hidden"'
+#: Where a sprite is on a board; ``None`` where it is not there.
+Place = tuple[float, float] | None
+
+
+class Sprite(NamedTuple):
+    """Shapes that are drawn once, and where they are on each board."""
+
+    name: str
+    shapes: tuple[Shape, ...]
+    places: list[Place]
+
+    def changes(self) -> list[tuple[int, Place]]:
+        """The boards from which on it is elsewhere than before, the first one included."""
+        places = enumerate(self.places)
+        return [(board, place) for board, place in places if not board or place != self.places[board - 1]]
+
+
+class Film(NamedTuple):
+    """Boards of one puzzle, words for each, and a title for all."""
+
+    title: str
+    pictures: list[Picture]
+    words: list[str]
+
+    @property
+    def width(self) -> float:
+        """That of the widest board or words."""
+        return max(*(picture.width for picture in self.pictures), *map(text_width, self.words))
+
+    @property
+    def height(self) -> float:
+        """That of the highest board."""
+        return max(picture.height for picture in self.pictures)
+
+    def sprites(self) -> list[Sprite]:
+        """All sprites, those in front last."""
+        found: dict[tuple[str, tuple[Shape, ...]], tuple[int, Sprite]] = {}
+        for board, picture in enumerate(self.pictures):
+            left = (self.width - picture.width) / 2
+            for layer, part in enumerate(picture.parts):
+                nowhere: list[Place] = [None] * len(self.pictures)
+                fresh = layer, Sprite(part.name, part.shapes, nowhere)
+                found.setdefault((part.name, part.shapes), fresh)[1].places[board] = left + part.x, part.y
+        return [sprite for _, sprite in sorted(found.values(), key=lambda layered: layered[0])]
+
+
+def write_film(film: Film, target: Path) -> None:
+    """The film as a file of the kind that its name says: .gif, .svg or .html."""
+    check_ending(target, ENDINGS)
+    if target.suffix == ".gif":
+        _write_gif(film, target)
+    elif target.suffix == ".svg":
+        write_file(target, film_svg(film))
+    else:
+        from hakoiri.render.pictures.page import film_page
+
+        write_file(target, film_page(film))
+
+
+def _write_gif(film: Film, target: Path) -> None:
+    from PIL import Image
+
+    from hakoiri.render.pictures.image import image
+
+    frames = [
+        image(captioned(picture, words, film.width, film.height), _ENLARGED)
+        for picture, words in zip(film.pictures, film.words, strict=True)
+    ]
+    samples = frames[:: -(-len(frames) // _SAMPLES)]
+    together = Image.new("RGB", (frames[0].width, sum(frame.height for frame in samples)))
+    for place, frame in enumerate(samples):
+        together.paste(frame, (0, place * frame.height))
+    colours = together.quantize(_COLOURS, dither=Image.Dither.NONE)
+    few = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
+    times = [round(1000 * seconds) for seconds in durations(len(frames))]
+    with replaced(target) as part:
+        few[0].save(part, "GIF", save_all=True, append_images=few[1:], duration=times, loop=0, optimize=True)
+
+
+def durations(boards: int) -> list[float]:
+    """How many seconds each board is shown."""
+    return [FIRST, *[SECONDS] * (boards - 2), LAST][:boards] if boards > 1 else [LAST]
+
+
+def film_svg(film: Film) -> str:
+    """An SVG document that plays by itself, over and over."""
+    times, total = [0.0], sum(durations(len(film.words)))
+    for seconds in durations(len(film.words)):
+        times.append(times[-1] + seconds)
+    clock = _Clock([time / total for time in times], GLIDE / total, f'dur="{number(total)}s" repeatCount="indefinite"')
+    lines = [clock.sprite(sprite) for sprite in film.sprites()]
+    lines.append(f'<g font-size="{WORDS}" fill="{INK}">')
+    height = film.height + LINE / 2 + 4 + 0.36 * WORDS
+    for board, words in enumerate(film.words):
+        place = f'x="{number(film.width / 2)}" y="{number(height)}"{_HIDDEN if board else ""}'
+        there = [(0, False), (board, True), (board + 1, False)] if board else [(0, True), (1, False)]
+        shown = clock.shown([change for change in there if change[0] < len(film.words)])
+        lines.append(f"<text {place}>{text(words)}{shown}</text>")
+    return document(film.width, film.height + LINE, film.title, "\n".join([*lines, "</g>"]))
+
+
+class _Clock(NamedTuple):
+    """When the boards begin and how long a piece glides, as parts of the whole, and what all animations share."""
+
+    times: list[float]
+    glide: float
+    shared: str
+
+    def sprite(self, sprite: Sprite) -> str:
+        """A group that glides, comes and goes."""
+        changes = sprite.changes()
+        shown = [(board, place is not None) for board, place in changes]
+        shown = [one for index, one in enumerate(shown) if not index or one[1] != shown[index - 1][1]]
+        places = [(board, place) for board, place in changes if place is not None]
+        first = f'transform="translate({_place(places[0][1])})"{_HIDDEN if sprite.places[0] is None else ""}'
+        body = self.shown(shown) + self._glides(places) + shapes_svg(sprite.shapes)
+        return f'<g data-piece="{text(sprite.name)}" {first}>{body}</g>'
+
+    def shown(self, changes: list[tuple[int, bool]]) -> str:
+        """Visible from some boards on and hidden from others on; nothing for what is always there."""
+        if len(changes) == 1:
+            return ""
+        values = ";".join("visible" if there else "hidden" for _, there in changes)
+        times = ";".join(_time(self.times[board]) for board, _ in changes)
+        kind = 'attributeName="visibility" calcMode="discrete"'
+        return f'<animate {kind} values="{values}" keyTimes="{times}" {self.shared}/>'
+
+    def _glides(self, places: Sequence[tuple[int, tuple[float, float]]]) -> str:
+        """From each place to the next, shortly before the board on which it is there."""
+        if len(places) == 1:
+            return ""
+        keys = [(0.0, places[0][1])]
+        for board, place in places[1:]:
+            keys += [(max(self.times[board] - self.glide, keys[-1][0]), keys[-1][1]), (self.times[board], place)]
+        keys.append((1.0, keys[-1][1]))
+        values = ";".join(_place(place) for _, place in keys)
+        times = ";".join(_time(time) for time, _ in keys)
+        kind = 'attributeName="transform" type="translate"'
+        return f'<animateTransform {kind} values="{values}" keyTimes="{times}" {self.shared}/>'
+
+
+def _place(place: tuple[float, float]) -> str:
+    return f"{number(place[0])} {number(place[1])}"
+
+
+def _time(share: float) -> str:
+    return f"{share:.5f}".rstrip("0").rstrip(".")
