@@ -106,6 +106,41 @@ def test_a_solution_is_drawn_step_by_step(finished: FinishedRuns) -> None:
     assert ["/".join(board) for board in columns] == told["configurations"]
 
 
+@pytest.mark.parametrize("ending", ["gif", "svg", "html"])
+def test_a_path_becomes_a_film(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
+    target = tmp_path / f"path.{ending}"
+    line = run_name(finished, "path {explored} --to ABBC/ABBC/DEEF/DGHF/.IJ. --film")
+    done = finished.hakoiri.here(*line, str(target))
+    assert (done.stdout, done.stderr) == ("2 moves\n", f"drawn into {target}\n")
+    begin = {"gif": b"GIF89a", "svg": b"<svg ", "html": b"<!DOCTYPE html>"}[ending]
+    assert target.read_bytes().startswith(begin)
+    if ending != "gif":
+        assert "2 of 2: J left" in target.read_text(encoding="utf-8")
+
+
+def test_diametral_pairs_are_drawn(finished: FinishedRuns, tmp_path: Path) -> None:
+    target = tmp_path / "pairs.svg"
+    finished.hakoiri.here(*run_name(finished, "diameter {counted} --component 2 --plot"), str(target))
+    text = target.read_text(encoding="utf-8")
+    assert all(words in text for words in ("klotski, metric=unit", "248 configurations, diameter 72", "pair 3"))
+    # Ten pieces and the ground on each of six boards, words below each, and the heading.
+    assert text.count("data-piece=") == 6 * 12 + 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("path {explored} --film film.png", "must end in .gif, .svg, .html"),
+        ("diameter {counted} --plot pairs.gif", "must end in .svg, .png"),
+        ("show ABBC/ABBC/DEEF/DGHF/I..J --plot board.pdf", "must end in .svg, .png"),
+    ],
+)
+def test_a_picture_of_no_kind_is_refused(line: str, said: str, finished: FinishedRuns) -> None:
+    refused = finished.hakoiri.here(*run_name(finished, line), check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said in refused.error
+
+
 def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
     ours, theirs = pty.openpty()
     command = [HAKOIRI, "run", "klotski", "--data", hakoiri.data]

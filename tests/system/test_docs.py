@@ -18,7 +18,7 @@ from tests.system.helpers import ROOT, Hakoiri, clean_environment
 _FILES = "own-puzzle.md"
 _TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Files that commands of the text write.
-_WRITTEN = (".png", ".svg", ".graphml", ".csv", ".npz", ".parquet", ".dot")
+_WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parquet", ".dot")
 #: A puzzle that they write.
 _OWN = "my_puzzle.py"
 #: Commands that serve until they are stopped, or need a server: other tests start them.

@@ -1,5 +1,6 @@
 """``components`` and ``diameter``: what hangs together, or leads to each other (``--strong``), and how far apart."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -8,16 +9,18 @@ from rich.text import Text
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
-from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
+from hakoiri.render.tables import counted, facts, print_json, rows_table, stderr, stdout, table
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
-    from hakoiri.api import Run
+    from hakoiri.api import Diameter, Run
     from puzzles.contract import Puzzle
     from storage.ledger.manifest import ComponentRecord
 
 #: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
 _ROWS = 20
+#: Pairs in a picture.
+_PAIRS = 4
 
 
 def components(
@@ -54,6 +57,9 @@ def diameter(
     component: Annotated[
         int | None, typer.Option("--component", min=0, metavar="K", help="Its number. [default: 0, the largest]")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
+    ] = None,
     memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -68,6 +74,10 @@ def diameter(
     from hakoiri.render.progress import shown_progress
     from puzzles.keys.layout import ints
 
+    if plot is not None:
+        from hakoiri.render.pictures.sheet import check_ending
+
+        check_ending(plot)
     control = Control()
     with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
         try:
@@ -79,16 +89,36 @@ def diameter(
         pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
         row = _component_row(found.record, run.puzzle)
     count = found.record.pair_count
+    if plot is not None:
+        _plot_pairs(run, found, plot)
     if json:
         print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
         return
     stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
     for number, pair in enumerate(pairs, 1):
-        drawn = [run.puzzle.picture(run.puzzle.parse(text)) for text in pair]
+        keys = [run.puzzle.parse(text) for text in pair]
+        drawn, texts = run.puzzle.pictures(keys), run.puzzle.render_path(keys)
         stdout().print()
-        print_side_by_side(stdout(), pair, [f"pair {number}", f"{found.diameter} moves away"], drawn)
+        print_side_by_side(stdout(), texts, [f"pair {number}", f"{found.diameter} moves away"], drawn)
     if count is not None and count > len(pairs):
         stdout().print(f"[dim]and {count - len(pairs):,} pairs more[/dim]")
+
+
+def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
+    """The first pairs, two side by side, in one picture."""
+    from hakoiri.render.pictures.sheet import captioned, sheet, titled, write_picture
+    from puzzles.keys.layout import ints
+
+    puzzle, away = run.puzzle, f"{counted(found.diameter, 'moves')} away"
+    rows = [
+        [captioned(*drawn) for drawn in zip(puzzle.pictures(ints(pair)), (f"pair {number}", away), strict=True)]
+        for number, pair in enumerate(found.pairs[:_PAIRS], 1)
+    ]
+    count = found.record.pair_count
+    more = f", {len(rows)} of {'some' if count is None else f'{count:,}'} pairs" if count != len(rows) else ""
+    heading = [titled(puzzle), f"{found.record.size:,} configurations, diameter {found.diameter:,}{more}"]
+    write_picture(sheet(rows, heading), ": ".join(heading), target)
+    stderr().print(Text(f"drawn into {target}"))
 
 
 def component_of(

@@ -57,13 +57,15 @@ def text_width(words: str) -> float:
     return min(len(words), _MOST_WORDS) * WORDS * _WIDTH
 
 
-def sheet(rows: Sequence[Sequence[Picture]], heading: str) -> Picture:
-    """Rows of pictures under a heading, each column as wide as its widest picture."""
+def sheet(rows: Sequence[Sequence[Picture]], heading: Sequence[str]) -> Picture:
+    """Rows of pictures under a heading of some lines, each column as wide as its widest picture."""
     widths = [max(picture.width for picture in column) for column in zip(*rows, strict=True)]
-    width, top = max(sum(widths) + _APART * (len(widths) - 1), text_width(heading)), LINE + 6.0
-    parts = [Part("heading", (Label(width / 2, LINE / 2, heading, WORDS),))]
+    inner = sum(widths) + _APART * (len(widths) - 1)
+    width, top = max(inner, *(WORDS * _WIDTH * len(line) for line in heading)), LINE * len(heading) + 6.0
+    lines = (Label(width / 2, LINE * (number + 0.5), line, WORDS) for number, line in enumerate(heading))
+    parts = [Part("heading", tuple(lines))]
     for number, row in enumerate(rows, 1):
-        left = (width - sum(widths) - _APART * (len(widths) - 1)) / 2
+        left = (width - inner) / 2
         for place, (picture, room) in enumerate(zip(row, widths, strict=True), 1):
             x = left + (room - picture.width) / 2
             parts += [
