@@ -12,10 +12,11 @@ from rich.console import Console
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run, ShortestPath
-from hakoiri.render.pictures.film import Film, durations, film_svg, write_film
+from hakoiri.render.pictures.files import write_film, write_picture
+from hakoiri.render.pictures.film import Film, durations, film_svg
 from hakoiri.render.pictures.image import image
 from hakoiri.render.pictures.page import film_page
-from hakoiri.render.pictures.sheet import captioned, sheet, titled, write_picture
+from hakoiri.render.pictures.sheet import captioned, sheet, titled
 from hakoiri.render.pictures.svg import svg
 from hakoiri.render.pictures.terminal import print_picture, print_side_by_side
 from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle

@@ -12,7 +12,7 @@ from coordinator.deals.certificate import Certificate, LayerDigest, write_certif
 from coordinator.deals.study_table import write_csv
 from hakoiri.api import Run
 from hakoiri.export import export_run
-from hakoiri.render.pictures.sheet import write_picture
+from hakoiri.render.pictures.files import write_picture
 from hakoiri.render.plots import plot_layers
 from puzzles.nakuron.board import random_board
 from puzzles.nakuron.drawing import draw_board

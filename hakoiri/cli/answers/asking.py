@@ -129,10 +129,9 @@ def path(
     from hakoiri.render.pictures.terminal import print_side_by_side
 
     if film is not None:
-        from hakoiri.render.pictures.film import ENDINGS
-        from hakoiri.render.pictures.sheet import check_ending
+        from hakoiri.render.pictures.files import FILMS, check_ending
 
-        check_ending(film, ENDINGS)
+        check_ending(film, FILMS)
     with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
     pictures = run.puzzle.pictures(found.keys)
@@ -148,7 +147,8 @@ def path(
 
 
 def _write_film(run: "Run", found: "ShortestPath", pictures: "list[Picture]", target: Path) -> None:
-    from hakoiri.render.pictures.film import Film, write_film
+    from hakoiri.render.pictures.files import write_film
+    from hakoiri.render.pictures.film import Film
     from hakoiri.render.pictures.sheet import titled
 
     words = ["start", *(f"{number} of {len(found)}: {move}" for number, move in enumerate(found.moves, 1))]
@@ -174,7 +174,7 @@ def solutions(
         keys = list(islice((key for batch in run.solutions() for key in ints(batch)), first))
         texts, drawings = [tree.render(key) for key in keys], [tree.drawing(key) for key in keys]
         if svg is not None and keys:
-            from hakoiri.render.pictures.sheet import write_picture
+            from hakoiri.render.pictures.files import write_picture
 
             write_picture(tree.picture(keys[0]), f"{tree.name}: {texts[0]}", svg)
             stderr().print(Text(f"drawn into {svg}"))

@@ -75,7 +75,7 @@ def diameter(
     from puzzles.keys.layout import ints
 
     if plot is not None:
-        from hakoiri.render.pictures.sheet import check_ending
+        from hakoiri.render.pictures.files import check_ending
 
         check_ending(plot)
     control = Control()
@@ -106,7 +106,8 @@ def diameter(
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     """The first pairs, two side by side, in one picture."""
-    from hakoiri.render.pictures.sheet import captioned, sheet, titled, write_picture
+    from hakoiri.render.pictures.files import write_picture
+    from hakoiri.render.pictures.sheet import captioned, sheet, titled
     from puzzles.keys.layout import ints
 
     puzzle, away = run.puzzle, f"{counted(found.diameter, 'moves')} away"

@@ -144,7 +144,7 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
         "drops": {name: [tilted.score, len(tilted.dropped)] for name, tilted in zip(SIDES, tilts, strict=True)},
     }
     if plot is not None:
-        from hakoiri.render.pictures.sheet import write_picture
+        from hakoiri.render.pictures.files import write_picture
         from puzzles.nakuron.drawing import draw_board
 
         write_picture(draw_board(board), f"nakuron, {board.size} x {board.size}", plot)

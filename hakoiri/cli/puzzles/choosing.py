@@ -152,7 +152,7 @@ def show(
     row = _configuration_row(rules, key)
     picture = rules.picture(key)
     if plot is not None:
-        from hakoiri.render.pictures.sheet import write_picture
+        from hakoiri.render.pictures.files import write_picture
 
         write_picture(picture, f"{rules.name}: {row['configuration']}", plot)
         stderr().print(Text(f"drawn into {plot}"))

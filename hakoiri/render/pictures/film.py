@@ -4,22 +4,14 @@ What has the same name and the same shapes on several boards is one sprite, whic
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from hakoiri.render.pictures.sheet import LINE, WORDS, captioned, check_ending, text_width
+from hakoiri.render.pictures.sheet import LINE, WORDS, text_width
 from hakoiri.render.pictures.svg import document, number, shapes_svg, text
 from puzzles.pictures.shapes import INK, Picture, Shape
-from storage.engine.files import replaced, write_file
 
-ENDINGS = (".gif", ".svg", ".html")
 #: How long a board is shown, the first and the last one, and how long a piece glides before its next board.
 SECONDS, FIRST, LAST, GLIDE = 0.7, 1.5, 3.0, 0.3
-#: A GIF is enlarged at most so many times, and has so many colours.
-_ENLARGED, _COLOURS = 1.5, 64
-#: Boards of a GIF from which its colours are chosen.
-_SAMPLES = 12
-
 #: What is not on the first board, for those who see no animation.
 _HIDDEN = ' visibility="hidden"'
 #: Where a sprite is on a board; ``None`` where it is not there.
@@ -66,39 +58,6 @@ class Film(NamedTuple):
                 fresh = layer, Sprite(part.name, part.shapes, nowhere)
                 found.setdefault((part.name, part.shapes), fresh)[1].places[board] = left + part.x, part.y
         return [sprite for _, sprite in sorted(found.values(), key=lambda layered: layered[0])]
-
-
-def write_film(film: Film, target: Path) -> None:
-    """The film as a file of the kind that its name says: .gif, .svg or .html."""
-    check_ending(target, ENDINGS)
-    if target.suffix == ".gif":
-        _write_gif(film, target)
-    elif target.suffix == ".svg":
-        write_file(target, film_svg(film))
-    else:
-        from hakoiri.render.pictures.page import film_page
-
-        write_file(target, film_page(film))
-
-
-def _write_gif(film: Film, target: Path) -> None:
-    from PIL import Image
-
-    from hakoiri.render.pictures.image import image
-
-    frames = [
-        image(captioned(picture, words, film.width, film.height), _ENLARGED)
-        for picture, words in zip(film.pictures, film.words, strict=True)
-    ]
-    samples = frames[:: -(-len(frames) // _SAMPLES)]
-    together = Image.new("RGB", (frames[0].width, sum(frame.height for frame in samples)))
-    for place, frame in enumerate(samples):
-        together.paste(frame, (0, place * frame.height))
-    colours = together.quantize(_COLOURS, dither=Image.Dither.NONE)
-    few = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
-    times = [round(1000 * seconds) for seconds in durations(len(frames))]
-    with replaced(target) as part:
-        few[0].save(part, "GIF", save_all=True, append_images=few[1:], duration=times, loop=0, optimize=True)
 
 
 def durations(boards: int) -> list[float]:

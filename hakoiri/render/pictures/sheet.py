@@ -1,16 +1,11 @@
-"""Pictures with words below or beside each other, as one picture; and pictures into files."""
+"""Pictures with words below, and beside each other, as one picture."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from coordinator.errors import UnanswerableError
-from hakoiri.render.pictures.svg import svg
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
 from puzzles.pictures.shapes import Label, Part, Picture
-from storage.engine.files import replaced, write_file
 
-_ENDINGS = (".svg", ".png")
 WORDS, LINE, _APART = 15, 26, 28
 #: Longer words are cut.
 _MOST_WORDS = 60
@@ -22,24 +17,6 @@ def titled(puzzle: Puzzle) -> str:
     """What a picture is of: the puzzle and its options, e.g. ``klotski, metric=unit``."""
     options = [f"{name}={value}" for name, value in puzzle.parameters.items() if value]
     return ", ".join([puzzle.name, *options, *(["mirror images merged"] if isinstance(puzzle, Quotient) else [])])
-
-
-def check_ending(target: Path, endings: Sequence[str] = _ENDINGS) -> None:
-    """`UnanswerableError` for a name that says no kind of picture."""
-    if target.suffix not in endings:
-        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(endings)}")
-
-
-def write_picture(picture: Picture, title: str, target: Path) -> None:
-    """Draw a picture into an SVG or PNG file."""
-    check_ending(target)
-    if target.suffix == ".svg":
-        write_file(target, svg(picture, title))
-        return
-    from hakoiri.render.pictures.image import image
-
-    with replaced(target) as part:
-        image(picture).save(part, "PNG", optimize=True)
 
 
 def captioned(picture: Picture, words: str, width: float = 0, height: float = 0) -> Picture:

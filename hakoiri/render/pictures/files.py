@@ -1,0 +1,67 @@
+"""Pictures and films as files of the kind that their name says."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from coordinator.errors import UnanswerableError
+from hakoiri.render.pictures.film import Film, durations, film_svg
+from hakoiri.render.pictures.page import film_page
+from hakoiri.render.pictures.sheet import captioned
+from hakoiri.render.pictures.svg import svg
+from puzzles.pictures.shapes import Picture
+from storage.engine.files import replaced, write_file
+
+PICTURES, FILMS = (".svg", ".png"), (".gif", ".svg", ".html")
+#: A GIF is enlarged at most so many times, and has so many colours.
+_ENLARGED, _COLOURS = 1.5, 64
+#: Boards of a GIF from which its colours are chosen.
+_SAMPLES = 12
+
+
+def check_ending(target: Path, endings: Sequence[str] = PICTURES) -> None:
+    """`UnanswerableError` for a name that says no kind of picture."""
+    if target.suffix not in endings:
+        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(endings)}")
+
+
+def write_picture(picture: Picture, title: str, target: Path) -> None:
+    """Draw a picture into an SVG or PNG file."""
+    check_ending(target)
+    if target.suffix == ".svg":
+        write_file(target, svg(picture, title))
+        return
+    from hakoiri.render.pictures.image import image
+
+    with replaced(target) as part:
+        image(picture).save(part, "PNG", optimize=True)
+
+
+def write_film(film: Film, target: Path) -> None:
+    """The film as a file of the kind that its name says: .gif, .svg or .html."""
+    check_ending(target, FILMS)
+    if target.suffix == ".gif":
+        _write_gif(film, target)
+    elif target.suffix == ".svg":
+        write_file(target, film_svg(film))
+    else:
+        write_file(target, film_page(film))
+
+
+def _write_gif(film: Film, target: Path) -> None:
+    from PIL import Image
+
+    from hakoiri.render.pictures.image import image
+
+    frames = [
+        image(captioned(picture, words, film.width, film.height), _ENLARGED)
+        for picture, words in zip(film.pictures, film.words, strict=True)
+    ]
+    samples = frames[:: -(-len(frames) // _SAMPLES)]
+    together = Image.new("RGB", (frames[0].width, sum(frame.height for frame in samples)))
+    for place, frame in enumerate(samples):
+        together.paste(frame, (0, place * frame.height))
+    colours = together.quantize(_COLOURS, dither=Image.Dither.NONE)
+    few = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
+    times = [round(1000 * seconds) for seconds in durations(len(frames))]
+    with replaced(target) as part:
+        few[0].save(part, "GIF", save_all=True, append_images=few[1:], duration=times, loop=0, optimize=True)
