@@ -4,7 +4,7 @@ RunError (HakoiriError)
 ├── UnknownRunError (LookupError)    no run, or several, by this name
 ├── UnanswerableError (ValueError)   the run cannot answer this question, now or ever: says which run could
 ├── MismatchError (ValueError)       a resume with another puzzle, version or parameters: says what differs
-├── OverBudgetError (MemoryError)    the layers in hand need more memory than --memory allows
+├── OverBudgetError (MemoryError)    the layers in hand need more memory than is allowed
 └── ContradictionError               the puzzle breaks its own promise, e.g. a move that cannot be taken back
 
 StopRun is not an error: it carries the wish to stop through the search.

@@ -14,27 +14,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hakoiri.api import Diameter, Run, ShortestPath, census, explore, open_run
+    from coordinator.session.resources import Resources
+    from hakoiri.api import Diameter, Run, ShortestPath, census, delete_run, explore, open_run, resume_run, verify_run
     from puzzles.capabilities import Dealt, Scored, ScoredMoves
     from puzzles.contract import Choice, Expansion, Number, Puzzle, Text
-    from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
+    from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError, Step
     from puzzles.jit import jit
     from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
 
 _PLACES = {
-    "hakoiri.api": ("Diameter", "Run", "ShortestPath", "census", "explore", "open_run"),
+    "coordinator.session.resources": ("Resources",),
+    "hakoiri.api": (
+        "Diameter", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
+    ),
     "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
     "puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
-    "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError"),
+    "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError", "Step"),
     "puzzles.jit": ("jit",),
     "puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
-}
+}  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "ConfigurationError", "Dealt", "Diameter", "Expansion", "HakoiriError",
-    "Key", "Keys", "Number", "Puzzle", "PuzzleError", "Run", "Scored", "ScoredMoves", "ShortestPath", "Text",
-    "census", "explore", "jit", "open_run",
+    "Key", "Keys", "Number", "Puzzle", "PuzzleError", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath",
+    "Step", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from coordinator.runs.kinds import kind_of
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext, Control, SilentObserver
 from puzzles.capabilities import Quotient
+from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys, as_text
 from puzzles.keys.order import order_of
 from storage.layers.store import RunStore
@@ -156,7 +157,7 @@ class Answers:
     def _path_to_goal(self) -> list[Key]:
         depth = Explored.of(self.store.state).goal_depth
         if depth is None:
-            raise UnanswerableError(f"run {self.name} found no goal {self._where_it_looked()}")
+            raise self._not_found("found no goal")
         goal = least_goal(self.puzzle, self.store.blocks(depth))
         return path_from_start(self.store, self.puzzle, goal, depth)
 
@@ -166,21 +167,19 @@ class Answers:
     def _depth_of(self, key: Key) -> Depth:
         depth = self.store.find(key)
         if depth is None:
-            raise self._not_found(key)
+            raise self._not_found(f"did not find {self.puzzle.render(key)}")
         return depth
 
-    def _not_found(self, key: Key) -> UnanswerableError:
-        return UnanswerableError(f"run {self.name} did not find {self.puzzle.render(key)} {self._where_it_looked()}")
-
-    def _where_it_looked(self) -> str:
+    def _not_found(self, what: str) -> UnanswerableError:
         if self.exhausted:
-            return "among all that its start can reach"
-        return f"up to layer {self.store.state.depth}, as far as it went; {self._how_to_go_on()}"
+            return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
+        where = f"up to layer {self.store.state.depth}, as far as it went"
+        return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
-    def _how_to_go_on(self) -> str:
-        if self.store.state.status == "complete":
-            return "run the puzzle again without --until-goal"
-        return f"go on with 'hakoiri resume {self.name}'"
+    def _further(self) -> Step:
+        """How to find more than this run has."""
+        complete = self.store.state.status == "complete"
+        return Step("leave out", "until_goal") if complete else Step("resume", self.name)
 
     def _real_start(self, source: Configuration | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""
@@ -208,12 +207,13 @@ class Answers:
         self._require_graph()
         if not self.exhausted:
             why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
-            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known; {self._how_to_go_on()}")
+            raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
 
     def _require_graph(self) -> None:
         if not issubclass(self.kind.figures, Reached):
             asks = [*self.kind(self.store, self.puzzle).questions(), "status"]
             raise UnanswerableError(
                 f"run {self.name} is of the kind {self.store.manifest.mode}, which has no graph of moves: no paths, "
-                f"distances or components; ask 'hakoiri {asks[0]} {self.name}'"
+                "distances or components",
+                Step("ask", self.name, asks[0]),
             )

@@ -11,6 +11,7 @@
 Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
 """
 
+import inspect
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,21 +19,27 @@ from typing import Any
 
 from coordinator.errors import RunError, UnanswerableError
 from coordinator.runs.catalogue import data_directory, find_run
+from coordinator.runs.catalogue import delete_run as delete_directory
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.summary import summarise
-from coordinator.session.job import Play
+from coordinator.runs.verify import verify_directory
+from coordinator.session.job import Play, Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.trees.solutions import found_solutions
 from hakoiri.answers import ShortestPath
 from hakoiri.components import ComponentAnswers, Diameter
+from hakoiri.steps import noted
 from puzzles.capabilities import Placements
+from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Keys, as_text
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
-__all__ = ["Diameter", "Play", "Run", "ShortestPath", "census", "explore", "open_run"]
+__all__ = [
+    "Diameter", "Play", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run"
+]  # fmt: skip
 
 
 class Run(ComponentAnswers):
@@ -73,7 +80,7 @@ class Run(ComponentAnswers):
         return found_solutions(self.store, self.tree)
 
     def summary(self) -> dict[str, Any]:
-        """What ``hakoiri run --json`` prints."""
+        """All that is known of the run, as plain values."""
         return summarise(self.kind(self.store, self.puzzle), self.resources.budget())
 
     def best_play(self) -> Play:
@@ -85,6 +92,12 @@ class Run(ComponentAnswers):
         return self.kind(self.store, self.puzzle).best_play(self.resources.budget())
 
 
+for _name, _method in inspect.getmembers(Run, inspect.isfunction):
+    if not _name.startswith("_"):
+        setattr(Run, _name, noted()(_method))
+
+
+@noted()
 def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None) -> Run:
     """A run by its name, a unique prefix, or ``last``; `data` as for the command line, `resources` as for `Run`.
 
@@ -93,6 +106,28 @@ def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, res
     return Run(RunStore(find_run(data_directory(data), name)), resources)
 
 
+@noted()
+def resume_run(
+    name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
+    observer: Observer | None = None, repair: bool = False,
+) -> Run:  # fmt: skip
+    """Go on with a run from its last commit to its end, in this process; `repair` computes first what is damaged."""
+    return _drive_to_end(find_run(data_directory(data), name), resources, observer, repair)
+
+
+@noted()
+def verify_run(name: str = "last", data: str | os.PathLike[str] | None = None, full: bool = False) -> Report:
+    """What deriving a run again by the reference rules finds wrong, of a sample or, with `full`, of all there is."""
+    return verify_directory(find_run(data_directory(data), name), full, Resources(), Control(), SilentObserver())
+
+
+@noted()
+def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
+    """Remove a run and all its data; `RunHeldError` while somebody drives it."""
+    delete_directory(find_run(data_directory(data), name))
+
+
+@noted()
 def explore(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
     merge_mirrors: bool = False, until_goal: bool = False, data: str | os.PathLike[str] | None = None,
@@ -103,6 +138,7 @@ def explore(
     return _run_to_end(spec, None, {"until_goal": True} if until_goal else {}, data, resources, observer)
 
 
+@noted()
 def census(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
     merge_mirrors: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
@@ -126,9 +162,13 @@ def _run_to_end(
     spec: PuzzleSpec, mode: str | None, plan: Mapping[str, Any], data: str | os.PathLike[str] | None,
     resources: Resources | None, observer: Observer | None,
 ) -> Run:  # fmt: skip
-    resources = resources or Resources()
-    directory: Path = make_run(data_directory(data), spec, mode, plan, resources)
-    state = drive(directory, resources, Control(), observer or SilentObserver())
+    directory = make_run(data_directory(data), spec, mode, plan, resources or Resources())
+    return _drive_to_end(directory, resources, observer)
+
+
+def _drive_to_end(directory: Path, resources: Resources | None, observer: Observer | None, repair: bool = False) -> Run:
+    state = drive(directory, resources or Resources(), Control(), observer or SilentObserver(), repair)
     if state.status != "complete":
-        raise RunError(f"run {directory.name} is {state.status}: {state.reason}")
+        step = Step("resume", directory.name, str(directory.parent))
+        raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
     return Run(RunStore(directory), resources)

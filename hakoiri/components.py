@@ -19,6 +19,7 @@ from coordinator.graphs.diameter import (
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.answers import Answers
+from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys
 from puzzles.keys.order import equal_rows
 from storage.errors import StorageError
@@ -69,7 +70,7 @@ class ComponentAnswers(Answers):
         keys, labels = self.configurations()
         places = np.flatnonzero(equal_rows(keys, self.puzzle.keys([key])))
         if not len(places):
-            raise self._not_found(key)
+            raise self._not_found(f"did not find {self.puzzle.render(key)}")
         return int(labels[places[0]])
 
     def weak_components(self) -> list[WeakComponent]:
@@ -183,6 +184,7 @@ class ComponentAnswers(Answers):
     def _require_undirected(self) -> None:
         if not self.puzzle.undirected:
             raise UnanswerableError(
-                f"{self.puzzle.name} is directed: its configurations need not all lead to each other; for the "
-                f"diameters of those that do ask 'hakoiri components {self.name} --strong'"
+                f"{self.puzzle.name} is directed: its configurations need not all lead to each other, only those "
+                "of its strong components do",
+                Step("ask", self.name, "strong components"),
             )

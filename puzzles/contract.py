@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints, narrowest
 from puzzles.pictures.shapes import Picture
 from puzzles.pictures.words import text_pictures
@@ -112,7 +112,7 @@ class Puzzle(ABC):
     #: The name on the command line.
     name: str
     version: int = 1
-    #: One line for ``hakoiri puzzles``.
+    #: What it is, in one line.
     summary: str = ""
     options: Mapping[str, Option] = MappingProxyType({})
     layout: Layout
@@ -122,7 +122,7 @@ class Puzzle(ABC):
     most_successors: int
     #: `canonical` knows a symmetry that keeps moves and goals.
     has_mirrors: bool = False
-    #: The start decides which puzzle it is (its pieces), so ``--whole`` needs it too.
+    #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
     start_is_board: bool = False
     #: Symmetries of the moves take every configuration to every other, so all eccentricities are the same.
     vertex_transitive: bool = False
@@ -194,7 +194,7 @@ class Puzzle(ABC):
 
     def configurations(self) -> Iterator[Keys]:
         """Every configuration there is, as blocks that are strictly increasing within and between blocks."""
-        raise PuzzleError(f"{self.name} cannot list its whole space; leave out --whole")
+        raise PuzzleError(f"{self.name} cannot list its whole space", Step("leave out", "whole"))
 
     def check_key(self, key: Key) -> None:
         """Return if `key` is a configuration; else raise `ConfigurationError` that says what is wrong with it.
@@ -243,7 +243,7 @@ class Puzzle(ABC):
 
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""
-        raise PuzzleError(f"{self.name} has no mirror images to merge; leave out --merge-mirrors")
+        raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))
 
     def orbits(self, keys: Keys) -> Orbits | None:
         """A number per key: keys of the same number are alike, by a symmetry of the moves. ``None``: none is known.

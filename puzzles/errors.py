@@ -7,12 +7,47 @@ HakoiriError
 ├── WorkerError                       worker.errors: Redis, tasks that failed
 └── RunError                          coordinator.errors: unknown or ambiguous runs, questions a run cannot answer
 
-A message is one line: what was expected, what was found, and the next step. Only the command line exits.
+A message is one line: what was expected and what was found. The next step goes with it as data, for the command line
+and Python have other words for it (`hakoiri.steps`). Only the command line exits.
 """
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+Do = Literal[
+    # With a run.
+    "resume", "repair", "verify", "cancel", "delete", "status", "ask",
+    # With a setting.
+    "give", "change", "raise", "lower", "leave out",
+    # Else.
+    "runs", "run", "solve", "optimise", "worker", "worker with",
+]  # fmt: skip
+
+
+class Step(NamedTuple):
+    """What the user may do next. `what` is the name of a run, a setting or a puzzle.
+
+    `value` is what a setting may be given, the question that a run can be asked (`coordinator.session.job.Job`), or
+    the data directory of a run where the user named it.
+    """
+
+    do: Do
+    what: str = ""
+    value: str = ""
+
+    @staticmethod
+    def read(stored: Iterable[Sequence[str]]) -> "tuple[Step, ...]":
+        """Steps that were stored or sent as lists, without those that only a later version knows; or `TypeError`."""
+        steps = (Step(*map(str, step)) for step in stored)  # type: ignore[arg-type]
+        return tuple(step for step in steps if step.do in get_args(Do))
 
 
 class HakoiriError(Exception):
-    """The base of every error that is not a defect of the program."""
+    """The base of every error that is not a defect of the program. `steps` are what may help."""
+
+    def __init__(self, text: str = "", *steps: Step) -> None:
+        super().__init__(text)
+        self.steps = steps
 
 
 class PuzzleError(HakoiriError, ValueError):

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class PuzzleSpec:
         if not self.merge_mirrors:
             return puzzle
         if not puzzle.has_mirrors:
-            raise PuzzleError(f"{self.name} has no mirror images to merge; leave out --merge-mirrors")
+            raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))
         from puzzles.quotient import MergedMirrors
 
         return MergedMirrors(puzzle)

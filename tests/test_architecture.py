@@ -41,6 +41,9 @@ MAY_LOAD = {
 MOST_LINES, MOST_MODULES = 350, 12
 #: Folders that offer names instead of modules.
 FACES = {ROOT / "hakoiri", ROOT / "hakoiri" / "cli"}
+#: Who words next steps as commands, and how a command or a flag looks in a text.
+WORDED = ("hakoiri.cli", "hakoiri.steps")
+COMMAND = re.compile(r"\bhakoiri (?!import)[a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[on] \w")
 #: Modules that turn bytes or names into code, and the calls that do.
 DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "importlib"}
 DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_attribute", "runpy"}
@@ -234,6 +237,36 @@ def test_nobody_compares_kinds_of_run_or_puzzles_by_name(package: str) -> None:
         if isinstance(part, ast.Constant) and part.value in names
     ]
     assert compared == []
+
+
+def commands(tree: ast.AST) -> Iterator[str]:
+    """The texts of a piece of source that name a command or a flag of the command line."""
+    for node in ast.walk(tree):
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
+        if COMMAND.search(text):
+            yield text
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_only_the_face_knows_the_command_line(package: str) -> None:
+    """Others say what may be done next as data (`puzzles.errors.Step`); so do the answers that Python asks for, too."""
+    found = [(name, text) for name, tree in modules(package) if not name.startswith(WORDED) for text in commands(tree)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("DamagedError('run x is damaged; \\'hakoiri resume x\\' goes on')", 1),
+        ("def f():\n    '''As of ``--whole``.'''\n    note(f'lower --{option}')", 2),
+        ("f'hakoiri {verb}'", 1),
+        ("'make it again with -o solutions=keep'", 1),
+        ("'hakoiri.Puzzle, a word-by-word text -- with dashes, 3 -o'\n# hakoiri run klotski", 0),
+    ],
+)
+def test_commands_are_seen(source: str, count: int) -> None:
+    assert len(list(commands(ast.parse(source)))) == count
 
 
 def picture() -> str:

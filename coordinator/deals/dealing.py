@@ -38,7 +38,7 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
             yield puzzle.tidy_deal(each)
         except ConfigurationError as error:
             where = f"deal {number}: " if len(texts) > 1 else ""
-            raise ConfigurationError(f"{where}{error}") from None
+            raise ConfigurationError(f"{where}{error}", *error.steps) from None
 
 
 def _announces(lines: list[str], rows: int) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from puzzles.capabilities import Dealt
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.splitmix import random_words
 from puzzles.registry import PuzzleSpec, names_of
 from worker.deals.hunting import OBJECTIVES, Leg, Objective
@@ -121,7 +121,7 @@ class HuntPlan:
     ) -> "HuntPlan":
         """That of a new hunt; `PuzzleError` where there is nothing to hunt for."""
         if objective not in OBJECTIVES:
-            raise PuzzleError(f"--maximise {objective}: allowed are {'|'.join(OBJECTIVES)}")
+            raise PuzzleError(f"there is no objective {objective!r}", Step("give", "maximise", "|".join(OBJECTIVES)))
         return cls(objective, seed, cap, pool, _WORK[objective] >> max(0, _FULL_SIZE - puzzle.size))
 
 

@@ -15,6 +15,7 @@ from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from puzzles.contract import Puzzle
+from puzzles.errors import Step
 from puzzles.keys.layout import Key
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
@@ -85,7 +86,8 @@ class Studying:
             self._session.observer.note("stopping when the deals in hand are searched")
             raise
         except MemoryError as error:
-            raise OverBudgetError("the searches ran out of memory: lower --cap or --workers") from error
+            steps = Step("lower", "cap"), Step("lower", "workers")
+            raise OverBudgetError("the searches ran out of memory", *steps) from error
         finally:
             if not self._store.poisoned:
                 self._commit()

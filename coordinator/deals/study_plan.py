@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from puzzles.capabilities import Convention, Dealt, SearchOrder
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import names_of, puzzle_class
 from storage.layers.store import RunStore
 from worker.deals.solving import MOST_POSITIONS
@@ -26,11 +26,14 @@ class StudyPlan:
     def check(self, kind: type[Dealt]) -> None:
         """`PuzzleError` for a study that makes no sense."""
         if self.strategy not in kind.orders:
-            raise PuzzleError(f"--strategy {self.strategy}: allowed are {'|'.join(kind.orders)}")
+            raise PuzzleError(
+                f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(kind.orders))
+            )
         if self.shorten and not (kind.shortens and self.strategy == "dfs"):
-            raise PuzzleError("--shorten is for 'superpuzz --strategy dfs': no other solutions have anything to spare")
+            text = "only solutions of superpuzz that were found depth first have anything to spare"
+            raise PuzzleError(text, Step("give", "strategy", "dfs") if kind.shortens else Step("leave out", "shorten"))
         if not 0 < self.cap <= MOST_POSITIONS:
-            raise PuzzleError(f"--cap {self.cap}: allowed are 1..{MOST_POSITIONS}")
+            raise PuzzleError(f"a cap of {self.cap} positions is none", Step("give", "cap", f"1..{MOST_POSITIONS}"))
         if self.study_version != _VERSION:
             raise PuzzleError(
                 f"this is version {_VERSION} of studies, the run was made by version {self.study_version}"

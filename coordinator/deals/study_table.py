@@ -21,7 +21,7 @@ RESAMPLES, _RESAMPLING_SEED = 2_000, 0
 _LOW, _HIGH = 2.5, 97.5
 #: Of the mean.
 _INTERVAL = "95 % interval"
-_CAPPED = "capped: the cap ended the search first, so nobody knows; counted neither way. A larger --cap settles more."
+_CAPPED = "capped: the cap ended the search first, so nobody knows; counted neither way. A larger cap settles more."
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from coordinator.executors.flight import Chunk, Flight
 from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
+from puzzles.errors import Step
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError
 from worker.tasks import Array, Arrays, do_task
@@ -133,9 +134,10 @@ class RemoteExecutor:
         elif event.kind == "done":
             yield from self._take_in(chunk, event.attempt)
         elif event.kind == "failed":
-            raise TaskError(f"task {self._flight.task} failed on worker {event.worker}: {event.detail}")
+            text = f"task {self._flight.task} failed on worker {event.worker}: {event.detail}"
+            raise TaskError(text, *event.steps)
         elif event.kind == "refused":
-            self._exclude(event.worker, event.detail)
+            self._exclude(event)
             if current:
                 self._flight.send(chunk)
         elif current:
@@ -206,12 +208,13 @@ class RemoteExecutor:
         if self._living:
             self._last_company, self._said_alone = time.monotonic(), False
 
-    def _exclude(self, worker: str, why: str) -> None:
+    def _exclude(self, event: Event) -> None:
         """Expect nothing more of a worker that cannot work for this run."""
+        worker = event.worker
         if worker not in self._refusing:
             self._refusing.add(worker)
             self._living.discard(worker)
-            self._observer.note(f"worker {worker} is left out of this run: {why}")
+            self._observer.note(f"worker {worker} is left out of this run: {event.detail}", *event.steps)
 
     @property
     def _alone(self) -> bool:
@@ -224,7 +227,7 @@ class RemoteExecutor:
         if not self._said_alone:
             self._said_alone = True
             which = "no other worker" if self._refusing else "no worker"
-            self._observer.note(f"{which} listens on Redis, so this process works alone; start some: hakoiri worker")
+            self._observer.note(f"{which} listens on Redis, so this process works alone", Step("worker"))
         chunk = next(iter(self._flight.chunks.values()))
         result = do_task(self._flight.task, self._puzzle, unpack_arrays(chunk.payload), self._flight.shared)
         self._flight.land(chunk)

@@ -11,7 +11,7 @@ from coordinator.session.job import Check, Job, Table
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, puzzle_class
 from storage.layers.audit import check_layer
 from storage.ledger.manifest import ComponentRecord
@@ -34,8 +34,10 @@ class Whole(Job):
         if not puzzle.undirected:
             # What a census stores of a component are distances between all its configurations: here there are none.
             raise PuzzleError(
-                f"{puzzle.name} is directed, and --whole measures components whose configurations all lead to each "
-                "other: leave out --whole, then ask 'hakoiri components last --strong'"
+                f"{puzzle.name} is directed, and a whole space is measured by components whose configurations all lead "
+                "to each other",
+                Step("leave out", "whole"),
+                Step("ask", "last", "strong components"),
             )
         return puzzle
 
@@ -76,8 +78,8 @@ class Whole(Job):
             return []
         count = Counted.of(self.store.state).components or 0
         shown = [read_component(self.store, number) for number in range(min(count, _LARGEST_SHOWN))]
-        rest = f"{count - len(shown):,} smaller ones: hakoiri components last" if count > len(shown) else ""
-        return [Table("components", [component_figures(record) for record in shown], rest=rest)]
+        rest = f"{count - len(shown):,} smaller ones" if count > len(shown) else ""
+        return [Table("components", [component_figures(record) for record in shown], "", rest, "components")]
 
     def questions(self) -> list[str]:
         return ["diameter"]
@@ -93,10 +95,12 @@ def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
     """`PuzzleError` for a census that makes no sense."""
     puzzle = puzzle_class(spec.name, spec.digest)
     if plan:
-        raise PuzzleError("--whole counts every configuration, to no goal: leave out --until-goal")
+        raise PuzzleError(
+            "of a whole space all configurations are counted, to no goal", Step("leave out", "until_goal")
+        )
     if spec.start is not None and not puzzle.start_is_board:
-        raise PuzzleError("--whole counts every configuration, from no start: leave out --from")
+        raise PuzzleError("of a whole space all configurations are counted, from no start", Step("leave out", "start"))
     if spec.start is None and puzzle.start_is_board:
-        raise PuzzleError(f"{puzzle.name} --whole counts every configuration of a board: name it with --from BOARD")
+        raise PuzzleError(f"a whole space of {puzzle.name} is that of a board", Step("give", "start", "BOARD"))
     if puzzle.configurations is Puzzle.configurations:
-        raise PuzzleError(f"{puzzle.name} cannot list its whole space; leave out --whole")
+        raise PuzzleError(f"{puzzle.name} cannot list its whole space", Step("leave out", "whole"))

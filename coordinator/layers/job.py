@@ -14,9 +14,6 @@ from coordinator.session.session import Session
 from puzzles.capabilities import Scored
 from storage.ledger.manifest import Depth, LayerRecord
 
-#: The command for how far configurations lie apart: of a puzzle whose moves can be taken back, and of one where not.
-APART = {True: "diameter", False: "components --strong"}
-
 
 class Explore(Job):
     """A search from the start; with ``until_goal`` in its plan only up to the first layer that holds a goal."""
@@ -66,7 +63,9 @@ class Explore(Job):
     def questions(self) -> list[str]:
         found = Explored.of(self.store.state)
         path = ["path"] if found.goal_depth is not None else []
-        return [*path, *([APART[self.puzzle.undirected]] if found.exhausted else [])]
+        # How far configurations lie apart.
+        apart = "diameter" if self.puzzle.undirected else "strong components"
+        return [*path, *([apart] if found.exhausted else [])]
 
 
 def layer_summary(records: list[LayerRecord]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from coordinator.layers.window import Layer
 from coordinator.session.session import ComputeContext, Control
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
+from puzzles.errors import Step
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows
 from storage.errors import DamagedError
@@ -38,7 +39,8 @@ def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) 
             found = _first_that_leads_to(puzzle, store.blocks(earlier), path[-1])
         if not len(found):
             run = store.directory.name
-            raise DamagedError(f"run {run}: {path[-1]:#x} has no neighbour in layer {earlier}; 'hakoiri verify {run}'")
+            text = f"run {run}: {path[-1]:#x} has no neighbour in layer {earlier}"
+            raise DamagedError(text, Step("verify", run))
         path.append(key_at(found, 0))
     return path[::-1]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from coordinator.errors import OverBudgetError
 from puzzles.capabilities import Scored
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
 #: The strategy that every scored puzzle has; games are those that it names.
@@ -35,9 +35,9 @@ class OptimisePlan:
         """Raise `PuzzleError` for what there is not."""
         strategies = (*puzzle.games, BEAM)
         if self.strategy not in strategies:
-            raise PuzzleError(f"--strategy {self.strategy}: allowed are {'|'.join(strategies)}")
+            raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(strategies)))
         if self.width is not None and self.strategy != BEAM:
-            raise PuzzleError(f"--width is for beams: leave it out, or --strategy {self.strategy}")
+            raise PuzzleError("only beams have a width", Step("leave out", "width"), Step("leave out", "strategy"))
         puzzle.arena(self.board)
 
 
@@ -112,5 +112,7 @@ def require_width(width: int, most: int, memory: int) -> None:
     """Raise `OverBudgetError` for a width that does not fit."""
     if width > most:
         raise OverBudgetError(
-            f"a beam of width {width:,} does not fit --memory {memory >> 20:,}MB: raise it, or ask for --width {most}"
+            f"a beam of width {width:,} does not fit {memory >> 20:,} MB of memory",
+            Step("raise", "memory"),
+            Step("give", "width", f"{most}"),
         )

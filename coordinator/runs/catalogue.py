@@ -6,13 +6,14 @@ import secrets
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
+from puzzles.errors import Step
 from storage.engine.environment import translated
 from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
@@ -39,8 +40,7 @@ _LOOK_SECONDS = 0.05
 class RunStatus:
     """How a run stands.
 
-    `fault` says why nothing is known of it, `foreign` that another version of Hakoiri knows it; `holder`
-    who drives it now; `awaited` that a coordinator is to drive it.
+    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it.
     """
 
     run: str
@@ -48,14 +48,13 @@ class RunStatus:
     state: State
     holder: dict[str, Any] | None
     awaited: bool
-    fault: str = ""
-    foreign: bool = False
+    fault: StorageError | None = None
 
     @property
     def status(self) -> str:
         """The state's status, corrected for a driver that died without a word; ``damaged`` or ``another format``."""
         if self.fault:
-            return "another format" if self.foreign else "damaged"
+            return "another format" if isinstance(self.fault, FormatError) else "damaged"
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
         return "interrupted" if left and self.holder is None else self.state.status
 
@@ -85,7 +84,7 @@ def free_name(data: Path, name: str) -> str:
     if _NAME.fullmatch(name) is None or name == LAST:
         raise RunError(f"no run can be called {name!r}: take letters, digits, - and _, up to 64, and not {LAST!r}")
     if (data / name).exists():
-        raise RunError(f"there is a run {name} already; take another name, or 'hakoiri delete {name}' first")
+        raise RunError(f"there is a run {name} already; take another name", Step("delete", name))
     return name
 
 
@@ -93,12 +92,12 @@ def find_run(data: Path, name: str) -> Path:
     """The directory of a run given by its name, a unique prefix, or ``last`` (the one made last)."""
     runs = run_directories(data)
     if not runs:
-        raise UnknownRunError(f"there are no runs in {data}; make one with 'hakoiri run klotski', or name --data")
+        raise UnknownRunError(f"there are no runs in {data}", Step("run", "klotski"), Step("change", "data"))
     if name == LAST:
         return max(runs, key=created_at)
     found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
     if not found or not name:
-        raise UnknownRunError(f"there is no run {name!r} in {data}; 'hakoiri runs' lists them")
+        raise UnknownRunError(f"there is no run {name!r} in {data}", Step("runs"))
     if len(found) > 1:
         raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
     return found[0]
@@ -118,8 +117,7 @@ def _status_of(directory: Path) -> RunStatus | None:
     except GoneError:
         return None
     except StorageError as error:
-        foreign = isinstance(error, FormatError)
-        return RunStatus(directory.name, None, State(), holder_of(directory), False, str(error), foreign)
+        return RunStatus(directory.name, None, State(), holder_of(directory), False, error)
 
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
@@ -151,11 +149,11 @@ def cancel_run(directory: Path) -> Status:
     """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
     with Ledger(directory, writable=True) as store:
         if store.state.status == "complete":
-            raise RunError(f"run {directory.name} is complete already; 'hakoiri delete {directory.name}' removes it")
+            raise RunError(f"run {directory.name} is complete already", Step("delete", directory.name))
         store.request_cancel()
     with _lock_after_its_driver(directory), Ledger(directory, writable=True) as store:
         if store.state.status not in ENDED:
-            store.commit(replace(store.state, status="cancelled", reason="cancelled on request"))
+            store.commit(store.state.become("cancelled", "cancelled on request"))
         (directory / QUEUED_FILE).unlink(missing_ok=True)
         return store.state.status
 
@@ -169,7 +167,7 @@ def _lock_after_its_driver(directory: Path) -> RunLock:
             if time.monotonic() > until:
                 who = describe_holder(holder_of(directory) or {})
                 raise RunError(
-                    f"run {directory.name} is asked to stop, but {who} has not left yet; look with 'hakoiri status'"
+                    f"run {directory.name} is asked to stop, but {who} has not left yet", Step("status", directory.name)
                 ) from None
         time.sleep(_LOOK_SECONDS)
 

@@ -17,7 +17,7 @@ from coordinator.session.resources import Resources
 from puzzles.capabilities import Quotient
 from puzzles.checks import try_out
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 from puzzles.user.files import find_again, known
 from storage.engine.environment import refuse_network_file_system
@@ -102,12 +102,11 @@ def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping
         there = ledger.manifest
         for what in ("puzzle", "puzzle_version", "mode", "plan"):
             if getattr(there, what) != getattr(manifest, what):
-                raise MismatchError(
-                    f"run {there.run} has another {what.replace('_', ' ')} by the same name; give another --data"
-                )
+                text = f"run {there.run} has another {what.replace('_', ' ')} by the same name"
+                raise MismatchError(text, Step("change", "data"))
         waiting = ledger.limits() if (directory / QUEUED_FILE).exists() else {}
         ledger.stage_limits(kind.extended(limits, ledger.state, waiting))
-        ledger.commit(replace(ledger.state, status="queued", reason=""))
+        ledger.commit(ledger.state.become("queued"))
         if queued:
             (directory / QUEUED_FILE).touch()
     return directory
@@ -135,7 +134,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     try:
         puzzle = spec.build()
     except PuzzleError as error:
-        raise MismatchError(f"run {manifest.run} cannot be continued: {error}") from error
+        raise MismatchError(f"run {manifest.run} cannot be continued: {error}", *error.steps) from error
     for what, pinned, here in (
         ("the puzzle's version", manifest.puzzle_version, puzzle.version),
         ("the parameters", dict(spec.options), kind_of(manifest.mode).pinned(puzzle)),
@@ -156,7 +155,7 @@ def _pinned_spec(manifest: Manifest) -> PuzzleSpec:
         try:
             find_again(spec.name, spec.digest, str(manifest.settings.get(_OWN_FILE, "")))
         except PuzzleError as error:
-            raise MismatchError(f"run {manifest.run} cannot be opened: {error}") from error
+            raise MismatchError(f"run {manifest.run} cannot be opened: {error}", *error.steps) from error
     return spec
 
 

@@ -45,7 +45,7 @@ def drive(
             if not gone and (store.state.status != "complete" or repair):
                 job = open_job(store)
                 if job.settled() and not repair:
-                    store.commit(replace(store.state, status="complete", reason=""))
+                    store.commit(store.state.become("complete"))
                     return store.state
                 refuse_network_file_system(directory)
                 # Every kernel before the clock of the run starts.
@@ -61,7 +61,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
     control.watch(store.cancel_requested)
-    store.commit(replace(store.state, status="running", reason="", session=store.state.session + 1))
+    store.commit(replace(store.state.become("running"), session=store.state.session + 1))
     try:
         resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
@@ -70,7 +70,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
                 job.repair(session)
             job.work(session)
     except StopRun as stop:
-        store.commit(replace(store.state, status=stop.status, reason=stop.reason))
+        store.commit(store.state.become(stop.status, stop.reason))
     except (ContradictionError, PuzzleError, TaskError) as error:
         _leave(store, "failed", error)
         raise
@@ -85,4 +85,5 @@ def _leave(store: RunStore, status: Status, error: Exception) -> None:
         return
     store.discard_staged()
     with suppress(StorageError):
-        store.commit(replace(store.state, status=status, reason=str(error) or type(error).__name__))
+        reason, steps = str(error) or type(error).__name__, getattr(error, "steps", ())
+        store.commit(store.state.become(status, reason, steps))

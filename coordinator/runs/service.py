@@ -35,7 +35,7 @@ class RunEnd(NamedTuple):
 
 def serve(
     data: Path, resources: Resources, connection: redis.Redis, control: Control, observer: Observer,
-    report: Callable[[str], None], burst: bool = False,
+    report: Callable[..., None], burst: bool = False,
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
 
@@ -76,7 +76,7 @@ def wake(connection: redis.Redis, url: str) -> None:
 
 
 def _drive_one(
-    directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[[str], None]
+    directory: Path, resources: Resources, control: Control, observer: Observer, report: Callable[..., None]
 ) -> str:
     """Drive one run; its status then, or `HELD` by somebody else, or ``"error"``."""
     if holder_of(directory) is not None:
@@ -87,7 +87,7 @@ def _drive_one(
     except (RunHeldError, GoneError):
         return HELD
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
-        report(f"run {directory.name}: {error}")
+        report(f"run {directory.name}: {error}", *getattr(error, "steps", ()))
         return "error"
     done = f"{state.progress.done:,} {state.progress.unit}"
     report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")

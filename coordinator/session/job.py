@@ -30,12 +30,16 @@ _SEED = 20_261_121
 
 
 class Table(NamedTuple):
-    """Rows for people and for JSON, a column for each key, numbers as numbers; `rest` says what is left out."""
+    """Rows for people and for JSON, a column for each key, numbers as numbers.
+
+    `rest` says what is left out, `ask` which question (`Job.questions`) is answered by all of it.
+    """
 
     name: str
     rows: list[dict[str, Any]]
     title: str = ""
     rest: str = ""
+    ask: str = ""
 
 
 class Play(NamedTuple):
@@ -219,7 +223,7 @@ class Job(ABC):
         raise UnanswerableError(f"run {self.store.manifest.run} is of the kind {self.store.manifest.mode}: no plays")
 
     def questions(self) -> list[str]:
-        """Commands that the complete run can answer: ``diameter``, ``components --strong``."""
+        """What the complete run can be asked: ``path``, ``diameter``, ``strong components``, ``solutions``."""
         return []
 
     @classmethod

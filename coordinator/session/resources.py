@@ -9,6 +9,7 @@ import psutil
 from coordinator.errors import OverBudgetError
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
+from puzzles.errors import Step
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline")
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
@@ -61,8 +62,8 @@ class Budget:
         """Raise `OverBudgetError` if `what` needs more bytes than allowed."""
         if needed > self.memory:
             raise OverBudgetError(
-                f"{what} needs {needed:,} bytes of memory, --memory allows {self.memory:,}; "
-                f"allow it with --memory {(needed * 5 // 4 >> 20) + 1}MB"
+                f"{what} needs {needed:,} bytes of memory, {self.memory:,} are allowed",
+                Step("give", "memory", f"{(needed * 5 // 4 >> 20) + 1}MB"),
             )
 
 

@@ -9,6 +9,7 @@ from coordinator.errors import StopRun
 from coordinator.session.resources import Budget, Shares
 from coordinator.session.tuning import Tuning
 from puzzles.contract import Puzzle
+from puzzles.errors import Step
 from puzzles.keys.layout import Keys
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress, State
@@ -27,8 +28,8 @@ class Observer(Protocol):
     def progress(self, progress: Progress) -> None:
         """How far the work is."""
 
-    def note(self, text: str) -> None:
-        """Something that a user should know but need not act on."""
+    def note(self, text: str, *steps: Step) -> None:
+        """Something that a user should know but need not act on, and what he may do."""
 
 
 class SilentObserver:
@@ -37,7 +38,7 @@ class SilentObserver:
     def progress(self, progress: Progress) -> None:
         """Nothing."""
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *steps: Step) -> None:
         """Nothing."""
 
 

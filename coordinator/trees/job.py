@@ -13,7 +13,7 @@ from coordinator.trees.solutions import KEEPING, STRATEGY
 from coordinator.trees.verify import TreeVerifier
 from puzzles.capabilities import Placements
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Manifest, State
 
@@ -26,9 +26,9 @@ class Subtrees(Job):
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        asked = {"--until-goal": bool(plan), "--from": spec.start is not None}
+        asked = {"until_goal": bool(plan), "start": spec.start is not None}
         for option in (name for name, given in asked.items() if given):
-            raise PuzzleError(f"{spec.name} counts every solution, from the empty figure: leave out {option}")
+            raise PuzzleError(f"{spec.name} counts every solution, from the empty figure", Step("leave out", option))
         return spec.build()
 
     def work(self, session: Session) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from coordinator.errors import UnanswerableError
 from puzzles.capabilities import Placements
+from puzzles.errors import Step
 from puzzles.keys.layout import Keys
 from storage.layers.store import RunStore
 from storage.names import FOUND
@@ -21,7 +22,8 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     run = store.manifest.run
     if not puzzle.keeps:
         raise UnanswerableError(
-            f"run {run} counted its solutions and kept none; run it again with -o {KEEPING}=keep, then ask that run"
+            f"run {run} counted its solutions and kept none; run it again to have them",
+            Step("give", "option", f"{KEEPING}=keep"),
         )
     cutting = read_cutting(store)
     if cutting is None:

@@ -13,6 +13,7 @@ from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing, own
 from hakoiri.cli.runs import living, running, serving
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
+from hakoiri.steps import worded
 from puzzles.errors import HakoiriError, PuzzleWarning
 
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
@@ -72,7 +73,7 @@ def main() -> None:
             finally:
                 sys.stdout.flush()
     except HakoiriError as error:
-        _fail(str(error))
+        _fail(worded(error, error.steps))
     except MemoryError as error:
         detail = str(error) or type(error).__name__
         _fail(f"not enough memory: {detail}; close other programs, or let a run take less with --memory")

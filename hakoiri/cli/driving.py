@@ -15,7 +15,8 @@ from rich.text import Text
 
 from hakoiri.render.progress import progress_text, shown_progress
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
-from puzzles.errors import HakoiriError, PuzzleError
+from hakoiri.steps import command, worded
+from puzzles.errors import HakoiriError, PuzzleError, Step
 
 if TYPE_CHECKING:
     from coordinator.session.job import Job
@@ -121,7 +122,7 @@ def _wake_coordinator(url: str) -> None:
     try:
         wake(connect(url), url)
     except WorkerError as error:
-        stderr().print(f"[dim]queued, but no coordinator could be woken: {error}[/dim]")
+        stderr().print(f"[dim]queued, but no coordinator could be woken: {worded(error, error.steps)}[/dim]")
 
 
 def drive_and_report(
@@ -132,12 +133,12 @@ def drive_and_report(
     from coordinator.session.session import Control
 
     control = Control()
-    again = f"hakoiri resume {directory.name}" + (f" --data {data}" if data is not None else "")
+    again = Step("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
         _drive(directory, resources, control, again, repair)
         summary = _report(directory, resources, json, control, finish)
     if summary["status"] != "complete":
-        stderr().print(Text(f"{summary['status']}: {summary['reason']}; go on with: {again}"))
+        stderr().print(Text(f"{summary['status']}: {worded(summary['reason'], [again])}"))
         raise typer.Exit(received.exit_code)
 
 
@@ -153,6 +154,7 @@ def _report(
     with RunStore(directory) as store:
         job = open_job(store)
         summary = summarise(job, resources.over(store.manifest.settings).budget())
+        summary["reason"] = worded(store.state.reason, store.state.steps)
         if finish is not None and summary["status"] == "complete":
             summary |= finish(job, control)
         if not json:
@@ -167,7 +169,7 @@ def _report(
     return summary
 
 
-def _drive(directory: Path, resources: "Resources", control: Any, again: str, repair: bool) -> None:
+def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool) -> None:
     from coordinator.errors import ContradictionError
     from coordinator.runs.drive import drive
     from storage.errors import DamagedError
@@ -179,14 +181,16 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: str, re
         except HakoiriError as error:
             # What is wrong with the puzzle itself goes wrong again.
             final = (ContradictionError, DamagedError, PuzzleError, TaskError)
-            if "hakoiri resume" in str(error) or isinstance(error, final):
-                raise
-            raise type(error)(f"{error}; then '{again}'") from error
+            if not isinstance(error, final) and again.do not in (step.do for step in error.steps):
+                error.steps += (again,)
+            raise
 
 
 def print_summary(job: "Job", summary: dict[str, Any]) -> None:
     """A run for people."""
     console, complete = stdout(), summary["status"] == "complete"
+    # A run that was gone on with need not be the last one made.
+    run = summary["run"] if job.named_by_plan else "last"
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
@@ -198,10 +202,8 @@ def print_summary(job: "Job", summary: dict[str, Any]) -> None:
             console.print(Text(table.title, "bold"))
         console.print(rows_table(table.rows))
         if table.rest:
-            console.print(f"[dim]and {table.rest}[/dim]")
+            how = f": {command(table.ask, run)}" if table.ask else ""
+            console.print(f"[dim]and {table.rest}{how}[/dim]")
     if complete:
-        asked = [*job.questions(), "verify"]
-        # A run that was gone on with need not be the last one made.
-        run = summary["run"] if job.named_by_plan else "last"
-        commands = (" ".join(["hakoiri", name, run, *options]) for name, *options in map(str.split, asked))
-        console.print(f"[dim]now ask: {', '.join(commands)}[/dim]")
+        commands = ", ".join(command(question, run) for question in [*job.questions(), "verify"])
+        console.print(f"[dim]now ask: {commands}[/dim]")

@@ -11,6 +11,7 @@ from hakoiri.export.stream import Stream
 from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
 from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
 from puzzles.capabilities import Placements
+from puzzles.errors import Step
 from storage.engine.files import replaced
 
 #: By ending: of configurations alone, of these and the moves between them, of moves, of the solutions of a tree.
@@ -37,7 +38,8 @@ def export_run(
         with replaced(target) as part:
             return write(run, part, images)
     if images:
-        raise UnanswerableError(f"run {run.name} is no tree, its configurations have no images: leave out --images")
+        text = f"run {run.name} is no tree, its configurations have no images"
+        raise UnanswerableError(text, Step("leave out", "images"))
     ending = _ending(target, [*_TABLES, *_GRAPHS])
     stream = Stream(run, control, observer)
     with replaced(target) as part:
@@ -49,7 +51,8 @@ def export_edges(
 ) -> int:
     """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; returns how many."""
     if isinstance(run.puzzle, Placements):
-        raise UnanswerableError(f"run {run.name} is a tree, which has no moves to export: leave out --edges")
+        text = f"run {run.name} is a tree, which has no moves to export"
+        raise UnanswerableError(text, Step("leave out", "edges"))
     ending = _ending(target, [*_EDGES])
     stream = Stream(run, control, observer)
     with replaced(target) as part:

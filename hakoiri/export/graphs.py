@@ -12,6 +12,7 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from hakoiri.export.stream import Rows, Stream
+from puzzles.errors import Step
 from puzzles.keys.order import lower_bounds
 
 #: What no XML file may hold, escaped or not.
@@ -29,7 +30,8 @@ def to_npz(stream: Stream, target: Path, moves: bool) -> int:
     """
     if moves:
         raise UnanswerableError(
-            "an .npz file holds numbers alone; for names of moves take .graphml, or --edges FILE.csv"
+            "an .npz file holds numbers alone; for names of moves take .graphml, or a table of moves",
+            Step("give", "edges", "FILE.csv"),
         )
     if stream.count > _MOST_INDICES:
         raise UnanswerableError(f"{stream.count:,} configurations are too many for an .npz file; take .csv or .parquet")

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from hakoiri.steps import worded
+from puzzles.errors import Step
 from storage.ledger.manifest import Progress
 
 #: Without a terminal, how often a long run says where it is.
@@ -36,9 +38,9 @@ class ProgressLine:
             self._next_line = time.monotonic() + _LINE_SECONDS
             self._console.print(Text(self._line()))
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *steps: Step) -> None:
         """Say it at once."""
-        self._console.print(Text(text, style="dim"))
+        self._console.print(Text(worded(text, steps), style="dim"))
 
     def __rich__(self) -> Text:
         return Text(self._line(), style="cyan")

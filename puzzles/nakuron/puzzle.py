@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puzzles.capabilities import Arena, Scored, ScoredMoves, Scores
 from puzzles.contract import Expansion
-from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
@@ -25,7 +25,7 @@ from puzzles.pictures.shapes import Picture
 _DIGITS, _FEWEST_DIGITS = 27, 13
 _BASE = 5
 _WORD_BITS = 64
-#: The board that a search without ``--from`` starts from (`puzzles.nakuron.board.random_board`).
+#: The board that a search starts from where none is given (`puzzles.nakuron.board.random_board`).
 _USUAL = (8, 3, 1)
 #: Cells of the boards in a chunk of games at least.
 _CELLS_PER_CHUNK = 10_000
@@ -45,7 +45,7 @@ class Nakuron(Scored):
     """
 
     name = "nakuron"
-    summary = "balls rolled out of a box through holes of their colour (--from BOARD)"
+    summary = "balls rolled out of a box through holes of their colour"
     undirected = False
     mover = "planes"
     games = ("cycle", "random", "greedy", "two-step")
@@ -61,8 +61,8 @@ class Nakuron(Scored):
         words = -(-len(self._free) // _DIGITS)
         if words > U256.words:
             raise PuzzleError(
-                f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most; "
-                "look for a good play of a large board with: hakoiri optimise nakuron --from FILE"
+                f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most",
+                Step("optimise", "nakuron"),
             )
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
         self.layout = small if words <= 1 else U128 if words == U128.words else U256

@@ -42,7 +42,7 @@ def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
     if kind.total > 1:
         warn(
             f"goal={text}: any of the {kind.total} pieces of the shape of {letter} will do; for {letter} itself say "
-            f"-o distinct={letter}",
+            f"distinct={letter}",
             PuzzleWarning,
             stacklevel=2,
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from puzzles.contract import Choice, Expansion, Text
-from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, parse_board
 from puzzles.sliding_blocks.goals import Wishes, check_walls, parse_distinct, parse_goal, render_distinct, render_goal
@@ -51,7 +51,7 @@ class Sliding(Blocks):
     """
 
     name = "sliding"
-    summary = "sliding blocks of any shape on any board (--from BOARD)"
+    summary = "sliding blocks of any shape on any board"
     options = {
         "metric": Choice(METRICS),
         "goal": Text("PIECE@ROW,COLUMN or a board with * for anything"),
@@ -63,9 +63,9 @@ class Sliding(Blocks):
 
     def prepare(self, start: str | None) -> None:
         if start is None:
-            raise PuzzleError(_needs_a_board("none is given"))
+            raise _needs_a_board("none is given")
         if start.strip().lower().startswith("0x"):
-            raise PuzzleError(_needs_a_board(f"the key {start.strip()} alone does not say which pieces there are"))
+            raise _needs_a_board(f"the key {start.strip()} alone does not say which pieces there are")
         board = parse_board(start.strip())
         if not board.pieces:
             raise PuzzleError(f"a board needs at least one piece: {start.strip()!r}")
@@ -120,7 +120,7 @@ class Sliding(Blocks):
         return {divmod(int(images[place]), MOST_CELLS) for place in seen} == set(seen)
 
     def usual_start(self) -> Key:
-        raise PuzzleError(_needs_a_board("none is given"))
+        raise _needs_a_board("none is given")
 
     def is_goal(self, keys: Keys) -> Mask:
         """All that the goal asks for is there; never without a goal."""
@@ -187,10 +187,11 @@ class Sliding(Blocks):
         return self.pieces.pack(standing)
 
 
-def _needs_a_board(why: str) -> str:
-    return (
-        f"sliding needs a board: --from BOARD or FILE, rows joined by '/', a letter per piece, '{EMPTY}' for an empty "
-        f"cell, '{WALL}' for a wall, e.g. {_EXAMPLE}; {why}"
+def _needs_a_board(why: str) -> PuzzleError:
+    return PuzzleError(
+        f"sliding needs a board, rows joined by '/', a letter per piece, '{EMPTY}' for an empty cell, '{WALL}' for a "
+        f"wall, e.g. {_EXAMPLE}; {why}",
+        Step("give", "start", "BOARD|FILE"),
     )
 
 

@@ -20,7 +20,7 @@ class Gap(Solitaire):
     """
 
     name = "gap"
-    summary = "Gap (contest problem, 2003): cards of four suits into gaps; --from DEAL"
+    summary = "Gap (contest problem, 2003): cards of four suits into gaps"
     options = {"ranks": Number(7, 3, MOST_COLUMNS)}
     deck = NUMBERED
     any_ace = False

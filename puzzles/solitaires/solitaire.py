@@ -8,7 +8,7 @@ import numpy as np
 
 from puzzles.capabilities import Dealt, Move, SearchOrder
 from puzzles.contract import Expansion
-from puzzles.errors import ConfigurationError
+from puzzles.errors import ConfigurationError, Step
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.order import equal_rows
 from puzzles.pictures.shapes import Picture
@@ -27,7 +27,7 @@ from puzzles.solitaires.cards import (
 from puzzles.solitaires.drawing import draw_field
 from puzzles.solitaires.kernels import MOST_MOVES, expand_fields
 
-#: The deal that a search without ``--from`` starts from: the first of this seed.
+#: The deal that a search starts from where none is given: the first of this seed.
 USUAL_SEED = 1
 
 
@@ -85,8 +85,7 @@ class Solitaire(Dealt):
         """`ConfigurationError` for the contest's file of many deals, which begins with their number."""
         if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
             raise ConfigurationError(
-                f"this text is a list of {rows[0][0]} deals: 'hakoiri solve {self.name} FILE' answers them all, "
-                "a run takes one"
+                f"this text is a list of {rows[0][0]} deals, a run takes one", Step("solve", self.name)
             )
 
     def text_of_deal(self, deal: list[Card]) -> str:
@@ -98,16 +97,16 @@ class Solitaire(Dealt):
     def parse_deal(self, text: str) -> list[Card]:
         """The cards of a deal in reading order; `ConfigurationError` names the card and the row that is wrong."""
         rows = rows_of(text)
-        check_shape(rows, self.columns, f"a deal of {self.size_option}={self.columns}{self._other_size(rows)}")
+        check_shape(rows, self.columns, f"a deal of {self.size_option}={self.columns}", *self._other_size(rows))
         cards = parse_cards(rows, self.deck, self.columns, range(SUITS * self.columns), 0)
         return [card for card in cards if card is not None]
 
-    def _other_size(self, rows: list[list[str]]) -> str:
-        """A hint where the text is a whole deal of another size."""
+    def _other_size(self, rows: list[list[str]]) -> list[Step]:
+        """What helps where the text is a whole deal of another size."""
         widths = {len(row) for row in rows}
         if len(rows) == SUITS and len(widths) == 1 and (width := widths.pop()) != self.columns:
-            return f" (for this one say -o {self.size_option}={width})"
-        return ""
+            return [Step("give", "option", f"{self.size_option}={width}")]
+        return []
 
     def start_of(self, deal: list[Card]) -> Key:
         """The position that a deal, all cards in reading order, becomes when its blanks are made."""

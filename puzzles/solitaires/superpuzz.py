@@ -24,7 +24,7 @@ class Superpuzz(Solitaire):
     """
 
     name = "superpuzz"
-    summary = "Superpuzz: cards of four suits into the holes of the highest rank; --from DEAL"
+    summary = "Superpuzz: cards of four suits into the holes of the highest rank"
     options = {"columns": Number(6, 3, MOST_COLUMNS), "goals": Choice(("24", "1"))}
     deck = LETTERED
     any_ace = True

@@ -4,7 +4,7 @@ On the command line such a puzzle is ``PATH/my_puzzle.py:Name``. What a run pins
 alone: ``my_puzzle.py:Name`` and the SHA-256 of the file. `known` looks these two up among the files that this process
 has loaded and never loads any, so nobody who writes to Redis can have a file executed. Who may load:
 
-- a command on which the user names the file, and a worker what `FILES` and ``--puzzle`` name: `load`, `load_file`;
+- a command on which the user names the file, and a worker what `FILES` and its user name: `load`, `load_file`;
 - whoever opens a run: `find_again`, and only the very file that the run was begun with.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 
 if TYPE_CHECKING:
     from puzzles.contract import Puzzle
@@ -100,7 +100,7 @@ def known(name: str, digest: str) -> OwnPuzzle:
     if (name, digest) not in _puzzles:
         file, _, class_name = name.rpartition(":")
         if (file, digest) not in _files:
-            raise PuzzleError(_unknown(name, file, digest))
+            raise PuzzleError(_unknown(name, file, digest), Step("worker with", name))
         _puzzles[name, digest] = _checked(_files[file, digest], class_name)
     return _puzzles[name, digest]
 
@@ -209,14 +209,8 @@ def _classes_in(file: _File) -> str:
 def _unknown(name: str, file: str, digest: str) -> str:
     others = [_short(other) for known_file, other in _files if known_file == file]
     if others:
-        return (
-            f"this worker has another {file} (digest {', '.join(others)}) than the run ({_short(digest)}); give it the "
-            f"same file and start it again: hakoiri worker --puzzle {name}"
-        )
-    return (
-        f"this worker does not know the puzzle {name} (digest {_short(digest)}); start it with: "
-        f"hakoiri worker --puzzle {name}"
-    )
+        return f"this worker has another {file} (digest {', '.join(others)}) than the run ({_short(digest)})"
+    return f"this worker does not know the puzzle {name} (digest {_short(digest)})"
 
 
 def _is_ours(path: Path) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import lmdb
 
+from puzzles.errors import Step
 from storage.engine.pages import DataFile, PageError, Snapshot
 from storage.errors import AddressSpaceError, DamagedError, DiskFullError, GoneError, NotWritableError, StorageError
 from storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
@@ -212,14 +213,14 @@ def disk_full(directory: Path) -> DiskFullError:
     there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
     free = shutil.disk_usage(there).free >> 20
     return DiskFullError(
-        f"the disk under {directory.parent} is full ({free} MiB free); "
-        f"free some space, then 'hakoiri resume {directory.name}': all committed layers are safe"
+        f"the disk under {directory.parent} is full ({free} MiB free), all committed layers are safe; free some space",
+        Step("resume", directory.name),
     )
 
 
 def not_writable(data: Path) -> NotWritableError:
     """The error for a data directory that refuses us."""
-    return NotWritableError(f"the data directory {data} is not writable; name another with --data or HAKOIRI_DATA")
+    return NotWritableError(f"the data directory {data} is not writable", Step("change", "data"))
 
 
 def missing(directory: Path) -> StorageError:
@@ -237,8 +238,8 @@ def gone(directory: Path) -> GoneError:
 def damaged(directory: Path, what: str) -> DamagedError:
     """The error for a data file that LMDB cannot read."""
     return DamagedError(
-        f"the data file of run {directory.name} is damaged ({what}); "
-        f"restore it from a copy, or 'hakoiri delete {directory.name}' and run it again"
+        f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or run it again",
+        Step("delete", directory.name),
     )
 
 
@@ -252,8 +253,8 @@ def refuse_network_file_system(directory: Path) -> None:
         if parent in mounts:
             if mounts[parent].lower() in _NETWORK:
                 raise NotWritableError(
-                    f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data; "
-                    "name a local directory with --data or HAKOIRI_DATA"
+                    f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data",
+                    Step("change", "data"),
                 )
             return
 

@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from puzzles.errors import Step
 from puzzles.keys.layout import Key, Keys, Layout
 from puzzles.keys.order import slice_between
 from storage.engine.environment import require_free, translated
@@ -166,7 +167,5 @@ class Spill:
         return Packed(self._layout.from_big_endian(rest[:width]), counts, ends, data)
 
     def _broken(self, number: int) -> DamagedError:
-        return DamagedError(
-            f"run {self._run.name}: its spill file {self._path(number).name} is damaged; "
-            f"'hakoiri resume {self._run.name} --repair' computes the layer again"
-        )
+        run = self._run.name
+        return DamagedError(f"run {run}: its spill file {self._path(number).name} is damaged", Step("repair", run))

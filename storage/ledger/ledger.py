@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from puzzles.errors import Step
 from storage.engine.environment import Environment, create_environment, require_free, translated
 from storage.engine.files import flush
 from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
@@ -91,7 +92,7 @@ class Ledger:
         self._pending: list[tuple[bytes, bytes, bytes]] = []
         self._pending_bytes = 0
         self._erasures: list[tuple[bytes, bytes]] = []
-        self._poisoned = ""
+        self._poisoned: StorageError | None = None
         try:
             self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
             self.state = self.read_state()
@@ -151,7 +152,7 @@ class Ledger:
     @property
     def poisoned(self) -> bool:
         """Whether a write failed, so that none is possible any more."""
-        return bool(self._poisoned)
+        return self._poisoned is not None
 
     @property
     def staged_bytes(self) -> int:
@@ -193,7 +194,7 @@ class Ledger:
             record = pack_record(state.as_dict(), META + STATE_KEY)
             self._environment.write([*self._pending, (META, STATE_KEY, record)], deleted)
         except StorageError as error:
-            self._poisoned = str(error)
+            self._poisoned = error
             raise
         self.discard_staged()
         self.state = state
@@ -216,8 +217,8 @@ class Ledger:
     # Inside
 
     def _refuse_if_poisoned(self) -> None:
-        if self._poisoned:
-            raise PoisonedError(f"an earlier write failed ({self._poisoned}); open the run again to go on")
+        if (error := self._poisoned) is not None:
+            raise PoisonedError(f"an earlier write failed ({error}); open the run again to go on", *error.steps)
 
     def read_record(self, database: bytes, name: bytes, what: str) -> dict[str, Any]:
         """One record; `DamagedError` that names `what` if it is missing or broken."""
@@ -231,9 +232,7 @@ class Ledger:
 
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name
-        return DamagedError(
-            f"run {run}: {what}; 'hakoiri verify {run}' lists all faults, 'resume --repair' mends layers"
-        )
+        return DamagedError(f"run {run}: {what}", Step("verify", run), Step("repair", run))
 
 
 def _read_manifest(fields: dict[str, Any], directory: Path) -> Manifest:

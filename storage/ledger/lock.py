@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from puzzles.errors import Step
 from storage.engine.environment import gone, translated
 from storage.errors import RunHeldError
 from storage.names import HOLDER_FILE
@@ -32,9 +33,7 @@ class RunLock:
         else:
             who = describe_holder(_read_holder(directory))
             self._file.close()
-            raise RunHeldError(
-                f"run {directory.name} is held by {who}; wait for it, or stop it with 'hakoiri cancel {directory.name}'"
-            )
+            raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Step("cancel", directory.name))
         self._require_that_of(directory)
         with suppress(OSError):  # On a full disk the holder stays nameless, but holds.
             self._file.truncate(0)
@@ -74,7 +73,7 @@ def holder_of(directory: Path) -> dict[str, Any] | None:
 
 
 def describe_holder(holder: dict[str, Any]) -> str:
-    """E.g. ``process 4711 on host den (hakoiri run klotski, since 2026-11-21 10:00:00)``."""
+    """E.g. ``process 4711 on host den (hakoiri, since 2026-11-21 10:00:00)``."""
     return (
         f"process {holder.get('pid', '?')} on host {holder.get('host', '?')} "
         f"({holder.get('command', '?')}, since {holder.get('since', '?')})"

@@ -1,8 +1,10 @@
 """What a run is (pinned for ever) and how far it has come (rewritten with every commit)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self
+
+from puzzles.errors import Step
 
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
@@ -57,13 +59,14 @@ class Progress:
 class State:
     """How far a run has come, always that of its last commit; the same for every kind of run.
 
-    `depth` is that of the last committed layer, -1 before the first; `seconds` the time of all sessions together;
-    `updated` a Unix time; `stored_bytes` what all committed layers take on disk. `figures` are those of the run's kind,
-    by the names that users see (`Figures`).
+    `reason` says why it stopped, `steps` what may help. `depth` is that of the last committed layer, -1 before the
+    first; `seconds` the time of all sessions together; `updated` a Unix time; `stored_bytes` what all committed layers
+    take on disk. `figures` are those of the run's kind, by the names that users see (`Figures`).
     """
 
     status: Status = "queued"
     reason: str = ""
+    steps: tuple[Step, ...] = ()
     session: int = 0
     depth: Depth = -1
     stored_bytes: int = 0
@@ -73,6 +76,10 @@ class State:
     progress: Progress = field(default_factory=Progress)
     figures: Mapping[str, Any] = field(default_factory=dict)
 
+    def become(self, status: Status, reason: str = "", steps: tuple[Step, ...] = ()) -> "State":
+        """The same with another status."""
+        return replace(self, status=status, reason=reason, steps=steps)
+
     def as_dict(self) -> dict[str, Any]:
         """For msgpack."""
         return vars(self) | {"progress": dict(vars(self.progress))}
@@ -81,7 +88,8 @@ class State:
     def from_dict(cls, fields: Mapping[str, Any]) -> "State":
         """The inverse of `as_dict`."""
         progress = Progress(**known_fields(Progress, fields["progress"]))
-        return cls(**known_fields(cls, fields) | {"progress": progress})
+        steps = Step.read(fields.get("steps", ()))
+        return cls(**known_fields(cls, fields) | {"progress": progress, "steps": steps})
 
 
 class Figures:

@@ -35,7 +35,7 @@ from coordinator.deals.hunt_plan import (
 from coordinator.errors import ContradictionError, OverBudgetError
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec
 from puzzles.solitaires.cards import Card, grown, random_deal
 from puzzles.solitaires.gap import Gap
@@ -44,6 +44,7 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import State
 from storage.results.rows import ResultRows
 from tests.support import card_rules as rules
+from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, repaired, verified
 from worker.deals import hunting as requests
 from worker.deals.hunting import OBJECTIVES, Leg, Objective, Walked, score_of
@@ -397,7 +398,7 @@ def test_a_stop_keeps_what_has_landed(tmp_path: Path) -> None:
     control = Control()
 
     class Stopper(SilentObserver):
-        def note(self, text: str) -> None:
+        def note(self, text: str, *steps: Step) -> None:
             if text.startswith("record"):
                 control.interrupt("enough")
 
@@ -430,7 +431,7 @@ def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
 
 
 def test_a_hunt_keeps_to_its_memory(tmp_path: Path) -> None:
-    with pytest.raises(OverBudgetError, match=r"a search of 10,000,000 positions may take .* MB: lower --cap"):
+    with refused(OverBudgetError, r"a search of 10,000,000 positions may take .* MB", Step("lower", "cap")):
         chased(small_hunt(), tmp_path, legs=1, memory=100_000_000)
     assert chased(small_hunt(cap=100_000), tmp_path, legs=1, memory=100_000_000).figures.legs == 1
 
@@ -480,7 +481,7 @@ def test_what_cannot_be_hunted_is_refused(spec: PuzzleSpec, words: str) -> None:
 
 
 def test_an_objective_that_there_is_not_is_refused() -> None:
-    with pytest.raises(PuzzleError, match=r"allowed are positions\|moves\|depth"):
+    with refused(PuzzleError, "no objective 'beauty'", Step("give", "maximise", "positions|moves|depth")):
         HuntPlan.made(gap(4), "beauty", 1)  # type: ignore[arg-type]
 
 

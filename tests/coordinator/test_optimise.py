@@ -10,7 +10,7 @@ from coordinator.errors import OverBudgetError
 from coordinator.plays.optimise import Optimised, best_of
 from coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.api import Run
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.nakuron.board import random_board
 from puzzles.nakuron.puzzle import Nakuron
 from puzzles.registry import PuzzleSpec, with_own_file
@@ -20,6 +20,7 @@ from storage.names import BEAM as BEAM_DATABASE
 from storage.names import ROWS
 from storage.results.rows import ResultRows, read_arrays
 from tests.coordinator.test_best_play import STONES, by_brute_force
+from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, repaired, verified
 from tests.system.own import written
 
@@ -125,11 +126,11 @@ def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(PuzzleError, match=r"--strategy luck: allowed are cycle\|random"):
+    with refused(PuzzleError, "no strategy 'luck'", Step("give", "strategy", "cycle|random|greedy|two-step|beam")):
         optimise(tmp_path, "luck", rounds=1)
-    with pytest.raises(PuzzleError, match="--width is for beams"):
+    with refused(PuzzleError, "only beams have a width", Step("leave out", "width"), Step("leave out", "strategy")):
         optimise(tmp_path, "greedy", 3, rounds=1)
-    with pytest.raises(OverBudgetError, match="ask for --width 49"):
+    with refused(OverBudgetError, "width 5,000 does not fit", Step("raise", "memory"), Step("give", "width", "49")):
         optimise(tmp_path, width=5_000, rounds=1, memory=1 << 20)
 
 

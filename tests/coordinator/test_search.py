@@ -15,10 +15,12 @@ from coordinator.session.resources import BASE_BYTES, Budget, Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.api import Run, census, explore
+from puzzles.errors import Step
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.digest import digest_text, lanes_of
 from storage.layers.store import RunStore
 from tests.support.published import HAKOIRI
+from tests.support.refusals import refused
 from tests.support.searching import SlowRules, essence, reference_distances, reference_layers, started
 
 METRICS = ("unit", "straight", "finger")
@@ -221,11 +223,13 @@ def test_small_layers_stay_here(budget: Budget, farmed: int, kept: int) -> None:
 )
 def test_too_little_memory_leaves_a_census_to_resume(resources: Resources, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "whole", resources)
-    with pytest.raises(OverBudgetError, match=r"--memory allows 2,000; .*--memory \d+MB"):
+    with pytest.raises(OverBudgetError, match="2,000 are allowed") as caught:
         drive(directory, Resources(), Control(), SilentObserver())
+    (step,) = caught.value.steps
+    assert (step.do, step.what, step.value[-2:]) == ("give", "memory", "MB")
     with RunStore(directory) as store:
         assert store.state.status == "interrupted"
-        assert "--memory" in store.state.reason
+        assert (store.state.reason, store.state.steps) == (str(caught.value), (step,))
         assert store.state.depth >= 0
     state = drive(directory, Resources(memory=1 << 30), Control(), SilentObserver())
     assert state.session == 2
@@ -256,7 +260,7 @@ def test_until_goal_stops_at_the_first_goal(usual_run: Run, tmp_path: Path) -> N
         ]
         assert run.path().keys == usual_run.path().keys
         for ask in (run.components, run.diameter):
-            with pytest.raises(UnanswerableError, match=r"stopped at its first goal.*without --until-goal"):
+            with refused(UnanswerableError, "stopped at its first goal", Step("leave out", "until_goal")):
                 ask()
         far = run.puzzle.render(int(usual_run.layer(LAST)[0]))
         with pytest.raises(UnanswerableError, match=f"did not find {far} up to layer {goal_depth}"):

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.errors import UnanswerableError
-from hakoiri.api import Run, explore
+from coordinator.errors import UnanswerableError, UnknownRunError
+from hakoiri.api import Run, delete_run, explore, open_run, resume_run, verify_run
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import ints
 from puzzles.registry import PUZZLES
@@ -65,3 +65,16 @@ def test_a_configuration_lies_in_the_component_that_a_search_from_it_finds(whole
     assert small_run.component_of(small_run.layer(30)[0]) == 0
     with pytest.raises(UnanswerableError, match=r"did not find .* among all that its start can reach"):
         small_run.component_of(keys[0])
+
+
+def test_a_run_is_verified_resumed_and_deleted(tmp_path: Path) -> None:
+    with explore("hanoi", {"discs": "2"}, data=tmp_path) as run:
+        name, sizes = run.name, run.layer_sizes
+    report = verify_run("last", tmp_path, full=True)
+    assert (report.faults, report.checked["layers"]) == ([], len(sizes))
+    for repair in (False, True):
+        with resume_run(name, tmp_path, repair=repair) as run:
+            assert (run.layer_sizes, run.store.state.session) == (sizes, 1 + repair)
+    delete_run(name, tmp_path)
+    with pytest.raises(UnknownRunError):
+        open_run(name, tmp_path)

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
 from puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
 from puzzles.sliding_blocks.sliding import Sliding
 from puzzles.sliding_blocks.tables import make_tables
 from tests.support.published import HAKOIRI
+from tests.support.refusals import refused
 from tests.support.searching import reference_layers
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -341,7 +342,7 @@ def test_whole_space_with_mirrors_merged() -> None:
 def test_what_is_not_symmetric_has_no_mirrors(board: str, goal: str) -> None:
     puzzle = sliding(board, goal=goal)
     assert not puzzle.has_mirrors
-    with pytest.raises(PuzzleError, match="merge-mirrors"):
+    with refused(PuzzleError, "no mirror images", Step("leave out", "merge_mirrors")):
         puzzle.canonical(puzzle.keys([puzzle.start]))
 
 
@@ -403,8 +404,8 @@ def test_any_letters_are_read_and_canonical_ones_rendered() -> None:
 
 
 BAD_STARTS = {
-    None: ["--from", "none is given"],
-    "0x12": ["--from", "0x12", "which pieces"],
+    None: ["sliding needs a board", "none is given"],
+    "0x12": ["sliding needs a board", "0x12", "which pieces"],
     "..#/...": ["at least one piece"],
     "": ["row 1", "empty"],
     "AB/.": ["row 2", "1 cells", "row 1 has 2"],
@@ -442,6 +443,11 @@ BAD_GOALS = {
     "***#/AABB/****/****": ["1 piece of 1x2", "the goal 2"],
     "...#/..**/****/****": ["3 empty cells", "the goal 5"],
 }
+
+
+def test_a_board_is_asked_for() -> None:
+    with refused(PuzzleError, "sliding needs a board", Step("give", "start", "BOARD|FILE")):
+        PuzzleSpec("sliding").build()
 
 
 def refusal_of(start: str | None, goal: str = "", text: str = "") -> str:
@@ -540,7 +546,7 @@ def test_a_goal_means_the_very_piece_that_is_told_apart(goal: str, letters: str)
 
 
 def test_a_goal_of_one_piece_among_others_of_its_shape_is_warned_of() -> None:
-    with pytest.warns(PuzzleWarning, match=r"any of the 3 pieces of the shape of A will do; .* -o distinct=A"):
+    with pytest.warns(PuzzleWarning, match=r"any of the 3 pieces of the shape of A will do; .* distinct=A"):
         puzzle = sliding("AB/C.", goal="A@2,2")
     found = list(layers(puzzle))
     assert next(depth for depth, layer in enumerate(found) if puzzle.is_goal(layer).any()) == 1

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Key, ints
 from puzzles.solitaires.cards import MOST_COLUMNS, placing, random_deal
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.solitaire import Solitaire
 from puzzles.solitaires.superpuzz import Superpuzz
 from tests.support import card_rules as rules
+from tests.support.refusals import refused
 
 SIZES = range(3, MOST_COLUMNS + 1)
 LAYOUTS = ["u32", "u64", "u64", "u128", "u128", "u128", "u256", "u256", "u256", "u256", "u256"]
@@ -147,8 +148,6 @@ def test_the_papers_solution_in_the_papers_words() -> None:
         (Gap, FIGURE_1_GAP.replace("43", "53", 1), "row 2 column 2: '53' is no card"),
         (Gap, FIGURE_1_GAP.replace("43 ", "", 1), "row 2 '16 47 14 24 34 36' has 6 cards"),
         (Gap, FIGURE_1_GAP.rpartition("/")[0], "has 4 rows joined by '/', this text has 3"),
-        (Gap, "12 13 21/22 23 31/32 33 41/42 43 11", "-o ranks=3"),
-        (Gap, f"2/{FIGURE_1_GAP}/{FIGURE_1_GAP}", "hakoiri solve gap FILE"),
         (Gap, POSITION.replace(" 36", ""), "row 2 '21 16 43 47 14 24 34' has 7 cards"),
         (Gap, POSITION.replace(".. 37", "33 37"), "row 4 column 7: 33 is already in row 3 column 6"),
         (Gap, POSITION.replace("11 42", "21 42"), "row 1 begins with 21"),
@@ -168,6 +167,16 @@ def test_a_wrong_deal_is_told_in_one_line(game: type[Solitaire], text: str, word
         game(start=text)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_list_of_deals_is_to_be_solved() -> None:
+    with refused(ConfigurationError, "a list of 2 deals, a run takes one", Step("solve", "gap")):
+        Gap(start=f"2/{FIGURE_1_GAP}/{FIGURE_1_GAP}")
+
+
+def test_a_deal_of_another_size_says_which() -> None:
+    with refused(ConfigurationError, "row 1 '12 13 21' has 3 cards", Step("give", "option", "ranks=3")):
+        Gap(start="12 13 21/22 23 31/32 33 41/42 43 11")
 
 
 @games

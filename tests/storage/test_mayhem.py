@@ -15,6 +15,7 @@ from coordinator.runs.drive import drive
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import Run, census, explore
+from puzzles.errors import Step
 from puzzles.keys.layout import Keys
 from storage.errors import (
     DamagedError,
@@ -29,6 +30,7 @@ from storage.names import (
     number_key,
 )
 from tests.support.reading import read_elsewhere
+from tests.support.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +146,7 @@ def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict
     sound = shutil.copytree(finished["small"], tmp_path / "sound")
     if content is None:
         (spoiled / DATA_FILE).unlink()
-    with pytest.raises(DamagedError, match=rf"run {spoiled.name} is damaged .*hakoiri delete {spoiled.name}"):
+    with refused(DamagedError, f"run {spoiled.name} is damaged ", Step("delete", spoiled.name)):
         RunStore(spoiled)
     with pytest.raises(DamagedError):
         drive(spoiled, Resources(), Control(), SilentObserver(), repair=True)
@@ -225,7 +227,7 @@ class Notes(SilentObserver):
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *steps: Step) -> None:
         """Kept."""
         self.texts.append(text)
 
@@ -235,7 +237,7 @@ def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:
         (_, entry), *_ = entries_of(167, store.layer(167))
         store.commit(replace(store.state, status="interrupted"))
     spoil_entry(usual_copy, entry)
-    with pytest.raises(DamagedError, match=r"layer 167.*--repair"):
+    with refused(DamagedError, "layer 167", Step("verify", usual_copy.name), Step("repair", usual_copy.name)):
         drive(usual_copy, Resources(), Control(), SilentObserver())
     with RunStore(usual_copy) as store:
         assert store.state.status == "interrupted"

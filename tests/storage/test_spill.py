@@ -9,12 +9,14 @@ from random import Random
 import numpy as np
 import pytest
 
+from puzzles.errors import Step
 from puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
 from storage.errors import DamagedError, DiskFullError
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.spill import Spill, SpillFiles
 from storage.ledger.records import pack_record, unpack_record
 from storage.names import SPILL_FOLDER
+from tests.support.refusals import refused
 
 #: Of the layer that is being made.
 DEPTH = 7
@@ -142,7 +144,7 @@ def test_files_that_lost_something_are_named(how: str, run: Path) -> None:
         path.unlink()
     else:
         os.truncate(path, 0 if how == "empty" else spill.files.lengths["11"] - 1)
-    with pytest.raises(DamagedError, match=r"run a-run: .*spill file 7-11 is damaged; 'hakoiri resume a-run --repair'"):
+    with refused(DamagedError, "run a-run: .*spill file 7-11 is damaged", Step("repair", "a-run")):
         Spill(run, U32, DEPTH).restore(spill.files)
 
 
@@ -237,7 +239,7 @@ def test_a_full_disk_is_seen_before_anything_is_written(run: Path, monkeypatch: 
     before = files(run)
     usage = shutil.disk_usage(run)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
-    with pytest.raises(DiskFullError, match="hakoiri resume a-run"):
+    with refused(DiskFullError, "1 MiB free", Step("resume", "a-run")):
         spill.append(3, pack_blocks(U32.pack([1, 2])))
     assert files(run) == before
     assert keys_of(spill, 3) == held[3]

@@ -62,7 +62,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run klotski -o metric", 1, "NAME=VALUE"),
         ("run klotski --whole --until-goal", 1, "leave out"),
         ("run peg-solitaire --whole", 1, "peg-solitaire cannot list its whole space; leave out --whole"),
-        ("run sliding --whole", 1, "name it with --from BOARD"),
+        ("run sliding --whole", 1, "is that of a board; give --from BOARD"),
         ("run sliding", 1, "--from"),
         ("run klotski --goal A@1,1", 1, "klotski has its own goal, so leave out --goal"),
         ("run sliding --from AA/.. --goal A@2,1 -o goal=A@1,1", 1, "leave one of them out"),

@@ -20,6 +20,7 @@ from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
+from puzzles.errors import Step
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec, with_own_file
 from puzzles.sliding_blocks.klotski import Klotski
@@ -77,7 +78,7 @@ class Notes(SilentObserver):
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *steps: Step) -> None:
         self.texts.append(text)
 
 

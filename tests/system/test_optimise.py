@@ -228,8 +228,14 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
     for line, said in (
         (("run", "nakuron", "--from", large), "hakoiri optimise nakuron --from FILE"),
         (("optimise", "klotski", "--from", large), "klotski has no plays to score; nakuron has"),
-        (("optimise", "nakuron", "--from", large, "--strategy", "luck"), "--strategy luck: allowed are cycle|random"),
-        (("optimise", "nakuron", "--from", large, "--strategy", "greedy", "--width", "3"), "--width is for beams"),
+        (
+            ("optimise", "nakuron", "--from", large, "--strategy", "luck"),
+            "give --strategy cycle|random",
+        ),
+        (
+            ("optimise", "nakuron", "--from", large, "--strategy", "greedy", "--width", "3"),
+            "leave out --width",
+        ),
         (("optimise", "nakuron", "--from", "none.txt"), "there is no file none.txt"),
         (("replay", large, "0124"), "move 4 is '4'"),
         (("show", large, "--puzzle", "nakuron", "--plot", "x.jpg"), "cannot draw 'x.jpg'"),

@@ -178,7 +178,7 @@ def test_a_worker_refuses_what_it_was_not_told(tmp_path: Path, hakoiri: Hakoiri,
     with started_workers(hakoiri, redis_server.url, 1):
         alone = hakoiri("run", word, *farmed)
     assert "is left out of this run: this worker does not know the puzzle jugs.py:Jugs (digest " in alone.stderr
-    assert "start it with: hakoiri worker --puzzle jugs.py:Jugs\n" in alone.stderr
+    assert "start workers with: hakoiri worker --puzzle jugs.py:Jugs\n" in alone.stderr
     assert "works alone" in alone.stderr
     with started_workers(hakoiri, redis_server.url, 1, {FILES: str(tmp_path / "older" / "jugs.py")}):
         assert "this worker has another jugs.py (digest " in hakoiri("run", word, *farmed).stderr

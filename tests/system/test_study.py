@@ -90,12 +90,15 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
         ("superpuzz --columns 8..4", "--columns 8..4: 8 is more than 4; write 4..8"),
         ("superpuzz --columns four", "--columns four: sizes are written 4..8, 6 or 4,6,8"),
         ("gap --ranks 4,", "sizes are written 4..8, 6 or 4,6,8"),
-        ("gap --ranks 4 --strategy astar", "--strategy astar: allowed are bfs|dfs"),
-        ("gap --ranks 4 --strategy dfs --shorten", "--shorten is for 'superpuzz --strategy dfs'"),
-        ("gap --ranks 4 --cap 3G", "--cap 3000000000: allowed are 1..2147483646"),
+        ("gap --ranks 4 --strategy astar", "no strategy 'astar'; give --strategy bfs|dfs"),
+        (
+            "gap --ranks 4 --strategy dfs --shorten",
+            "have anything to spare; leave out --shorten",
+        ),
+        ("gap --ranks 4 --cap 3G", "a cap of 3000000000 positions is none; give --cap 1..2147483646"),
         ("gap --ranks 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
         ("gap --ranks 4 --csv none/deals.csv", "cannot write none/deals.csv"),
-        ("gap --ranks 4 --memory 1MB", "--memory allows 1 MB: lower --cap"),
+        ("gap --ranks 4 --memory 1MB", "1 MB are allowed; lower --cap"),
     ],
 )
 def test_bad_words_are_refused_in_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
@@ -174,7 +177,7 @@ def test_what_is_there_is_printed_without_any_server(hakoiri: Hakoiri) -> None:
     refused = hakoiri.here(*SMALL[:-1], "13", "--redis", "redis://:secret@127.0.0.1:1/0", check=False)
     assert refused.code == 1
     assert "secret" not in refused.error
-    assert "; then 'hakoiri resume " in refused.error
+    assert "; go on with: hakoiri resume " in refused.error
 
 
 def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, redis_server: RedisServer) -> None:

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from puzzles.capabilities import Dealt
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.splitmix import random_words
 from puzzles.solitaires.cards import MOST_COLUMNS, Card, rows_of
 from puzzles.solitaires.kernels import BLANK, SUITS
@@ -46,7 +46,7 @@ def figures_of(puzzle: Solitaire, deal: list[Card], cap: int) -> DealFigures:
     """All figures of a deal, by an exact search in memory; `PuzzleError` if it leads to more than `cap` positions."""
     solved = solve(puzzle, puzzle.start_of(deal), "bfs", "exhausted", cap)
     if not solved.exhausted:
-        raise PuzzleError(f"{puzzle.text_of_deal(deal)} leads to more than {cap:,} positions; give a greater --cap")
+        raise PuzzleError(f"{puzzle.text_of_deal(deal)} leads to more than {cap:,} positions", Step("raise", "cap"))
     return DealFigures.of(solved)
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import redis
 from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError, ResponseError
 
+from puzzles.errors import Step
 from worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
@@ -43,7 +44,7 @@ def redis_errors(url: str) -> Iterator[None]:
         raise refused(where) from error
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise RedisUnavailableError(
-            f"no Redis answers at {where}; start one with 'redis-server', or name another with --redis or HAKOIRI_REDIS"
+            f"no Redis answers at {where}; start one with 'redis-server'", Step("change", "redis")
         ) from error
     except ResponseError as error:
         if str(error).startswith(("NOAUTH", "WRONGPASS", "ERR AUTH")):

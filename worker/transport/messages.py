@@ -1,10 +1,11 @@
 """What coordinator and workers say to each other besides arrays: requests for chunks, and events. Under 1 kB each."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import msgpack
 
+from puzzles.errors import Step
 from worker.errors import PayloadError
 
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
@@ -33,13 +34,14 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """What became of an attempt: `detail` says why it brought no result."""
+    """What became of an attempt: `detail` says why it brought no result, `steps` what may help."""
 
     kind: EventKind
     token: str
     attempt: int
     worker: str
     detail: str = ""
+    steps: tuple[Step, ...] = ()
 
     def pack(self) -> bytes:
         """For a Redis list."""
@@ -51,6 +53,7 @@ class Event:
         """The inverse of `pack`; `PayloadError` for anything else."""
         try:
             event = cls(**msgpack.unpackb(raw, raw=False))
+            event = replace(event, steps=Step.read(event.steps))
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
         texts = (event.kind, event.token, event.worker, event.detail)

@@ -16,7 +16,7 @@ from rq.job import Job
 from puzzles.contract import Puzzle
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
-from worker.errors import PayloadError, WorkerError
+from worker.errors import PayloadError, TaskError, WorkerError
 from worker.tasks import TASKS, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
@@ -72,10 +72,11 @@ def _perform(
 ) -> None:
     """Make one attempt at one chunk and report to the coordinator. Raises nothing that concerns the chunk."""
 
-    def report(kind: EventKind, detail: str = "") -> None:
+    def report(kind: EventKind, detail: object = "") -> None:
         # IMPORTANT: both or neither, or events that come late, for nobody, would stay for ever.
         pipeline = connection.pipeline(transaction=True)
-        pipeline.lpush(event_key(session), Event(kind, token, attempt, worker, detail[:_MAX_DETAIL]).pack())
+        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "steps", ()))
+        pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)
         pipeline.execute()
 
@@ -84,7 +85,7 @@ def _perform(
         request = _understood(task, session=session, token=token, attempt=attempt, keep=keep, **rest)
         puzzle = _build_puzzle(request)
     except Exception as error:
-        report("refused", str(error))
+        report("refused", error)
         # The other workers take the next ones: refusing them all would be faster than any of them can be done.
         time.sleep(_REFUSAL_SECONDS)
     else:
@@ -100,19 +101,19 @@ def _understood(task: str, **fields: Any) -> TaskRequest:
         raise WorkerError(f"this worker does not understand the request ({error}); {_SAME}") from error
 
 
-def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle) -> tuple[EventKind, str]:
-    """What became of an attempt; its result is in Redis."""
+def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle) -> tuple[EventKind, object]:
+    """What became of an attempt, and the error or text that says why; its result is in Redis."""
     try:
         result = pack_arrays(TASKS[task](puzzle, *_fetch(connection, request)))
     except redis.RedisError:
         raise
     except PayloadError as error:
-        return "missing", str(error)
+        return "missing", error
     except MemoryError:
         # Another machine may have more.
         return "missing", "too little memory"
     except Exception as error:
-        return "failed", f"{type(error).__name__}: {error}"
+        return "failed", TaskError(f"{type(error).__name__}: {error}", *getattr(error, "steps", ()))
     connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
     return "done", ""
 

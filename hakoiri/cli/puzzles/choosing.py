@@ -79,7 +79,7 @@ def _row(name: str, kind: "type[Puzzle]") -> dict[str, Any]:
 
 def _notes(kind: "type[Puzzle]") -> list[str]:
     """What a user must know before he runs it."""
-    from puzzles.capabilities import Placements
+    from puzzles.capabilities import Dealt, Placements, Scored
     from puzzles.contract import Puzzle
 
     tree = issubclass(kind, Placements)
@@ -88,6 +88,8 @@ def _notes(kind: "type[Puzzle]") -> list[str]:
         "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
         "a tree: its solutions are counted": tree,
         "needs --from BOARD": kind.start_is_board,
+        "--from DEAL": issubclass(kind, Dealt),
+        "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
         "--whole": kind.configurations is not Puzzle.configurations,
         "--merge-mirrors": kind.canonical is not Puzzle.canonical,
         "--goal": "goal" in kind.options,

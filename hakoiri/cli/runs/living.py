@@ -15,6 +15,7 @@ from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.progress import progress_count, progress_text
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.steps import worded
 
 if TYPE_CHECKING:
     from coordinator.runs.catalogue import RunStatus
@@ -49,7 +50,7 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
     stdout().print(listed)
     for status in found:
         if status.fault:
-            stderr().print(f"[red]{status.run}: {status.fault}[/red]")
+            stderr().print(f"[red]{status.run}: {worded(status.fault, status.fault.steps)}[/red]")
 
 
 def status(
@@ -162,13 +163,14 @@ def verify(
 def _as_row(found: "RunStatus") -> dict[str, Any]:
     from coordinator.runs.summary import identity, standing
 
+    state = found.state
     # A damaged run has no manifest to tell of itself.
     known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
     return known | {
         "status": found.status,
-        **standing(found.state),
+        **standing(state),
         "rate": round(found.rate),
-        "reason": found.fault or found.state.reason,
+        "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
         "holder": _holder_text(found),
     }
 

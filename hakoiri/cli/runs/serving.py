@@ -9,6 +9,8 @@ import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, required_redis
 from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.steps import worded
+from puzzles.errors import Step
 
 
 def coordinator(
@@ -99,9 +101,9 @@ def _own_files(words: list[str]) -> list[Path]:
     return files
 
 
-def _log(text: str) -> None:
+def _log(text: str, *steps: Step) -> None:
     """A line with its time, for people and log collectors."""
-    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
+    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {worded(text, steps)}")
 
 
 def register(app: typer.Typer) -> None:
