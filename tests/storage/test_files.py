@@ -11,7 +11,7 @@ import pytest
 from coordinator.deals.certificate import Certificate, LayerDigest, write_certificate
 from coordinator.deals.study_table import write_csv
 from hakoiri.api import Run
-from hakoiri.export import export_run
+from hakoiri.export.files import export_run
 from hakoiri.render.pictures.files import write_picture
 from hakoiri.render.plots import plot_layers
 from puzzles.nakuron.board import random_board
