@@ -1,51 +1,127 @@
-"""Pictures of a run: the sizes of its layers, as a curve that people read faster than a table."""
+"""Plots of a run: the sizes of its layers or components, as a curve that people read faster than a table."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
+from hakoiri.render.pictures.files import check_ending
+from hakoiri.render.pictures.sheet import titled
+from hakoiri.render.tables import counted
+from puzzles.capabilities import Placements
 from storage.engine.files import replaced
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-_ENDINGS = (".png", ".svg", ".pdf")
+PLOTS = (".png", ".svg", ".pdf")
+_DOTS_PER_INCH = 120
+_BLUE, _RED, _ORANGE = "#0072b2", "#d55e00", "#e69f00"
+#: Where so great a part of the bars would be lower than this part of the highest one, the axis is logarithmic.
+_MANY, _LOW = 1 / 3, 1 / 200
+#: So many components are drawn one by one; of more, both axes are logarithmic.
+_FEW = 12
 
 
 def plot_layers(run: Run, target: Path) -> None:
-    """Draw the layer sizes by depth into `target` (PNG, SVG or PDF), the goal and the widest window marked."""
-    _require_ending(target)
+    """Draw the sizes of the layers by depth into `target` (PNG, SVG or PDF), the goal and the widest window marked.
+
+    Of a whole space, which has no layers, those of its components; of a tree those of the levels made as layers.
+    """
+    with drawn_into(target, (9, 4.5)) as figure:
+        axes = figure.add_subplot()
+        if run.whole and not isinstance(run.puzzle, Placements):
+            _draw_components(axes, run)
+        else:
+            _draw_layers(axes, run)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
+
+
+@contextmanager
+def drawn_into(target: Path, inches: tuple[float, float]) -> "Iterator[Figure]":
+    """An empty figure, which is written to `target` when the block ends: the same figure, the same bytes."""
+    check_ending(target, PLOTS)
     # matplotlib takes half a second to import; without a display only Agg is safe.
+    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    sizes, summary = run.layer_sizes, run.summary()
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    figure = Figure(figsize=inches, layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.fill_between(range(len(sizes)), sizes, step="mid", alpha=0.35, color="tab:blue")
-    axes.step(range(len(sizes)), sizes, where="mid", color="tab:blue")
+    yield figure
+    dated = {".svg": "Date", ".pdf": "CreationDate"}.get(target.suffix)
+    with replaced(target) as part, mpl.rc_context({"svg.hashsalt": "hakoiri"}):
+        figure.savefig(part, dpi=_DOTS_PER_INCH, metadata={dated: None} if dated else {})
+
+
+def whole_numbers(axis: "Axis") -> None:
+    """Numbers in full, without decimals and powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    if axis.get_scale() == "log":
+        axis.set_major_locator(LogLocator(10))
+        axis.set_minor_formatter(NullFormatter())
+    else:
+        axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def _draw_layers(axes: "Axes", run: Run) -> None:
+    sizes, summary = run.layer_sizes, run.summary()
+    _draw_bars(axes, sizes)
     if (goal := summary["goal_depth"]) is not None:
-        axes.axvline(goal, color="tab:red", linestyle="--", label=f"first goal, {goal} moves")
+        axes.axvline(goal, color=_RED, linestyle="--", label=f"first goal, {counted(goal, 'moves')}")
     if (widest := summary["largest_window_at"]) is not None:
-        label = f"widest three layers, {summary['largest_window']:,} at {widest}"
-        axes.axvspan(widest - 1.5, widest + 1.5, color="tab:orange", alpha=0.3, label=label)
-    axes.set_xlabel("moves from the start")
-    axes.set_ylabel("configurations")
-    axes.set_title(f"{summary['puzzle']}: {summary['configurations']:,} configurations in {len(sizes)} layers")
-    axes.set_xlim(-0.5, len(sizes) - 0.5)
-    axes.set_ylim(0)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend()
-    _save(figure, target)
+        label = f"widest three layers, {summary['largest_window']:,} around {widest}"
+        axes.axvspan(widest - 1.5, widest + 1.5, color=_ORANGE, alpha=0.3, label=label)
+    many = counted(len(sizes), "layers")
+    if isinstance(run.puzzle, Placements):
+        _name(axes, run, "steps, each of which places one or two numbers", "placings that can be continued")
+        axes.set_title(f"{counted(summary['solutions'], 'solutions')}; the first levels of the tree", fontsize=10)
+    else:
+        _name(axes, run, "depth, in moves from the start", "configurations")
+        axes.set_title(f"{counted(summary['configurations'], 'configurations')} in {many}", fontsize=10)
 
 
-def _require_ending(target: Path) -> None:
-    if target.suffix not in _ENDINGS:
-        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
+def _draw_components(axes: "Axes", run: Run) -> None:
+    found = run.components() if run.puzzle.undirected else run.weak_components()
+    sizes = [record.size for record in found]
+    if len(sizes) <= _FEW:
+        _draw_bars(axes, sizes)
+    else:
+        axes.plot(range(1, len(sizes) + 1), sizes, color=_BLUE, marker=".", drawstyle="steps-mid")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        whole_numbers(axes.xaxis)
+        whole_numbers(axes.yaxis)
+    rank = "component" if len(sizes) <= _FEW else "components by size, the largest is the first"
+    _name(axes, run, rank, "configurations")
+    many = counted(len(sizes), "components")
+    axes.set_title(f"the whole space: {counted(sum(sizes), 'configurations')} in {many}", fontsize=10)
 
 
-def _save(figure: "Figure", target: Path) -> None:
-    with replaced(target) as part:
-        figure.savefig(part, dpi=120)
+def _draw_bars(axes: "Axes", sizes: Sequence[int]) -> None:
+    """A bar for each size, all of the same width."""
+    low = sum(size < _LOW * max(sizes) for size in sizes)
+    logarithmic = low > _MANY * len(sizes)
+    edges = [number - 0.5 for number in range(len(sizes) + 1)]
+    floor = 0.5 if logarithmic else 0
+    axes.stairs(sizes, edges, baseline=floor, fill=True, color=_BLUE, alpha=0.35)
+    axes.stairs(sizes, edges, baseline=floor, color=_BLUE)
+    axes.set_xlim(edges[0], edges[-1])
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.set_ylim(bottom=floor)
+    whole_numbers(axes.xaxis)
+    whole_numbers(axes.yaxis)
+
+
+def _name(axes: "Axes", run: Run, across: str, up: str) -> None:
+    axes.figure.suptitle(titled(run.puzzle), fontsize=12)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up + (", logarithmic" if axes.get_yscale() == "log" else ""))

@@ -8,48 +8,33 @@ import numpy as np
 
 from coordinator.deals.study_plan import Study
 from coordinator.deals.study_table import Deal, tally
-from coordinator.errors import UnanswerableError
+from hakoiri.render.plots import drawn_into, whole_numbers
 from puzzles.capabilities import Convention
-from storage.engine.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 StudyResult = Mapping[int, Sequence[Deal]]
-_ENDINGS = (".png", ".svg", ".pdf")
-_DOTS_PER_INCH = 120
 _COLOURS: dict[Convention, str] = {"first": "#2b6cb0", "fixed": "#dd7f29"}
 _SIDES: dict[Convention, Literal["low", "high"]] = {"first": "low", "fixed": "high"}
 _UNSOLVABLE, _CAPPED = "#d9d9d9", "#fbe3a1"
 _GREY = "#6b7280"
 #: A mean that lies so many times above the median is drawn on a logarithmic axis.
 _SKEWED = 3
-
-
-def check_picture(target: Path) -> None:
-    """`UnanswerableError` for a name that says no kind of picture."""
-    if target.suffix not in _ENDINGS:
-        raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(_ENDINGS)}")
+#: Room for a legend above, as a part of the height.
+_LEGEND = 0.2
 
 
 def plot_study(study: Study, found: StudyResult, target: Path) -> None:
     """Draw moves, positions and shares by size into `target` (PNG, SVG or PDF)."""
-    check_picture(target)
-    # matplotlib takes half a second to import; without a display only Agg is safe.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    moves, positions, shares = figure.subplots(1, 3)
-    searched = {size: deals for size, deals in found.items() if deals}
-    _draw_moves(moves, study, searched)
-    _draw_positions(positions, study, searched)
-    _draw_shares(shares, study, searched)
-    _finish(figure, study, searched)
-    with replaced(target) as part:
-        figure.savefig(part, dpi=_DOTS_PER_INCH)
+    with drawn_into(target, (13, 4.8)) as figure:
+        moves, positions, shares = figure.subplots(1, 3)
+        searched = {size: deals for size, deals in found.items() if deals}
+        _draw_moves(moves, study, searched)
+        _draw_positions(positions, study, searched)
+        _draw_shares(shares, study, searched)
+        _finish(figure, study, searched)
 
 
 def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
@@ -65,10 +50,15 @@ def _draw_moves(axes: "Axes", study: Study, found: StudyResult) -> None:
         _violin(axes, place, values, _COLOURS[which], side, logarithmic)
     if logarithmic:
         _log_ticks(axes)
+    else:
+        whole_numbers(axes.yaxis)
     axes.set_title("moves of a solution" if study.plan.strategy == "dfs" else "fewest moves", fontsize=11)
+    axes.set_ylabel("moves" + (", logarithmic" if logarithmic else ""))
     if len(study.conventions) > 1:
         for which in study.conventions:
             axes.plot([], [], color=_COLOURS[which], linewidth=6, alpha=0.6, label=study.puzzle.goal_names[which])
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, top + _LEGEND * (top - bottom))
         axes.legend(frameon=False, loc="upper left")
 
 
@@ -80,6 +70,7 @@ def _draw_positions(axes: "Axes", study: Study, found: StudyResult) -> None:
         axes.legend(frameon=False, loc="lower right")
     _log_ticks(axes)
     axes.set_title("positions generated for a deal", fontsize=11)
+    axes.set_ylabel("positions, logarithmic")
 
 
 def _violin(
@@ -128,7 +119,8 @@ def _draw_shares(axes: "Axes", study: Study, found: StudyResult) -> None:
             ):  # fmt: skip
                 axes.bar(middle, 100 * count / one.deals, width * 0.94, bottom=below, color=colour, alpha=alpha)
                 below += 100 * count / one.deals
-    axes.set_title("solvable deals, per cent", fontsize=11)
+    axes.set_title("solvable deals", fontsize=11)
+    axes.set_ylabel("per cent of the deals")
     axes.set_ylim(0, 115)
     axes.set_yticks(range(0, 101, 20))
     axes.bar(0, 0, color=_UNSOLVABLE, label="unsolvable")
@@ -148,5 +140,7 @@ def _finish(figure: "Figure", study: Study, found: StudyResult) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(_GREY)
     words = {"bfs": "breadth first", "dfs": "depth first"}[study.plan.strategy]
-    what = f"{study.puzzle.name}: {study.deals:,} deals of seed {study.plan.seed} for each size, {words}"
+    options = {name: value for name, value in study.puzzle.parameters.items() if name != study.puzzle.size_option}
+    named = ", ".join([study.puzzle.name, *(f"{name}={value}" for name, value in options.items())])
+    what = f"{named}: {study.deals:,} deals of seed {study.plan.seed} for each size, {words}"
     figure.suptitle(f"{what}; lines are means, dots extremes")

@@ -98,7 +98,8 @@ def study(
     from coordinator.deals.study_plan import StudyPlan, dealt_class
     from coordinator.deals.study_table import check_target
     from coordinator.session.resources import Resources
-    from hakoiri.render.study_plot import check_picture
+    from hakoiri.render.pictures.files import check_ending
+    from hakoiri.render.plots import PLOTS
     from puzzles.registry import PuzzleSpec, with_own_file
 
     spec = with_own_file(PuzzleSpec(puzzle))
@@ -110,7 +111,7 @@ def study(
     refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
     # Before the work: hours of it should not end in a name that cannot be written.
     if plot is not None:
-        check_picture(plot)
+        check_ending(plot, PLOTS)
     for target in (csv, plot):
         if target is not None:
             check_target(target)
