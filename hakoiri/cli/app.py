@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from hakoiri.cli.answers import asking, components, exporting
+from hakoiri.cli.completing import join_words
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing, own
 from hakoiri.cli.runs import living, running, serving
@@ -64,12 +65,13 @@ def everywhere(
 def main() -> None:
     """The command line, but for Ctrl-C (`hakoiri.__main__`)."""
     prepare_streams()
+    join_words()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", PuzzleWarning)
             warnings.showwarning = _show_warning
             try:
-                app()
+                app(prog_name="hakoiri")
             finally:
                 sys.stdout.flush()
     except HakoiriError as error:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
 from puzzles.errors import ConfigurationError, PuzzleError
 
 #: Begins a comment in a board's file; '#' is a wall.
@@ -142,9 +143,19 @@ def required_redis(given: str | None) -> str:
 ConfArgument = Annotated[
     str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., or a text file.")
 ]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's name, a unique prefix of it, or 'last'.")]
+RunArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", autocompletion=runs_beginning, help="A run's name, a unique prefix of it, or 'last'."
+    ),
+]
 PuzzleArgument = Annotated[
-    str, typer.Argument(metavar="PUZZLE", help="Which puzzle, e.g. klotski, or FILE.py:NAME for one's own.")
+    str,
+    typer.Argument(
+        metavar="PUZZLE",
+        autocompletion=puzzles_beginning,
+        help="Which puzzle, e.g. klotski, or FILE.py:NAME for one's own.",
+    ),
 ]
 DataOption = Annotated[
     Path | None,
@@ -161,7 +172,10 @@ RedisOption = Annotated[
     typer.Option("--redis", metavar="URL", help="Work with the RQ workers there. [default: $HAKOIRI_REDIS]"),
 ]
 PuzzleOptions = Annotated[
-    list[str] | None, typer.Option("-o", metavar="KEY=VALUE", help="An option of the puzzle; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "-o", metavar="KEY=VALUE", autocompletion=options_beginning, help="An option of the puzzle; may be repeated."
+    ),
 ]
 WorkersOption = Annotated[
     int | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     MOST_SEED,
@@ -54,7 +55,11 @@ def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...
 def study(
     puzzle: Annotated[
         str,
-        typer.Argument(metavar="PUZZLE", help="superpuzz, gap, or FILE.py:NAME for a puzzle of yours that has deals."),
+        typer.Argument(
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="superpuzz, gap, or FILE.py:NAME for a puzzle of yours that has deals.",
+        ),
     ],
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="SIZES", help="Of superpuzz: 4..8, 6 or 4,6,8.")
@@ -163,7 +168,11 @@ def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, 
 def hunt(
     puzzle: Annotated[
         str,
-        typer.Argument(metavar="PUZZLE", help="gap, or FILE.py:NAME for a puzzle of yours whose deals can be varied."),
+        typer.Argument(
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="gap, or FILE.py:NAME for a puzzle of yours whose deals can be varied.",
+        ),
     ],
     options: PuzzleOptions = None,
     maximise: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.options import (
     MOST_SEED,
@@ -25,12 +26,17 @@ from hakoiri.cli.options import (
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
-GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", help="nakuron.")]
+GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help="nakuron.")]
 
 
 def optimise(
     puzzle: Annotated[
-        str, typer.Argument(metavar="PUZZLE", help="nakuron, or FILE.py:NAME for one whose moves score.")
+        str,
+        typer.Argument(
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="nakuron, or FILE.py:NAME for one whose moves score.",
+        ),
     ],
     options: PuzzleOptions = None,
     start: Annotated[str | None, typer.Option("--from", metavar="FILE", help="The board. [default: usual]")] = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import MOST_SEED, JsonOption, PuzzleOptions, parse_options, read_text
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import counted, facts, print_json, stderr, stdout, table
@@ -20,7 +21,12 @@ _BYTES = 250
 #: Deals that a message names.
 _MOST_NAMED = 10
 GameArgument = Annotated[
-    str, typer.Argument(metavar="PUZZLE", help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.")
+    str,
+    typer.Argument(
+        metavar="PUZZLE",
+        autocompletion=puzzles_beginning,
+        help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.",
+    ),
 ]
 
 

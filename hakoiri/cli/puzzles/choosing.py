@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, parse_options, read_board
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 def puzzles(
     name: Annotated[
-        str | None, typer.Argument(metavar="[PUZZLE]", help="More of this one; FILE.py:NAME for one's own.")
+        str | None,
+        typer.Argument(
+            metavar="[PUZZLE]", autocompletion=puzzles_beginning, help="More of this one; FILE.py:NAME for one's own."
+        ),
     ] = None,
     options: PuzzleOptions = None,
     json: JsonOption = False,
@@ -125,7 +129,10 @@ def _option_table(options: list[dict[str, str]]) -> "Table":
 def show(
     conf: ConfArgument,
     puzzle: Annotated[
-        str, typer.Option("--puzzle", help="Which it belongs to; FILE.py:NAME for one's own.")
+        str,
+        typer.Option(
+            "--puzzle", autocompletion=puzzles_beginning, help="Which it belongs to; FILE.py:NAME for one's own."
+        ),
     ] = "klotski",
     options: PuzzleOptions = None,
     plot: Annotated[

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.progress import progress_count, progress_text
@@ -90,7 +91,10 @@ def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False)
 
 def delete(
     names: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Names of runs, unique prefixes of them, or 'last'.")
+        list[str],
+        typer.Argument(
+            metavar="RUN...", autocompletion=runs_beginning, help="Names of runs, unique prefixes of them, or 'last'."
+        ),
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     data: DataOption = None,
@@ -116,7 +120,12 @@ def delete(
 
 def verify(
     name: Annotated[
-        str, typer.Argument(metavar="RUN|FILE.json", help="A run, or the certificate of a deal (hakoiri hunt).")
+        str,
+        typer.Argument(
+            metavar="RUN|FILE.json",
+            autocompletion=runs_beginning,
+            help="A run, or the certificate of a deal (hakoiri hunt).",
+        ),
     ],
     full: Annotated[
         bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
