@@ -24,7 +24,7 @@ def verify_directory(directory: Path, full: bool, resources: Resources, control:
         with RunStore(directory) as store:
             return verify_run(store, full, resources, control, observer)
     except DamagedError as error:
-        return Report(faults=[str(error)])
+        return Report(faults=[str(error)], steps=error.steps)
 
 
 def verify_run(store: RunStore, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:

@@ -16,6 +16,7 @@ from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import ComputeContext, Control, Observer, Session
 from puzzles.checks import disagreement
 from puzzles.contract import Puzzle
+from puzzles.errors import Step
 from puzzles.keys.layout import Key, Keys, ints
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
@@ -65,6 +66,8 @@ class Report:
 
     checked: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    #: What helps where the run cannot be opened.
+    steps: tuple[Step, ...] = ()
     _damaged: bool = False
     _mistaken: bool = False
 

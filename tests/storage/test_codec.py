@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from puzzles.errors import Step
 from puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
@@ -368,6 +369,7 @@ NEWS = st.builds(
     st.integers(0, 2**31),
     st.text(max_size=12),
     st.text(max_size=40),
+    st.just((Step("worker with", "jugs.py:Jugs"), Step("worker"))) | st.just(()),
 )
 
 
@@ -389,7 +391,16 @@ def test_junk_is_no_news(raw: bytes) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"kind": "gossip"}, {"kind": 3}, {"token": None}, {"attempt": "1"}, {"worker": [1]}, {"detail": 5}],
+    [
+        {"kind": "gossip"},
+        {"kind": 3},
+        {"token": None},
+        {"attempt": "1"},
+        {"worker": [1]},
+        {"detail": 5},
+        {"steps": 7},
+        {"steps": [[]]},
+    ],
     ids=str,
 )
 def test_news_of_the_wrong_kind_or_types_is_refused(wrong: dict[str, Any]) -> None:

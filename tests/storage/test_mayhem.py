@@ -12,6 +12,7 @@ import pytest
 
 from coordinator.runs.catalogue import list_runs
 from coordinator.runs.drive import drive
+from coordinator.runs.verify import verify_directory
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import Run, census, explore
@@ -148,6 +149,7 @@ def test_a_data_file_that_is_none_is_named(content: bytes | None, finished: dict
         (spoiled / DATA_FILE).unlink()
     with refused(DamagedError, f"run {spoiled.name} is damaged ", Step("delete", spoiled.name)):
         RunStore(spoiled)
+    assert verify_directory(spoiled, False, Resources(), Control(), SilentObserver()).steps[0].do == "delete"
     with pytest.raises(DamagedError):
         drive(spoiled, Resources(), Control(), SilentObserver(), repair=True)
     listed = {status.run: status.status for status in list_runs(tmp_path)}

@@ -36,7 +36,7 @@ from storage.layers.audit import check_disjoint, check_layer
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger, create_run
 from storage.ledger.lock import RunLock, holder_of
-from storage.ledger.manifest import ComponentRecord, Progress
+from storage.ledger.manifest import ComponentRecord, Progress, State
 from storage.ledger.records import pack_record, seal
 from storage.names import (
     BLOCKS,
@@ -431,6 +431,19 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
         assert list(read.progress.seconds_left or ()) == [1.5, 2.5]
         assert replace(read, progress=progress) == written
         assert store.limits() == {"to": 9}
+
+
+def test_next_steps_are_kept_as_data_and_need_not_be_there(directory: Path) -> None:
+    steps = (Step("verify", directory.name), Step("repair", directory.name))
+    with Ledger(directory, writable=True) as ledger:
+        ledger.commit(ledger.state.become("interrupted", "it is damaged", steps))
+        assert (ledger.read_state().reason, ledger.read_state().steps) == ("it is damaged", steps)
+        older = {name: value for name, value in ledger.state.as_dict().items() if name != "steps"}
+        later = ledger.state.as_dict() | {"steps": [*steps, ("read the stars", "x", "y")]}
+        assert (State.from_dict(older).reason, State.from_dict(older).steps) == ("it is damaged", ())
+        assert State.from_dict(later).steps == steps
+        ledger.commit(ledger.state.become("running"))
+        assert (ledger.read_state().reason, ledger.read_state().steps) == ("", ())
 
 
 def test_runs_alike_are_those_of_the_same_puzzle(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from coordinator.errors import UnknownRunError
 from coordinator.runs.create import make_run
 from coordinator.runs.kinds import KINDS, kind_of
 from coordinator.session.resources import Resources
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.lock import holder_of
-from storage.names import ROWS, number_key
+from storage.names import DATA_FILE, ROWS, number_key
 from tests.support.toy_kind import register
 from tests.system.helpers import Hakoiri, wait_until
 
@@ -63,9 +63,24 @@ def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
     assert (listed["status"], listed["counted"], listed["progress"]["done"]) == ("complete", 8, 8)
     again = hakoiri.ask("resume", run)
     assert (again["rows"], again["digest"], again["sessions"], again["depth"]) == (8, f"{8:064x}", 1, None)
-    assert hakoiri.ask("verify", run) == {"run": run, "ok": True, "checked": {"numbers": 8}, "faults": []}
+    sound = {"run": run, "ok": True, "checked": {"numbers": 8}, "faults": [], "cause": None}
+    assert hakoiri.ask("verify", run) == sound
     hakoiri.here("delete", run, "--yes")
     assert hakoiri.ask("runs") == {"runs": []}
+
+
+def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -> None:
+    run = count(hakoiri.data, queued=True)
+    with RunStore(run, writable=True) as store:
+        store.commit(store.state.become("interrupted", "it is full", (Step("lower", "cap"), Step("resume", run.name))))
+    reason = f"it is full; lower --cap; go on with: hakoiri resume {run.name}"
+    assert hakoiri.ask("status", run.name)["reason"] == hakoiri.ask("runs")["runs"][0]["reason"] == reason
+    assert hakoiri.here("delete", "none", check=False).error.endswith("; 'hakoiri runs' lists them")
+    (run / DATA_FILE).write_bytes(b"none")
+    advice = f"restore it from a copy, or run it again; 'hakoiri delete {run.name}' removes it"
+    assert hakoiri.ask("runs")["runs"][0]["reason"].endswith(advice)
+    verified = hakoiri.here("verify", run.name, "--json", check=False)
+    assert (verified.code, verified.json["faults"][0].endswith(advice)) == (1, True)
 
 
 def test_watched_cancelled_and_resumed(hakoiri: Hakoiri, tmp_path: Path) -> None:

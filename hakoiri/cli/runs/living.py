@@ -152,16 +152,17 @@ def verify(
         except StopRun as stop:
             stderr().print(f"verify {stop.reason}: nothing is proved")
             raise typer.Exit(received.exit_code) from None
+    faults = [worded(fault, report.steps) for fault in report.faults]
     if json:
         named = {"certificate": name} if certified else {"run": path.name}
-        found = {"ok": report.ok, "checked": report.checked, "faults": report.faults, "cause": report.cause}
+        found = {"ok": report.ok, "checked": report.checked, "faults": faults, "cause": report.cause}
         print_json(named | found)
     else:
         counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
         stdout().print(
             f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts or 'nothing, for it cannot be opened'}"
         )
-        for fault in report.faults:
+        for fault in faults:
             stdout().print(Text(fault, style="red"), soft_wrap=True)
         if report.checked and report.cause and not certified:
             stderr().print(Text(_MENDING[report.cause].format(run=path.name)), soft_wrap=True)
