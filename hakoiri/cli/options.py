@@ -166,6 +166,7 @@ DataOption = Annotated[
         help="Where runs lie. [default: $HAKOIRI_DATA, else the user data folder]",
     ),
 ]
+WideOption = Annotated[bool, typer.Option("--wide", help="Print digests whole, however narrow the terminal.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
 RedisOption = Annotated[
     str | None,

@@ -3,19 +3,26 @@
 import json
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from hakoiri.render.streams import drop_stdout, results
 
 _FILE_WIDTH = 120
+#: Wider than any table.
+_ANY_WIDTH = 10_000
+#: Those of a digest that is shortened.
+_DIGITS = 12
 
 
 def stdout() -> Console:
     """The console for results."""
     # A file or pipe has no width; this one holds every line.
-    return _Console(file=results(), highlight=False, width=None if results().isatty() else _FILE_WIDTH)
+    width = None if results().isatty() else _FILE_WIDTH
+    # What is longer runs on into the next line of the terminal: nothing is cut, and copied lines are whole.
+    return _Console(file=results(), highlight=False, width=width, soft_wrap=True)
 
 
 def stderr() -> Console:
@@ -48,12 +55,30 @@ def counted(number: int, things: str) -> str:
     return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
 
 
+class _Table(Table):
+    """A table whose numbers are never cut: words wrap where the terminal is too narrow, then lines run on."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        roomy = options.update(max_width=_ANY_WIDTH)
+        for column in self.columns:
+            if column.overflow != "fold":
+                cells = [Measurement.get(console, roomy, cell) for cell in (column.header, *column.cells)]
+                column.min_width = max(cell.maximum if column.no_wrap else cell.minimum for cell in cells)
+        needed = sum((column.min_width or 1) + 1 for column in self.columns)
+        yield from super().__rich_console__(console, options.update(max_width=max(needed, options.max_width)))
+
+
 def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     """An empty table; `numbers` are aligned to the right."""
-    made = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    made = _Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
     for column in columns:
-        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
+        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers)
     return made
+
+
+def fitting_digest(digest: str, room: int, wide: bool) -> str:
+    """A digest as it is, where it fits or is wanted so; else its first 12 digits and an ellipsis."""
+    return digest if wide or len(digest) <= room else f"{digest[:_DIGITS]}…"
 
 
 def rows_table(rows: list[dict[str, Any]]) -> Table:
@@ -73,8 +98,11 @@ def _as_cell(value: Any) -> Text:
     return Text("" if value is None else _as_text(value))
 
 
-def facts(pairs: dict[str, Any]) -> Table:
-    """Names and values, one pair a line; what is ``None`` is left out."""
+def facts(pairs: dict[str, Any], wide: bool = False) -> Table:
+    """Names and values, one pair a line; what is ``None`` is left out. A digest that does not fit is shortened."""
+    if pairs.get("digest"):
+        room = stdout().width - max(map(len, pairs)) - 1
+        pairs = pairs | {"digest": fitting_digest(pairs["digest"], room, wide)}
     made = Table(box=None, pad_edge=False, show_header=False)
     made.add_column(style="bold", no_wrap=True)
     made.add_column(overflow="fold")

@@ -16,16 +16,17 @@ from hakoiri.cli.options import (
     JsonOption,
     MemoryOption,
     RunArgument,
+    WideOption,
     read_board,
 )
-from hakoiri.render.tables import print_json, stderr, stdout, table
+from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath
     from puzzles.pictures.shapes import Picture
 
-#: Columns of the terminal for the other figures of a layer, and for its bar at least.
-_BESIDE_BAR, _LEAST_BAR = 62, 10
+#: Columns of the terminal for the longest bar, at least, before digests are shortened.
+_LEAST_BAR = 10
 _USUALLY_SHOWN = 3
 #: Boards of a layer, which may have millions.
 _BOARDS = 12
@@ -46,6 +47,7 @@ def layers(
         int | None,
         typer.Option("--limit", min=1, metavar="K", help="With --depth the first K. [default: 12; --json: all]"),
     ] = None,
+    wide: WideOption = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -66,14 +68,21 @@ def layers(
     if json:
         print_json({"run": run.name, "layers": rows})
         return
-    listed = table("depth", "size", "goals", "digest", "", numbers=("depth", "size", "goals"))
+    _print_layers(rows, wide)
+
+
+def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
+    """A line for each layer; what its figures leave of the terminal's width is for the digest, then for a bar."""
+    columns = ("depth", "size", "goals")
+    figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals'] or ''}"] for row in rows]
+    beside = sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))
+    room = stdout().width - beside
+    digests = [fitting_digest(row["digest"], room - 1 - _LEAST_BAR, wide) for row in rows]
+    bar = max(0, room - 1 - max(map(len, digests), default=0))
     widest = max((row["size"] for row in rows), default=1)
-    room = max(_LEAST_BAR, stdout().width - _BESIDE_BAR)
-    for row in rows:
-        bar = "█" * max(1, round(room * row["size"] / widest))
-        listed.add_row(
-            str(row["depth"]), f"{row['size']:,}", f"{row['goals'] or ''}", row["digest"], f"[blue]{bar}[/blue]"
-        )
+    listed = table(*columns, "digest", "", numbers=columns)
+    for row, cells, digest in zip(rows, figures, digests, strict=True):
+        listed.add_row(*cells, digest, Text("█" * min(bar, max(1, round(bar * row["size"] / widest))), "blue"))
     stdout().print(listed)
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import stopping_with
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument, WideOption
 from hakoiri.render.progress import progress_count, progress_text
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 from hakoiri.steps import worded
@@ -57,6 +57,7 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
 def status(
     name: RunArgument,
     watch: Annotated[bool, typer.Option("--watch", help="Stay until the run comes to rest.")] = False,
+    wide: WideOption = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -71,10 +72,9 @@ def status(
     if json:
         print_json(row)
     else:
-        row |= {"progress": progress_text(found.state.progress), "seconds_left": None}
-        stdout().print(
-            facts({name.replace("_", " "): value for name, value in row.items() if value != "" and value is not False})
-        )
+        row |= {"progress": progress_text(found.state.progress), "seconds_left": None, "digest": found.state.digest}
+        shown = {name.replace("_", " "): value for name, value in row.items() if value != "" and value is not False}
+        stdout().print(facts(shown, wide))
 
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:

@@ -1,0 +1,80 @@
+"""Tables on narrow terminals: numbers are never cut; digests shrink first, then words wrap, then lines run on."""
+
+import io
+import re
+from collections.abc import Callable
+
+import pytest
+
+from hakoiri.cli.answers import asking
+from hakoiri.render import tables
+from hakoiri.render.tables import facts, fitting_digest, rows_table, stdout, table
+
+DIGEST = "91d82e6ddfc49ff5339017ff292f67959b418d76a2e80af3e7b5a93e73451e96"
+
+
+class Terminal(io.StringIO):
+    """A terminal that shows no colours."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], None]], list[str]]:
+    """The lines that something prints on a terminal of so many columns."""
+
+    def lines(columns: int, act: Callable[[], None]) -> list[str]:
+        terminal = Terminal()
+        monkeypatch.setattr(tables, "results", lambda: terminal)
+        for name, value in {"COLUMNS": str(columns), "NO_COLOR": "1", "TERM": "xterm"}.items():
+            monkeypatch.setenv(name, value)
+        act()
+        return [line.rstrip() for line in re.sub(r"\x1b\[\d*m", "", terminal.getvalue()).splitlines()]
+
+    return lines
+
+
+Printed = Callable[[int, Callable[[], None]], list[str]]
+
+
+@pytest.mark.parametrize("columns", [200, 80, 50, 20, 5])
+def test_numbers_are_never_cut(columns: int, printed: Printed) -> None:
+    rows = [{"component": 123_456, "size": 25_955_123_456, "diameter": 190, "status": "complete"} for _ in range(3)]
+    title, *lines = printed(columns, lambda: stdout().print(rows_table(rows)))
+    assert title.split() == ["component", "size", "diameter", "status"]
+    assert [line.split() for line in lines] == [["123,456", "25,955,123,456", "190", "complete"]] * 3
+
+
+def test_words_wrap_before_anything_else(printed: Printed) -> None:
+    listed = table("name", "what", "done", numbers=("done",))
+    listed.add_row("d346f0-klotski", "some words that need more room", "25,955 configurations")
+    whole, narrow = printed(80, lambda: stdout().print(listed)), printed(50, lambda: stdout().print(listed))
+    assert len(whole) == 2 and len(narrow) > 3
+    assert "d346f0-klotski some" in narrow[1] and "25,955 configurations" in narrow[1]
+    assert max(map(len, narrow)) <= 50
+
+
+def test_digests_shrink_where_they_do_not_fit(printed: Printed) -> None:
+    pairs = {"run": "d346f0-klotski", "digest": DIGEST, "computing": "0.338 s"}
+    assert printed(80, lambda: stdout().print(facts(pairs)))[1].split() == ["digest", DIGEST]
+    assert printed(60, lambda: stdout().print(facts(pairs)))[1].split() == ["digest", "91d82e6ddfc4…"]
+    wide = printed(60, lambda: stdout().print(facts(pairs, wide=True)))[1:-1]
+    assert "".join("".join(wide).split()) == f"digest{DIGEST}"
+    assert fitting_digest(DIGEST, 64, wide=False) == fitting_digest(DIGEST, 10, wide=True) == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("columns", "wide", "digits"),
+    [(120, False, 32), (80, False, 32), (50, False, 12), (20, False, 12), (50, True, 32)],
+)
+def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printed: Printed) -> None:
+    rows = [{"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32]} for depth in range(8)]
+    _, *lines = printed(columns, lambda: asking._print_layers(rows, wide))
+    for row, line in zip(rows, lines, strict=True):
+        depth, size, digest, *bar = line.split()
+        assert (depth, size) == (str(row["depth"]), f"{row['size']:,}")
+        assert digest == (DIGEST[:32] if digits == 32 else f"{DIGEST[:12]}…")
+        assert all(set(part) == {"█"} for part in bar)
+        # Where there is room for it, every layer has a bar, and no line is longer than the terminal.
+        assert wide or columns < 50 or (len(bar) == 1 and len(line) <= columns)
