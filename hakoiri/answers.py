@@ -44,7 +44,6 @@ class ShortestPath:
     moves: list[str]
 
     def __len__(self) -> int:
-        """The number of moves."""
         return len(self.moves)
 
 
@@ -70,7 +69,6 @@ class Answers:
 
     @property
     def name(self) -> str:
-        """The run's full name."""
         return self.store.manifest.run
 
     @property

@@ -75,7 +75,6 @@ class Scored(Puzzle):
         return ScoredMoves(*expansion, np.array(scores, dtype=np.int64))
 
     def reserves(self, keys: Keys) -> Scores:
-        """`reserve` of each key."""
         return np.array([self.reserve(key) for key in ints(keys)], dtype=np.int64)
 
     def write_play(self, path: Sequence[Key]) -> str:

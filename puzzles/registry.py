@@ -66,7 +66,6 @@ class PuzzleSpec:
     digest: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack."""
         return asdict(self)
 
     @classmethod

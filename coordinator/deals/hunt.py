@@ -167,16 +167,13 @@ class HuntDeals(Job):
 
     @property
     def plan(self) -> HuntPlan:
-        """What is hunted for."""
         return HuntPlan(**self.store.manifest.plan)
 
     @property
     def best(self) -> Record | None:
-        """The best record."""
         return next(reversed(records_of(self.store)), None)
 
     def deal_spec(self, record: Record) -> PuzzleSpec:
-        """The puzzle with a record's deal as its start."""
         return replace(PuzzleSpec.from_dict(self.store.manifest.puzzle), start=record.deal)
 
     def fitted(self, resources: Resources, observer: Observer) -> Resources:
@@ -195,7 +192,6 @@ class HuntDeals(Job):
         session.commit(replace(self.store.state, status="complete"))
 
     def repair(self, session: Session) -> None:
-        """A leg that cannot be read is walked again."""
         ResultRows(self.store, LEG).forget_damaged(session.observer.note, "walking the leg again")
         self.store.commit(self.store.state)
 

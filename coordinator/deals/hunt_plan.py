@@ -70,7 +70,6 @@ class Standing:
     figures: DealFigures | None = None
 
     def row(self) -> dict[str, Any]:
-        """For the table of legs."""
         return {name: value for name, value in asdict(self).items() if name != "leg"}
 
     @classmethod

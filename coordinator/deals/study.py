@@ -110,7 +110,6 @@ class Studying:
                     kept_at = time.monotonic()
 
     def _keep(self, index: int, answers: dict[int, Solved]) -> None:
-        """Stage what is kept of one deal, and say how far the study is."""
         size, number = self._missing[index]
         deal = deal_of(self._study, self._puzzles[size], number, answers)
         ResultRows(self._store, self._study.named(size)).stage(number, deal.figures())
@@ -191,7 +190,6 @@ class StudyDeals(Job):
 
     @property
     def study(self) -> Study:
-        """What is to be done."""
         return Study.of(self.store, self.puzzle)
 
     def fitted(self, resources: Resources, observer: Observer) -> Resources:
@@ -208,7 +206,6 @@ class StudyDeals(Job):
         Studying(session, self.study).run()
 
     def repair(self, session: Session) -> None:
-        """A deal that cannot be read is searched again."""
         for size in self.study.sizes:
             rows = ResultRows(self.store, self.study.named(size))
             rows.forget_damaged(session.observer.note, "searching the deal again")

@@ -51,7 +51,6 @@ class Study:
 
     @classmethod
     def of(cls, store: RunStore, puzzle: Dealt) -> "Study":
-        """That of an open run."""
         limits, plan = store.limits(), StudyPlan(**store.manifest.plan)
         plan.check(type(puzzle))
         for size in limits["sizes"]:
@@ -60,7 +59,6 @@ class Study:
 
     @property
     def conventions(self) -> tuple[Convention, ...]:
-        """By which goals deals are told apart."""
         return tuple(self.puzzle.goal_names)
 
     def named(self, size: int) -> str:

@@ -49,7 +49,6 @@ class Deal:
     seconds: float
 
     def found(self, which: Convention) -> Solution | None:
-        """The solution by a convention."""
         return self.first if which == "first" else self.fixed
 
     def outcome(self, which: Convention) -> Outcome:
@@ -97,7 +96,6 @@ class Tally:
 
     @property
     def deals(self) -> int:
-        """How many there are."""
         return self.solvable + self.unsolvable + self.capped
 
     @property

@@ -55,16 +55,13 @@ class Flight:
 
     @property
     def bytes(self) -> int:
-        """What the inputs in flight take of this process."""
         return sum(len(chunk.payload) for chunk in self.chunks.values())
 
     @property
     def has_waiting_jobs(self) -> bool:
-        """Whether any job, of whomever, waits for a worker."""
         return self._queue.count > 0
 
     def add(self, number: int, arrays: Arrays, deadline: float) -> Chunk:
-        """Take a chunk up, without sending it yet."""
         chunk = Chunk(number, f"{self._prefix}.{number}", pack_arrays(arrays), deadline)
         self.chunks[chunk.token] = chunk
         return chunk
@@ -103,7 +100,6 @@ class Flight:
         return None if raw is None else unpack_arrays(raw)
 
     def land(self, chunk: Chunk) -> None:
-        """Forget a chunk whose result is here."""
         del self.chunks[chunk.token]
         with suppress(redis.RedisError):  # It would expire, too.
             self._redis.delete(self._input_key(chunk))

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.session.resources import Resources
@@ -36,13 +35,10 @@ def open_context(
         remote = RemoteExecutor(
             resources.redis, connection, puzzle, spec, control, observer, shares.in_flight_bytes, tuning
         )
-        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, _user_files(spec)):
+        # The puzzle files that the run's own workers load.
+        files = [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
+        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files):
             yield ComputeContext(puzzle, remote, local, budget, shares)
-
-
-def _user_files(spec: PuzzleSpec) -> list[Path]:
-    """The puzzle files that a run's own workers load."""
-    return [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
 
 
 def cores() -> int:

@@ -17,19 +17,15 @@ class ThreadExecutor:
 
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         self._puzzle = puzzle
-        self._workers = workers
+        self.workers = workers
         self._control = control
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")
-
-    @property
-    def workers(self) -> int:
-        return self._workers
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         numbered = enumerate(chunks)
         flying: dict[Future[list[Array]], int] = {}
         while True:
-            while len(flying) < 2 * self._workers and (following := next(numbered, None)) is not None:
+            while len(flying) < 2 * self.workers and (following := next(numbered, None)) is not None:
                 number, chunk = following
                 flying[self._pool.submit(do_task, task, self._puzzle, chunk, shared)] = number
             if not flying:

@@ -48,7 +48,6 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Whether the diameter is known."""
         return self.lower == self.upper
 
 
@@ -153,7 +152,6 @@ def by_orbits(
 
 
 def _reach(store: RunStore, source: Key, kind_size: int) -> _Reach:
-    """How far a finished search from `source` came."""
     depth = store.state.depth
     size = store.layer_record(depth).size
     return _Reach(kind_size, source, depth, size, next(StoredLayer(store, depth, size).chunks(0, MOST_PAIRS)))

@@ -92,7 +92,6 @@ def component_figures(record: ComponentRecord) -> dict[str, int | None]:
 
 
 def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
-    """`PuzzleError` for a census that makes no sense."""
     puzzle = puzzle_class(spec.name, spec.digest)
     if plan:
         raise PuzzleError(

@@ -40,7 +40,8 @@ class CensusVerifier(Verifier):
         self._check_labels(keys, labels)
         records = recorded_components(self._store)
         self._check_records(keys, labels, records)
-        chosen = sorted(records) if self._full else _sample_components(sorted(records))
+        places = range(len(records)) if self._full else {0, *sample_places(len(records), SAMPLE_OF_COMPONENTS, 0)}
+        chosen = [component for place, component in enumerate(sorted(records)) if place in places]
         for number, component in enumerate(chosen):
             self._check_distances(keys[labels == component], records[component])
             self._observer.progress(Progress(number + 1, len(chosen), "components derived again"))
@@ -137,9 +138,3 @@ class CensusVerifier(Verifier):
             targets.append(places.astype(np.int32))
             counts.append(rows)
         return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets))
-
-
-def _sample_components(components: list[int]) -> list[int]:
-    return sorted(
-        {*components[:1], *(components[place] for place in sample_places(len(components), SAMPLE_OF_COMPONENTS, 0))}
-    )

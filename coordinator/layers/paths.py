@@ -33,7 +33,7 @@ def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) 
     for earlier in range(depth - 1, -1, -1):
         if puzzle.undirected:
             # The predecessors of a configuration are among its successors.
-            candidates = _distinct_successors(puzzle, path[-1])
+            candidates = merge([puzzle.expand(puzzle.keys([path[-1]])).successors], [])
             found = candidates[store.contains(earlier, candidates)][:1]
         else:
             found = _first_that_leads_to(puzzle, store.blocks(earlier), path[-1])
@@ -118,17 +118,12 @@ def _path_to(search: LayeredSearch, key: Key) -> list[Key]:
 
 
 def _least_common(one: Layer, other: Layer) -> Key | None:
-    """The least key that two layers have in common."""
     small, large = sorted((one, other), key=lambda layer: layer.size)
     for keys in small.chunks(0, _KEYS_AT_ONCE):
         common = merge([keys], [large.exclude_from(keys)])
         if len(common):
             return key_at(common, 0)
     return None
-
-
-def _distinct_successors(puzzle: Puzzle, key: Key) -> Keys:
-    return merge([puzzle.expand(puzzle.keys([key])).successors], [])
 
 
 def real_path(puzzle: Puzzle, path: list[Key], start: Key) -> list[Key]:

@@ -102,7 +102,6 @@ class LayeredSearch:
         self.current = following
 
     def commit(self) -> None:
-        """Make all finished layers durable."""
         self.state = self._session.commit(self.state)
 
     def _window(self) -> tuple[Layer, Older]:

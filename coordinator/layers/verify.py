@@ -65,7 +65,6 @@ class LayersVerifier(Verifier):
         self._check_state()
 
     def _samples(self, depth: Depth) -> Iterator[Keys]:
-        """The keys of a layer that are looked at, batch by batch."""
         size = self._store.layer_record(depth).size
         if self._full:
             yield from self._store.blocks(depth)
@@ -203,7 +202,6 @@ class _Gathered:
         self._held, self._stored = store.layout.empty(0), list[StoredLayer]()
 
     def add(self, keys: Keys) -> None:
-        """Gather an increasing batch."""
         self._held = merge([self._held, keys], [])
         if self._held.nbytes > self._share:
             number = len(self._stored)
@@ -213,14 +211,12 @@ class _Gathered:
             self._held = self._store.layout.empty(0)
 
     def exclude_from(self, keys: Keys) -> Keys:
-        """Those of some increasing keys that were not gathered."""
         keys = keys[~members(self._held, keys)]
         for layer in self._stored:
             keys = layer.exclude_from(keys)
         return keys
 
     def clear(self) -> None:
-        """Forget all."""
         if self._stored:
             self._store.erase(BLOCKS)
             self._store.commit(self._store.state)
@@ -236,7 +232,6 @@ class _Passed:
         self.reached = _Gathered(scratch, session.context.shares.layer_bytes)
 
     def add(self, depth: Depth, layer: Layer) -> None:
-        """Go on to the next layer."""
         self.reached.clear()
         self.older.add(depth, layer)
 

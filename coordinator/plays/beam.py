@@ -48,7 +48,6 @@ class Frontier(NamedTuple):
     lost: NDArray[np.int64]
 
     def none(self) -> "Frontier":
-        """No boards."""
         arrays: list[Array] = [each[:0] for each in self]
         return Frontier(*arrays)
 
@@ -69,7 +68,6 @@ class Trail:
         return len(self._parents)
 
     def add(self, parents: Array, moves: Array) -> None:
-        """The next layer."""
         self._parents.append(parents.astype(np.int32))
         self._moves.append(moves.astype(np.uint16))
 
@@ -91,7 +89,6 @@ class Trail:
             self._moves[layer - 1] = self._moves[layer - 1][used]
 
     def arrays(self) -> dict[str, Array]:
-        """For a checkpoint."""
         ends = np.cumsum([len(layer) for layer in self._parents], dtype=np.int64)
         if not len(self):
             return {"ends": ends, "parents": np.empty(0, dtype=np.int32), "moves": np.empty(0, dtype=np.uint16)}
@@ -99,7 +96,6 @@ class Trail:
 
     @classmethod
     def of(cls, arrays: dict[str, Array]) -> "Trail":
-        """The inverse of `arrays`."""
         ends = arrays["ends"][:-1]
         if not len(arrays["ends"]):
             return cls([], [])
@@ -217,7 +213,6 @@ class Beam:
         self.trail.prune()
 
     def _look(self) -> bool:
-        """Note the best play."""
         best = int(np.argmax(self.frontier.points))
         better = int(self.frontier.points[best]) > self.points
         if better:

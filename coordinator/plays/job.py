@@ -66,7 +66,6 @@ class Optimise(Job):
         read_arrays(self.store)
 
     def best_play(self, budget: Budget) -> Play:
-        """The best so far."""
         best = best_of(self.store)
         return Play(best.score, best.moves, best.sequence, False, [])
 

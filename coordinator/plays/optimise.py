@@ -95,7 +95,6 @@ class Optimisation:
         return time.monotonic() - began
 
     def _left(self) -> float:
-        """Seconds that are left."""
         if self._limits.get("rounds") is not None:
             return float("inf")
         return float(self._limits["seconds"]) - self._session.seconds - self._proving * self._best.moves
@@ -190,7 +189,6 @@ class Optimisation:
         self._commit()
 
     def _width(self, beam: Beam, number: int, tried: int, seconds: float) -> int:
-        """That of the next layer."""
         if self._plan.width is not None:
             return self._plan.width
         if not number or self._limits.get("rounds") is not None:
@@ -201,7 +199,6 @@ class Optimisation:
         return fitted_width(before, beam.taken, self._left(), tried / seconds, self._most)
 
     def _pace_of(self, before: Round) -> float:
-        """The seconds of a round."""
         earlier = self._rounds.get(before.number - 1)
         return before.seconds - (earlier.seconds if earlier else 0.0)
 
@@ -244,7 +241,6 @@ class Optimisation:
         self._rounds[ended.number], self._unfinished = ended, 0
 
     def _commit(self, **life: Any) -> None:
-        """Make durable what is staged, and the best play if it is a new one."""
         if self._best is not self._kept:
             ResultRows(self._store, BEST).stage(self._best.round, asdict(self._best))
         tried = sum(each.tried for each in self._rounds.values()) + self._unfinished

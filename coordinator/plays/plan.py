@@ -32,7 +32,6 @@ class OptimisePlan:
     board: str | None = None
 
     def check(self, puzzle: Scored) -> None:
-        """Raise `PuzzleError` for what there is not."""
         strategies = (*puzzle.games, BEAM)
         if self.strategy not in strategies:
             raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(strategies)))
@@ -88,7 +87,6 @@ class Round:
     profile: list[int]
 
     def row(self) -> dict[str, Any]:
-        """For the table of rounds."""
         return {name: value for name, value in asdict(self).items() if name != "number"}
 
     @classmethod

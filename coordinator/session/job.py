@@ -56,7 +56,6 @@ class Play(NamedTuple):
     path: list[Key]
 
     def row(self) -> dict[str, Any]:
-        """For the JSON of a run."""
         return {"score": self.score, "moves": self.moves, "sequence": self.sequence}
 
 
@@ -73,7 +72,6 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """No fault was found."""
         return not self.faults
 
     @property

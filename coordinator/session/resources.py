@@ -46,7 +46,6 @@ class Budget:
     tuning: Tuning = DEFAULT
 
     def distributes(self, configurations: int) -> bool:
-        """Whether that many configurations are worth cutting into chunks."""
         if self.farm_from is not None:
             return configurations >= self.farm_from
         return configurations > self.chunk if self.chunk is not None else configurations >= SEND_FROM
@@ -154,6 +153,5 @@ class Resources:
         return replace(self, **{name: kept[name] for name in _LASTING if name in kept and getattr(self, name) is None})
 
     def budget(self) -> Budget:
-        """Memory and chunks."""
         memory = self.memory if self.memory is not None else psutil.virtual_memory().available // 2
         return Budget(memory, self.chunk, self.farm_from, self.tuning)

@@ -60,7 +60,6 @@ class Control:
 
     @property
     def interrupted(self) -> bool:
-        """Whether `interrupt` was called."""
         return bool(self._reason)
 
     def check(self) -> None:
@@ -112,7 +111,6 @@ class ComputeContext:
 
     @property
     def tuning(self) -> Tuning:
-        """The times and sizes to steer by."""
         return self.budget.tuning
 
     @property

@@ -27,7 +27,8 @@ def forget_damaged_subtrees(session: Session, puzzle: Placements) -> None:
     broken = [chunk for chunk in finished_chunks(store) if chunk not in records]
     # What the chunks found is not with them any more once it has become a layer.
     merged = store.state.depth > cutting.depth
-    if not broken and _sums(records) == _counted(store, puzzle, cutting) and not (merged and _is_broken(store)):
+    solutions_are_broken = merged and list(check_layer(store, store.state.depth))
+    if not broken and _sums(records) == _counted(store, puzzle, cutting) and not solutions_are_broken:
         return
     if merged or not broken:
         broken, records = finished_chunks(store), {}
@@ -63,10 +64,6 @@ def _sound_records(store: RunStore, cutting: Cutting) -> dict[int, ChunkRecord]:
             continue
         records[chunk] = record
     return records
-
-
-def _is_broken(store: RunStore) -> bool:
-    return bool(list(check_layer(store, store.state.depth)))
 
 
 def _sums(records: dict[int, ChunkRecord]) -> tuple[int, ...]:

@@ -130,7 +130,6 @@ class TreeSearch:
         return cutting
 
     def _commit(self, **found: Any) -> None:
-        """Make durable what is staged, and what is found."""
         self._find(**found)
         self._state = self._session.commit(self._state)
 
@@ -156,10 +155,8 @@ class TreeSearch:
     def _more_prefixes(self, keys: Keys) -> bool:
         if len(keys) < self._tuning.enough_prefixes:
             return 2 * self._state.depth < self._puzzle.levels
-        return len(keys) < _MOST_PREFIXES and self._exceeds(keys)
-
-    def _exceeds(self, keys: Keys) -> bool:
-        return self._puzzle.exceeds(keys[shuffled(len(keys))[:_LOOKS_BELOW]], self._tuning.most_below)
+        some = keys[shuffled(len(keys))[:_LOOKS_BELOW]]
+        return len(keys) < _MOST_PREFIXES and self._puzzle.exceeds(some, self._tuning.most_below)
 
     def _add(self, keys: Keys) -> None:
         record = self._store.put_layer(self._state.depth + 1, keys, 0)

@@ -34,17 +34,14 @@ class Layout(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The bytes of a key."""
         return self.dtype.itemsize * self.words
 
     @property
     def bits(self) -> int:
-        """The bits of a key."""
         return 8 * self.bytes
 
     @property
     def greatest(self) -> Key:
-        """The greatest key."""
         return (1 << self.bits) - 1
 
     @property

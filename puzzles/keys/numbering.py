@@ -33,7 +33,6 @@ class Numbering:
         return narrowest(-(-self.points // _PER_WORD) * _WORD_BITS)
 
     def pack(self, placings: Placings) -> Keys:
-        """The keys of some placings."""
         layout = self.layout
         words = np.zeros((len(placings), layout.words), dtype=np.uint64)
         for point in range(self.points):
@@ -41,7 +40,6 @@ class Numbering:
         return words[:, 0].copy() if layout.words == 1 else words
 
     def unpack(self, keys: Keys) -> Placings:
-        """The inverse of `pack`."""
         words = keys.reshape(len(keys), self.layout.words)
         placings = np.empty((len(keys), self.points), dtype=np.uint8)
         for point in range(self.points):
@@ -49,7 +47,6 @@ class Numbering:
         return placings
 
     def key_of(self, numbers: list[int]) -> Key:
-        """The key of one placing, in plain Python."""
         key = 0
         for point, number in enumerate(numbers):
             key |= number << self._places[point]

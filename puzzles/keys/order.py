@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from puzzles.jit import jit
 from puzzles.keys.layout import Key, Keys, layout_of
 
-#: Groups of equal first words up to this length are sorted by insertion; up to `_LONG` in a heap, which fits the
-#: first-level cache; longer ones by numpy, word by word.
-_SHORT, _LONG = 24, 256
+#: Groups of equal first words up to this length are sorted by insertion; longer ones by numpy, word by word.
+_SHORT = 64
 
 
 @jit
@@ -85,34 +84,6 @@ def _insertion_sort(rows: Keys, begin: int, end: int) -> None:
 
 
 @jit
-def _sift_down(rows: Keys, begin: int, root: int, count: int) -> None:
-    while 2 * root + 1 < count:
-        child = 2 * root + 1
-        if child + 1 < count and less(rows, begin + child, rows, begin + child + 1):
-            child += 1
-        if not less(rows, begin + root, rows, begin + child):
-            return
-        _swap(rows, begin + root, begin + child)
-        root = child
-
-
-@jit
-def _swap(rows: Keys, one: int, other: int) -> None:
-    for word in range(rows.shape[1]):
-        rows[one, word], rows[other, word] = rows[other, word], rows[one, word]
-
-
-@jit
-def _heap_sort(rows: Keys, begin: int, end: int) -> None:
-    count = end - begin
-    for root in range(count // 2 - 1, -1, -1):
-        _sift_down(rows, begin, root, count)
-    for last in range(count - 1, 0, -1):
-        _swap(rows, begin, begin + last)
-        _sift_down(rows, begin, 0, last)
-
-
-@jit
 def _sort_ties(rows: Keys, word: int, long: NDArray[np.int64]) -> int:
     """Sort each group of rows whose words up to `word` are equal, except long ones; the groups themselves are in order.
 
@@ -126,8 +97,6 @@ def _sort_ties(rows: Keys, word: int, long: NDArray[np.int64]) -> int:
             end += 1
         if end - begin <= _SHORT:
             _insertion_sort(rows, begin, end)
-        elif end - begin <= _LONG:
-            _heap_sort(rows, begin, end)
         else:
             long[count, 0] = begin
             long[count, 1] = end
@@ -141,7 +110,7 @@ def _sort_from(rows: Keys, word: int) -> None:
     rows[:] = rows[np.argsort(rows[:, word])]
     if word + 1 == rows.shape[1]:
         return
-    long = np.empty((len(rows) // _LONG + 1, 2), dtype=np.int64)
+    long = np.empty((len(rows) // _SHORT + 1, 2), dtype=np.int64)
     count = _sort_ties(rows, word, long)
     for begin, end in long[:count].tolist():
         _sort_from(rows[begin:end], word + 1)
@@ -164,8 +133,7 @@ def sort_keys(keys: Keys) -> Keys:
     """The keys in increasing order. A batch of single numbers is sorted in place and returned, one of wide ones copied.
 
     Wide keys are ordered by numpy's vectorised argsort of their first words, short groups of ties by kernels, long
-    ones word by word: cards packed from the most significant bit down tie by the thousand, and a heap of millions is
-    ten times slower.
+    ones word by word: cards packed from the most significant bit down tie by the thousand.
     """
     if keys.ndim == 1:
         keys.sort()

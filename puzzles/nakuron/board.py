@@ -42,16 +42,13 @@ class Board:
 
     @property
     def size(self) -> int:
-        """Cells in a row."""
         return len(self.rows)
 
     @property
     def balls(self) -> int:
-        """How many balls lie on it."""
         return sum(row.count(colour) for row in self.rows for colour in COLOURS)
 
     def lines(self) -> list[str]:
-        """The lines of its text."""
         return [str(self.size), *self.frame, *self.rows]
 
     def text(self) -> str:

@@ -117,11 +117,9 @@ class Pieces:
         return Standing(kind, (min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)))
 
     def cells(self, piece: Standing) -> Cells:
-        """What a piece covers."""
         return self._cells[piece]
 
     def shape_name(self, cells: Cells) -> str:
-        """The shape of a piece that covers these cells, for people."""
         return shape_name(shape_of(cells, self.columns))
 
     def amount(self, kind: int) -> str:
@@ -214,7 +212,6 @@ class Blocks(Puzzle):
     pieces: Pieces
 
     def unpack(self, key: Key) -> list[Standing]:
-        """The pieces on the board."""
         return self.pieces.unpack(key)
 
     def pack(self, standing: list[Standing]) -> Key:

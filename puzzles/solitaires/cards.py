@@ -35,7 +35,6 @@ class Deck:
     ranks: str
 
     def word(self, card: Card, ranks: int) -> str:
-        """A card in two letters."""
         suit, rank = divmod(card, ranks)
         return self.suits[suit] + self.ranks[rank]
 
@@ -159,12 +158,10 @@ class Placing:
 
     @property
     def cells(self) -> int:
-        """How many cells the field has."""
         return SUITS * self.columns
 
     @property
     def cards(self) -> int:
-        """How many cards lie on it."""
         return SUITS * (self.columns - 1)
 
     def pack(self, places: "Sequence[int]") -> Key:

@@ -53,7 +53,6 @@ class Star:
 
     @property
     def points(self) -> int:
-        """How many points there are."""
         return 2 * self.tips
 
     @property
@@ -168,7 +167,6 @@ def _fits(star: Star, height: int) -> bool:
 
 
 def _cell(height: int, place: Place) -> tuple[int, int]:
-    """Column and row of a place."""
     half = (height - 1) / 2
     return round(half * _ASPECT * (1 + place[0])), round(half * (1 - place[1]))
 

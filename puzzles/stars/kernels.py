@@ -84,7 +84,6 @@ def _below_paper(
 
 @jit
 def _completes(numbers: NDArray[np.int64], number: int, completed: NDArray[np.int64], point: int, total: int) -> bool:
-    """Whether the lines that `number` on `point` completes add up."""
     for index in range(2):
         there = number
         for other in range(3):
@@ -99,7 +98,6 @@ def _completes(numbers: NDArray[np.int64], number: int, completed: NDArray[np.in
 
 @jit
 def _is_magic(numbers: NDArray[np.int64], lines: NDArray[np.int64], total: int) -> bool:
-    """Whether all of `lines` add up."""
     for line in range(len(lines)):
         there = 0
         for index in range(4):
@@ -126,7 +124,6 @@ def _pairs(unused: np.uint64, reverse: np.uint64, both: int) -> np.uint64:
 def _choices(
     steps: NDArray[np.int64], level: int, numbers: NDArray[np.int64], total: int, unused: np.uint64, reverse: np.uint64
 ) -> np.uint64:
-    """The numbers that may be chosen in a step."""
     chosen = unused
     if steps[level, 2] >= 0:
         left = total - numbers[steps[level, 2]] - numbers[steps[level, 3]]

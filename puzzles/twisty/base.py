@@ -50,12 +50,10 @@ class Pieces:
 
     @property
     def moving(self) -> dict[str, Place]:
-        """The exchanged places, then the pivots."""
         return {**self.exchanged, **self.pivots}
 
     @property
     def row(self) -> int:
-        """The stickers of a face."""
         return sum(map(len, chain(self.moving.values(), self.still.values()))) // len(self.faces)
 
     @property
@@ -148,7 +146,6 @@ class Twisty(Numbered):
         return name
 
     def _colours(self, key: Key) -> str:
-        """The colours of all stickers."""
         number, rest = divmod(key, self._twists)
         twists: list[int] = []
         for base in reversed(self._digits):

@@ -45,8 +45,6 @@ class OwnPuzzle:
 
 
 class _Content(NamedTuple):
-    """The bytes of a file and their SHA-256."""
-
     raw: bytes
     digest: str
 
@@ -199,7 +197,6 @@ def _checked(file: _File, name: str) -> OwnPuzzle:
 
 
 def _classes_in(file: _File) -> str:
-    """The puzzles of a file, for an error message."""
     from puzzles.contract import Puzzle
 
     own = (value for value in vars(file.module).values() if isinstance(value, type) and issubclass(value, Puzzle))

@@ -78,7 +78,6 @@ class Environment:
         _open_here.add(self._identity)
 
     def get(self, database: bytes, name: bytes) -> bytes | None:
-        """One value."""
         with self._snapshot() as snapshot:
             return snapshot.get(snapshot.tree(database), name)
 
@@ -98,7 +97,7 @@ class Environment:
         """Of the names that begin with `prefix` the greatest that is not above `wanted`, else the least."""
         with self._snapshot() as snapshot:
             tree = snapshot.tree(database)
-            found = snapshot.last_name(tree, wanted)
+            found = snapshot.last_name(tree.root, wanted)
             if found is None or not found.startswith(prefix):
                 found = next(snapshot.names(tree, wanted), None)
             return found if found is not None and found.startswith(prefix) else None

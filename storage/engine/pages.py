@@ -53,7 +53,7 @@ class PageError(ValueError):
     """The file is damaged: the message says where."""
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where a page stands in its tree: the levels from it down to the leaves, and between which names its own lie."""
 
     number: int
@@ -67,7 +67,7 @@ class _Place(NamedTuple):
 class Tree(NamedTuple):
     """One database as one transaction left it, and how many pages it takes."""
 
-    root: _Place
+    root: Place
     pages: int
 
 
@@ -89,11 +89,11 @@ class _Page(NamedTuple):
     names: list[bytes]
     nodes: list[tuple[int, int, int]]
 
-    def child(self, node: int, place: _Place) -> _Place:
+    def child(self, node: int, place: Place) -> Place:
         """Where a child of this page stands."""
         low = self.names[node] if node else place.low
         high = self.names[node + 1] if node + 1 < len(self.names) else place.high
-        return _Place(self.nodes[node][0], place.levels - 1, low, high, place.ordered)
+        return Place(self.nodes[node][0], place.levels - 1, low, high, place.ordered)
 
 
 class DataFile:
@@ -112,7 +112,6 @@ class DataFile:
             raise
 
     def close(self) -> None:
-        """Close the file; harmless when it is closed."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1
@@ -153,8 +152,7 @@ class Snapshot:
         self._pages: dict[tuple[int, int], _Page] = {}
 
     def tree(self, database: bytes) -> Tree:
-        """A named database."""
-        for page, node in self._walk(self._meta.main, database):
+        for page, node in self._walk(self._meta.main.root, database):
             if page.names[node] == database:
                 return self._named(page, node)
             break
@@ -162,26 +160,21 @@ class Snapshot:
 
     def names(self, tree: Tree, begin: bytes = b"") -> Iterator[bytes]:
         """The names from `begin` on, in order."""
-        return (page.names[node] for page, node in self._walk(tree, begin))
+        return (page.names[node] for page, node in self._walk(tree.root, begin))
 
     def entries(self, tree: Tree, begin: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """The names and values from `begin` on, in order."""
-        return ((page.names[node], self._value(page, node)) for page, node in self._walk(tree, begin))
+        return ((page.names[node], self._value(page, node)) for page, node in self._walk(tree.root, begin))
 
     def get(self, tree: Tree, name: bytes) -> bytes | None:
-        """One value."""
-        for page, node in self._walk(tree, name):
+        for page, node in self._walk(tree.root, name):
             return self._value(page, node) if page.names[node] == name else None
         return None
-
-    def last_name(self, tree: Tree, most: bytes) -> bytes | None:
-        """The greatest name that is not above `most`."""
-        return self._last_below(tree.root, most)
 
     def check_books(self) -> None:
         """Raise `PageError` unless what LMDB goes by when it gives pages out makes sense."""
         last, used = self._meta.last_page, 2 + self._meta.free.pages + self._meta.main.pages
-        used += sum(self._named(page, node).pages for page, node in self._walk(self._meta.main))
+        used += sum(self._named(page, node).pages for page, node in self._walk(self._meta.main.root))
         for _, value in self.entries(self._meta.free):
             count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value)
             del numbers[count:]
@@ -192,10 +185,7 @@ class Snapshot:
         if used > last + 1:
             raise PageError(f"{used} of its {last + 1} pages are used or free")
 
-    def _walk(self, tree: Tree, begin: bytes = b"") -> Iterator[tuple[_Page, int]]:
-        return self._below(tree.root, begin)
-
-    def _below(self, place: _Place, begin: bytes) -> Iterator[tuple[_Page, int]]:
+    def _walk(self, place: Place, begin: bytes = b"") -> Iterator[tuple[_Page, int]]:
         if not place.levels:
             return
         page = self._checked(place)
@@ -204,9 +194,10 @@ class Snapshot:
                 yield page, node
         else:
             for node in range(bisect_right(page.names, begin) - 1, len(page.names)):
-                yield from self._below(page.child(node, place), begin)
+                yield from self._walk(page.child(node, place), begin)
 
-    def _last_below(self, place: _Place, most: bytes) -> bytes | None:
+    def last_name(self, place: Place, most: bytes) -> bytes | None:
+        """The greatest name below a page that is not above `most`."""
         if not place.levels:
             return None
         page = self._checked(place)
@@ -214,11 +205,11 @@ class Snapshot:
             if place.levels == 1:
                 return page.names[node]
             # Where the names of one child begin above `most`, the last of the child before it is meant.
-            if (found := self._last_below(page.child(node, place), most)) is not None:
+            if (found := self.last_name(page.child(node, place), most)) is not None:
                 return found
         return None
 
-    def _checked(self, place: _Place) -> _Page:
+    def _checked(self, place: Place) -> _Page:
         """A page whose names are between those that the pages above it say."""
         wanted = place.number, _LEAF if place.levels == 1 else _BRANCH
         if (page := self._pages.get(wanted)) is None:
@@ -271,7 +262,7 @@ def _tree_of(record: bytes, ordered: bool = True) -> Tree:
     _, flags, levels, branches, leaves, overflows, _, root = _RECORD.unpack(record)
     if flags & _ORDERING != (0 if ordered else _INTEGERS) or levels > _MOST_LEVELS:
         raise PageError("a database of it is damaged")
-    return Tree(_Place(root, levels, ordered=ordered), branches + leaves + overflows)
+    return Tree(Place(root, levels, ordered=ordered), branches + leaves + overflows)
 
 
 def _nodes_of(raw: bytes, places: Sequence[int], kind: int) -> tuple[list[bytes], list[tuple[int, int, int]]]:

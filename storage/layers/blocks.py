@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from puzzles.keys.layout import Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
-from storage.layers.codec import Bytes, decode_block, encode_distinct, longest_varint
+from storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
 from storage.ledger.manifest import Depth
 from storage.ledger.records import seal, unseal
 from storage.names import block_key, split_block_key
@@ -54,7 +54,7 @@ def pack_blocks(keys: Keys) -> Packed:
     begins, counts, pieces = [], [], []
     begin = 0
     while begin < len(keys):
-        end, count, differences = encode_distinct(keys, begin, room, layout)
+        end, count, differences = encode_block(keys, begin, room, layout)
         begins.append(begin)
         counts.append(count)
         pieces.append(differences.copy())

@@ -208,14 +208,11 @@ def _add_row(keys: Keys, index: int) -> bool:
     return not nothing and carry == np.uint64(0)
 
 
-def encode_block(keys: Keys, begin: int, room: Bytes, layout: Layout) -> tuple[int, Bytes]:
-    """The differences behind keys[begin], as many as fit into `room`: the index of the first key left, a view."""
-    index, used, _ = _encode(keys, begin, room, longest_varint(layout))
-    return int(index), room[:used]
+def encode_block(keys: Keys, begin: int, room: Bytes, layout: Layout) -> tuple[int, int, Bytes]:
+    """The differences behind keys[begin], as many as fit into `room`; keys are sorted, and may repeat.
 
-
-def encode_distinct(keys: Keys, begin: int, room: Bytes, layout: Layout) -> tuple[int, int, Bytes]:
-    """`encode_block` for keys that are sorted but may repeat: also how many distinct keys the block has."""
+    Gives the index of the first key left, how many distinct keys the block has, and a view.
+    """
     index, used, count = _encode(keys, begin, room, longest_varint(layout))
     return int(index), int(count), room[:used]
 

@@ -64,11 +64,9 @@ class Spill:
 
     @property
     def stored_bytes(self) -> int:
-        """What the files take on disk."""
         return sum(self.files.lengths.values())
 
     def keys_in(self, number: int) -> int:
-        """How many keys the file of a range has."""
         return self.files.keys.get(str(number), 0)
 
     def append(self, number: int, packed: Packed) -> None:
@@ -133,7 +131,6 @@ class Spill:
         self.files = files
 
     def clear(self) -> None:
-        """Remove all files."""
         self.files = SpillFiles()
         self._unsynced.clear()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -156,12 +156,10 @@ class Ledger:
 
     @property
     def staged_bytes(self) -> int:
-        """How many bytes wait for the next commit."""
         return self._pending_bytes
 
     @property
     def staged(self) -> bool:
-        """Whether something waits for the next commit."""
         return bool(self._pending)
 
     def stage_record(self, database: bytes, name: bytes, fields: dict[str, Any]) -> None:
@@ -200,7 +198,6 @@ class Ledger:
         self.state = state
 
     def discard_staged(self) -> None:
-        """Forget what is staged."""
         self._pending.clear()
         self._erasures.clear()
         self._pending_bytes = 0

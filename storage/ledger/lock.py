@@ -51,7 +51,6 @@ class RunLock:
         raise gone(directory)
 
     def release(self) -> None:
-        """Let the run go."""
         self._file.close()
 
     def __enter__(self) -> "RunLock":

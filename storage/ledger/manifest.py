@@ -33,7 +33,6 @@ class Manifest:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack."""
         return dict(vars(self))
 
 
@@ -81,12 +80,10 @@ class State:
         return replace(self, status=status, reason=reason, steps=steps)
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack."""
         return vars(self) | {"progress": dict(vars(self.progress))}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "State":
-        """The inverse of `as_dict`."""
         progress = Progress(**known_fields(Progress, fields["progress"]))
         steps = Step.read(fields.get("steps", ()))
         return cls(**known_fields(cls, fields) | {"progress": progress, "steps": steps})
@@ -101,7 +98,6 @@ class Figures:
         return cls(**known_fields(cls, state.figures))
 
     def as_dict(self) -> dict[str, Any]:
-        """For `State.figures`."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
 
 
@@ -122,7 +118,6 @@ class LayerRecord:
     session: int
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack."""
         return dict(vars(self))
 
 
@@ -151,7 +146,6 @@ class ComponentRecord:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "ComponentRecord":
-        """The inverse of `as_dict`."""
         key = fields["representative"]
         return cls(**known_fields(cls, fields) | {"representative": int(key, 16) if isinstance(key, str) else key})
 

@@ -41,7 +41,6 @@ class ResultRows:
         return self._ledger.read_record(ROWS, self._prefix + number_key(number), f"row {number} of {self._table}")
 
     def all(self) -> dict[int, dict[str, Any]]:
-        """All rows by number, in order."""
         return {number: self.read(number) for number in self.numbers()}
 
     def forget_damaged(self, note: Callable[[str], None], remedy: str) -> None:

@@ -27,7 +27,6 @@ class Cutting:
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
         return -(-self.prefixes // self.chunk)
 
 
@@ -59,7 +58,6 @@ class ChunkRecord:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "ChunkRecord":
-        """The inverse of ``asdict``."""
         return cls(**known_fields(cls, fields))
 
 

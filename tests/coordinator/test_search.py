@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, UnanswerableError
-from coordinator.layers import reference
 from coordinator.runs.drive import drive
 from coordinator.session.resources import BASE_BYTES, Budget, Resources
 from coordinator.session.session import Control, SilentObserver
@@ -21,7 +20,7 @@ from storage.layers.digest import digest_text, lanes_of
 from storage.layers.store import RunStore
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
-from tests.support.searching import SlowRules, essence, reference_distances, reference_layers, started
+from tests.support.searching import SlowRules, essence, reference_layers, started
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]
@@ -53,15 +52,6 @@ def test_layers_are_those_of_the_plain_search(
             key: depth for depth, layer in enumerate(expected) for key in layer
         }
         assert (keys[1:] > keys[:-1]).all()
-
-
-def test_the_products_own_reference_is_plain_too(slow_rules: SlowRules, small_starts: dict[int, str]) -> None:
-    for size in (248, 4, 2):
-        start = Klotski().parse(small_starts[size])
-        for metric in METRICS:
-            successors = slow_rules(metric, False)
-            assert reference.reference_layers(successors, start) == reference_layers(successors, start)
-            assert reference.reference_distances(successors, start) == reference_distances(successors, start)
 
 
 # Published numbers

@@ -82,7 +82,7 @@ def test_blocks_chained_by_any_room_hold_every_key(keys: Keys, room: int) -> Non
     begin, blocks, layout = 0, [], layout_of(keys)
     longest = longest_varint(layout)
     while begin < len(keys):
-        end, data = encode_block(keys, begin, np.empty(room, dtype=np.uint8), layout)
+        end, _, data = encode_block(keys, begin, np.empty(room, dtype=np.uint8), layout)
         assert end > begin
         assert len(data) <= room
         assert end == len(keys) or len(data) + longest > room
@@ -101,7 +101,7 @@ def test_differences_of_every_size_survive(layout: Layout) -> None:
     for difference in [edge for edge in edges if 0 < edge <= layout.greatest]:
         for first in {0, layout.greatest - difference, (layout.greatest - difference) // 3}:
             keys = layout.pack([first, first + difference])
-            _, data = encode_block(keys, 0, np.empty(longest_varint(layout), dtype=np.uint8), layout)
+            *_, data = encode_block(keys, 0, np.empty(longest_varint(layout), dtype=np.uint8), layout)
             assert data.tobytes() == varint(difference)
             found = decode_block(data, first, 2, layout)
             assert found is not None
@@ -114,7 +114,7 @@ def test_differences_of_every_size_survive(layout: Layout) -> None:
 @given(key_batches())
 def test_a_byte_too_few_or_too_many_is_noticed(keys: Keys) -> None:
     layout = layout_of(keys)
-    _, data = encode_block(keys, 0, np.empty(4_000, dtype=np.uint8), layout)
+    *_, data = encode_block(keys, 0, np.empty(4_000, dtype=np.uint8), layout)
     first, count, raw = ints(keys[:1])[0], len(keys), data.tobytes()
     assert decode_block(raw, first, count, layout) is not None
     assert decode_block(raw + b"\1", first, count, layout) is None
@@ -127,7 +127,7 @@ def test_a_byte_too_few_or_too_many_is_noticed(keys: Keys) -> None:
 @given(key_batches(), st.data())
 def test_damaged_bytes_give_other_increasing_keys_or_nothing(keys: Keys, data: st.DataObject) -> None:
     layout = layout_of(keys)
-    _, differences = encode_block(keys, 0, np.empty(4_000, dtype=np.uint8), layout)
+    *_, differences = encode_block(keys, 0, np.empty(4_000, dtype=np.uint8), layout)
     raw, first = differences.tobytes(), ints(keys[:1])[0]
     for _ in range(4):
         if raw:

@@ -32,7 +32,6 @@ class Partition:
 
     @property
     def ranges(self) -> int:
-        """How many ranges there are."""
         return len(self.cuts) + 1
 
     def bounds(self, number: int, layout: Layout) -> tuple[Key, Key]:
@@ -49,12 +48,10 @@ class Partition:
         return np.concatenate([np.array([self.base, self.shift], dtype=np.int64), ranges])
 
     def as_dict(self) -> dict[str, Any]:
-        """For msgpack."""
         return {"base": self.base, "shift": self.shift, "cuts": list(self.cuts)}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Partition":
-        """The inverse of `as_dict`."""
         return cls(fields["base"], fields["shift"], tuple(fields["cuts"]))
 
 

@@ -92,7 +92,6 @@ def _positions(start: Places, moves: list[Move]) -> list[Places]:
 
 
 def _cut_out(moves: list[Move], redundant: list[Redundancy]) -> list[Move]:
-    """The moves with each redundancy replaced."""
     kept: list[Move] = []
     begin = 0
     for each in redundant:

@@ -66,7 +66,6 @@ def _goals(places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray
 
 
 def _path(places: NDArray[np.uint8], parents: NDArray[np.int32], index: int) -> list[Move]:
-    """The moves from the start to a position."""
     moves: list[Move] = []
     while (parent := int(parents[index])) >= 0:
         (card,) = np.flatnonzero(places[index] != places[parent])

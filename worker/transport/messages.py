@@ -28,7 +28,6 @@ class TaskRequest:
     puzzle_version: int
 
     def as_dict(self) -> dict[str, Any]:
-        """The keyword arguments of the RQ job."""
         return asdict(self)
 
 
@@ -44,7 +43,6 @@ class Event:
     steps: tuple[Step, ...] = ()
 
     def pack(self) -> bytes:
-        """For a Redis list."""
         raw: bytes = msgpack.packb(asdict(self), use_bin_type=True)
         return raw
 
@@ -69,11 +67,9 @@ class MsgpackSerializer:
 
     @staticmethod
     def dumps(value: Any) -> bytes:
-        """msgpack bytes."""
         raw: bytes = msgpack.packb(value, use_bin_type=True)
         return raw
 
     @staticmethod
     def loads(raw: bytes) -> Any:
-        """The value again."""
         return msgpack.unpackb(raw, raw=False)

@@ -40,7 +40,7 @@ def _pack(array: Array) -> list[Any]:
     if len(array) and is_batch(array) and is_increasing(array):
         layout = layout_of(array)
         room = np.empty(len(array) * longest_varint(layout), dtype=np.uint8)
-        _, differences = encode_block(array, 0, room, layout)
+        *_, differences = encode_block(array, 0, room, layout)
         return ["k", layout.name, list(array.shape), layout.big_endian(array[:1]) + differences.tobytes()]
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return ["r", little.dtype.str, list(array.shape), little.tobytes()]
