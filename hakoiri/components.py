@@ -101,7 +101,7 @@ class ComponentAnswers(Answers):
     def diameter(
         self, component: int | None = None, control: Control | None = None, observer: Observer | None = None
     ) -> Diameter:
-        """The exact diameter of a component, by default the largest, of a search from a start its own.
+        """The exact diameter of a component, by default that of the puzzle's start.
 
         Of a large component that takes long: `observer` hears of the interval in which it lies, which is kept when
         `control` ends it (`StopRun`), and so is the answer. Raises `OverBudgetError` where memory is too little.
@@ -109,12 +109,18 @@ class ComponentAnswers(Answers):
         self._require_complete()
         self._require_undirected()
         count = self._components if self.whole else 1
-        number = component or 0
+        number = self.start_component if component is None else component
         if not 0 <= number < count:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
         if self.whole:
             return Diameter(read_component(self.store, number), read_pairs(self.store, number))
         return self._measure(control or Control(), observer or SilentObserver())
+
+    @property
+    def start_component(self) -> int:
+        """The component of the puzzle's start; of a search from a start its only one."""
+        known = Counted.of(self.store.state).start_component if self.whole else 0
+        return self.component_of(self.puzzle.start) if known is None else known
 
     def interval(self) -> Interval | None:
         """What an earlier `diameter` of this run, finished or interrupted, proved of it."""

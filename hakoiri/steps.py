@@ -51,7 +51,7 @@ _ARGUMENTS = {
     "until_goal": "until_goal=",
 }
 #: The questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.
-_QUESTIONS = {"strong components": "components --strong"}
+_QUESTIONS = {"farthest": "path --to farthest", "strong components": "components --strong"}
 _METHODS = {"strong components": "strong_components", "status": "summary"}
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import ConfigurationError, PuzzleError, Step
+from puzzles.errors import ConfigurationError, PuzzleError, Step, did_you_mean
 from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints, narrowest
 from puzzles.pictures.shapes import Picture
 from puzzles.pictures.words import text_pictures
@@ -38,7 +38,7 @@ class Choice:
 
     def check(self, value: str) -> str:
         if value not in self.values:
-            raise PuzzleError(f"allowed are {self.describe()}")
+            raise PuzzleError(f"allowed are {self.describe()}{did_you_mean(value, self.values)}")
         return value
 
     def describe(self) -> str:
@@ -141,7 +141,9 @@ class Puzzle(ABC):
     def _checked(self, name: str, value: str) -> str:
         if name not in self.options:
             known = ", ".join(self.options) or "none"
-            raise PuzzleError(f"{self.name} has no option {name!r}; its options: {known}")
+            raise PuzzleError(
+                f"{self.name} has no option {name!r}{did_you_mean(name, self.options)}; its options: {known}"
+            )
         try:
             return self.options[name].check(value)
         except PuzzleError as error:

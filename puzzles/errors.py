@@ -12,6 +12,7 @@ and Python have other words for it (`hakoiri.steps`). Only the command line exit
 """
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
 
 Do = Literal[
@@ -40,6 +41,12 @@ class Step(NamedTuple):
         """Steps that were stored or sent as lists, without those that only a later version knows; or `TypeError`."""
         steps = (Step(*map(str, step)) for step in stored)  # type: ignore[arg-type]
         return tuple(step for step in steps if step.do in get_args(Do))
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """What a mistyped word may stand for, to be put after it in a message; empty where nothing is near."""
+    near = get_close_matches(word.lower(), known)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
 class HakoiriError(Exception):

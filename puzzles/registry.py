@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import PuzzleError, Step, did_you_mean
 from puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def puzzle_class(name: str, digest: str = "") -> "type[Puzzle]":
         return known(name, digest).guarded
     if name not in PUZZLES:
         raise PuzzleError(
-            f"there is no puzzle {name!r}; known puzzles: {', '.join(PUZZLES)}; a user puzzle is written FILE.py:NAME"
+            f"there is no puzzle {name!r}{did_you_mean(name, PUZZLES)}; known puzzles: {', '.join(PUZZLES)}; "
+            "a user puzzle is written FILE.py:NAME"
         )
     module, attribute = PUZZLES[name]
     found: type[Puzzle] = getattr(import_module(module), attribute)

@@ -4,6 +4,7 @@
 nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
 ``queued``, while a coordinator is to drive the run to its end; ``spill/`` while a long layer is made
 (`storage.layers.spill`); and ``scratch-*/`` while a question needs a search of its own (`storage.layers.scratch`).
+Beside the runs lies ``.served``, which a coordinator holds locked while it serves the data directory.
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
@@ -17,6 +18,8 @@ DATA_FILE = "data.mdb"
 CREATED_FILE = "created"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
+#: In the data directory itself: locked while a coordinator serves it.
+SERVED_FILE = ".served"
 SPILL_FOLDER = "spill"
 SCRATCH_PREFIX = "scratch-"
 #: The first bytes of a certificate's file.

@@ -1,8 +1,7 @@
 """Hunts for hard deals: legs of annealing given to the workers, each with what it found durable as it lands."""
 
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from coordinator.deals.certificate import certify
@@ -17,7 +16,7 @@ from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Figures, Progress
+from storage.ledger.manifest import Figures, Progress, local_time
 from storage.results.rows import ResultRows
 from worker.deals.hunting import Walked, answered, request
 from worker.tasks import Arrays
@@ -37,7 +36,7 @@ class Hunted(Figures):
     best_score: int | None = None
     legs: int = 0
     deals: int = 0
-    configurations: int = 0
+    positions: int = field(default=0, metadata={"formerly": "configurations"})
 
 
 def legs_of(ledger: Ledger) -> dict[int, Standing]:
@@ -125,7 +124,7 @@ class Hunting:
         return max((each.best_score for each in known if each.figures is not None), default=self._nothing)
 
     def _land(self, leg: int, walked: Walked) -> None:
-        seconds, when = round(self._session.seconds, 3), time.strftime("%Y-%m-%d %H:%M:%S")
+        seconds, when = round(self._session.seconds, 3), local_time()
         standing = Standing(
             leg, walked.deal, walked.score, walked.best, walked.best_score, walked.tried, walked.generated, seconds,
             when, walked.figures,
@@ -158,6 +157,7 @@ class HuntDeals(Job):
 
     named_by_plan = True
     figures = Hunted
+    instead = "legs and records"
     puzzle: Dealt
 
     @classmethod
@@ -215,8 +215,7 @@ class HuntDeals(Job):
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         records = [asdict(record) for record in records_of(self.store)]
-        positions = Hunted.of(self.store.state).configurations
-        return {"positions": positions, "best": records[-1] if records else None, "records": records}
+        return {"best": records[-1] if records else None, "records": records}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         best = summary["best"]

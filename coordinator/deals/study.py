@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -34,10 +34,10 @@ _SAMPLE = 16
 
 @dataclass(frozen=True)
 class Studied(Figures):
-    """How many deals are solved of those that the limits ask for, and the positions (`configurations`) generated."""
+    """How many deals are solved of those that the limits ask for, and the positions generated."""
 
     deals_done: int = 0
-    configurations: int = 0
+    positions: int = field(default=0, metadata={"formerly": "configurations"})
 
 
 def kept_deals(study: Study, ledger: Ledger) -> dict[int, list[Deal]]:
@@ -113,7 +113,7 @@ class Studying:
         size, number = self._missing[index]
         deal = deal_of(self._study, self._puzzles[size], number, answers)
         ResultRows(self._store, self._study.named(size)).stage(number, deal.figures())
-        self._found = Studied(self._found.deals_done + 1, self._found.configurations + deal.positions)
+        self._found = Studied(self._found.deals_done + 1, self._found.positions + deal.positions)
         total = len(self._study.sizes) * self._study.deals
         self._session.tell(Progress(self._found.deals_done, total, "deals", self._study.named(size)))
 
@@ -169,6 +169,7 @@ class StudyDeals(Job):
 
     named_by_plan = True
     figures = Studied
+    instead = "deals"
     puzzle: Dealt
 
     @classmethod

@@ -19,7 +19,7 @@ from coordinator.layers.inspection import compare_rules
 from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session
 from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import is_increasing
+from puzzles.keys.order import equal_rows, is_increasing
 from storage.layers.digest import chain
 from storage.layers.store import RunStore
 from storage.ledger.manifest import ComponentRecord, Progress
@@ -33,12 +33,13 @@ from worker.tasks import Arrays
 class Counted(Reached):
     """What a census has found: the moves between configurations, the components, and how many of them are measured.
 
-    ``None`` is not known yet.
+    `start_component` is the one that holds the puzzle's start. ``None`` is not known yet.
     """
 
     edges: int | None = None
     components: int | None = None
     components_done: int = 0
+    start_component: int | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Census:
         graph = build_graph(self._session.context, keys, control=self._session.control)
         self._session.control.check()
         if self._found.components is None:
-            self._label(graph)
+            self._label(keys, graph)
         ordered = _in_order(keys, graph, read_labels(self._store, len(keys)))
         try:
             for record, pairs in self._measure(ordered):
@@ -105,10 +106,15 @@ class Census:
         self._commit(configurations=len(keys))
         return keys
 
-    def _label(self, graph: Graph) -> None:
-        labels = label_components(graph).astype(np.uint32)
+    def _label(self, keys: Keys, graph: Graph) -> None:
+        labels, puzzle = label_components(graph).astype(np.uint32), self._session.puzzle
         stage_labels(self._store, labels)
-        self._commit(edges=len(graph.targets) // 2, components=int(labels.max()) + 1 if len(labels) else 0)
+        start = labels[equal_rows(keys, puzzle.keys([puzzle.start]))]
+        self._commit(
+            edges=len(graph.targets) // 2,
+            components=int(labels.max()) + 1 if len(labels) else 0,
+            start_component=int(start[0]) if len(start) else None,
+        )
 
     def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
         """The records of all components that have none yet, with their diametral pairs."""

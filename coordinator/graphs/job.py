@@ -70,6 +70,7 @@ class Whole(Job):
             "configurations": summary["configurations"],
             "moves between them": summary["edges"],
             "components": summary["components"],
+            "start in component": summary["start_component"],
         }
 
     def tables(self) -> list[Table]:

@@ -53,7 +53,7 @@ class Explore(Job):
         return {
             "configurations": summary["configurations"],
             "depth": summary["depth"],
-            "nearest goal": "none" if goal is None else f"{goal} moves",
+            "nearest goal": "none" if goal is None else f"{goal} move{'s' * (goal != 1)}",
             "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
             "best score": summary.get("score"),
             "in moves": summary.get("moves"),
@@ -62,7 +62,8 @@ class Explore(Job):
 
     def questions(self) -> list[str]:
         found = Explored.of(self.store.state)
-        path = ["path"] if found.goal_depth is not None else []
+        # Where the start is the goal, the way there is none to show.
+        path = {None: [], 0: ["farthest"]}.get(found.goal_depth, ["path"])
         # How far configurations lie apart.
         apart = "diameter" if self.puzzle.undirected else "strong components"
         return [*path, *([apart] if found.exhausted else [])]

@@ -23,6 +23,7 @@ class Optimise(Job):
     from_start = True
     named_by_plan = True
     figures = Optimised
+    instead = "rounds and a best play"
     puzzle: Scored
 
     @classmethod
@@ -70,9 +71,8 @@ class Optimise(Job):
         return Play(best.score, best.moves, best.sequence, False, [])
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        own = {"start": None} if self.store.manifest.plan["board"] is not None else {}
-        return own | self.best_play(budget).row()
+        return self.best_play(budget).row()
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         own = {name: summary[name] for name in ("strategy", "seed", "score", "moves", "sequence")}
-        return own | {"moves tried": summary["configurations"], "rounds": summary["rounds"]}
+        return own | {"moves tried": summary["moves_tried"], "rounds": summary["rounds"]}

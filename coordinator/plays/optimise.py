@@ -7,7 +7,7 @@ beam under way is among the run's arrays.
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,11 @@ _LEAST_PACE = 400
 
 @dataclass(frozen=True)
 class Optimised(Figures):
-    """The score and the moves of the best play, the moves tried (`configurations`), and the rounds at their end."""
+    """The score and the moves of the best play, the moves tried, and the rounds at their end."""
 
     score: int = 0
     moves: int = 0
-    configurations: int = 0
+    moves_tried: int = field(default=0, metadata={"formerly": "configurations"})
     rounds: int = 0
 
 

@@ -17,7 +17,7 @@ from puzzles.errors import Step
 from storage.engine.environment import translated
 from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
-from storage.ledger.lock import RunLock, describe_holder, holder_of
+from storage.ledger.lock import RunLock, describe_holder, holder_of, is_served
 from storage.ledger.manifest import ENDED, Manifest, State, Status
 from storage.names import (
     CERTIFICATE_BEGINS,
@@ -40,7 +40,8 @@ _LOOK_SECONDS = 0.05
 class RunStatus:
     """How a run stands.
 
-    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it.
+    `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it,
+    and unless `served` there is none.
     """
 
     run: str
@@ -48,6 +49,7 @@ class RunStatus:
     state: State
     holder: dict[str, Any] | None
     awaited: bool
+    served: bool = True
     fault: StorageError | None = None
 
     @property
@@ -57,6 +59,12 @@ class RunStatus:
             return "another format" if isinstance(self.fault, FormatError) else "damaged"
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
         return "interrupted" if left and self.holder is None else self.state.status
+
+    @property
+    def rate_unit(self) -> str:
+        """What the rate counts, in a second: ``configurations/s``."""
+        progress = self.state.progress
+        return f"{progress.unit if progress.work is None else progress.work_unit}/s"
 
     @property
     def rate(self) -> float:
@@ -117,7 +125,7 @@ def _status_of(directory: Path) -> RunStatus | None:
     except GoneError:
         return None
     except StorageError as error:
-        return RunStatus(directory.name, None, State(), holder_of(directory), False, error)
+        return RunStatus(directory.name, None, State(), holder_of(directory), False, fault=error)
 
 
 def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
@@ -140,9 +148,10 @@ def finished_twin(data: Path, manifest: Manifest) -> str | None:
 def status_of(directory: Path) -> RunStatus:
     """How one run stands. `DamagedError` if its file cannot be read."""
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
-    holder = holder_of(directory)
+    holder, awaited = holder_of(directory), (directory / QUEUED_FILE).exists()
+    served = not awaited or holder is not None or is_served(directory.parent)
     with Ledger(directory) as store:
-        return RunStatus(directory.name, store.manifest, store.state, holder, (directory / QUEUED_FILE).exists())
+        return RunStatus(directory.name, store.manifest, store.state, holder, awaited, served)
 
 
 def cancel_run(directory: Path) -> Status:

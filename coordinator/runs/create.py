@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -25,7 +24,7 @@ from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger, create_run
 from storage.ledger.lock import RunLock
-from storage.ledger.manifest import Manifest
+from storage.ledger.manifest import Manifest, local_time
 from storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
 
 #: Among a manifest's settings: where the file of a user puzzle was when the run was made.
@@ -67,7 +66,7 @@ def plan_run(
     else:
         run = new_run_name(data, puzzle.name) if name is None else free_name(data, name)
     return Manifest(
-        FORMAT_VERSION, run, time.strftime("%Y-%m-%d %H:%M:%S"), pinned.as_dict(), puzzle.version, puzzle.layout.name,
+        FORMAT_VERSION, run, local_time(), pinned.as_dict(), puzzle.version, puzzle.layout.name,
         mode, plan, kept,
     )  # fmt: skip
 

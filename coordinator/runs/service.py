@@ -12,7 +12,7 @@ from coordinator.runs.drive import drive
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer
 from storage.errors import GoneError, RunHeldError
-from storage.ledger.lock import holder_of
+from storage.ledger.lock import holder_of, serving
 from storage.names import QUEUED_FILE, created_at, run_directories
 from worker.errors import WorkerError
 from worker.transport.connection import redis_errors
@@ -34,14 +34,23 @@ class RunEnd(NamedTuple):
 
 
 def serve(
-    data: Path, resources: Resources, connection: redis.Redis, control: Control, observer: Observer,
+    data: Path, resources: Resources, connection: redis.Redis, control: Control, observed: Callable[[], Observer],
     report: Callable[..., None], burst: bool = False,
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
 
     A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
-    coordinators may share a data directory: a run's lock lets only one of them drive it.
+    coordinators may share a data directory: a run's lock lets only one of them drive it. Each run gets an observer of
+    its own, which `observed` makes.
     """
+    with serving(data):
+        return _serve(data, resources, connection, control, observed, report, burst)
+
+
+def _serve(
+    data: Path, resources: Resources, connection: redis.Redis, control: Control, observed: Callable[[], Observer],
+    report: Callable[[str], None], burst: bool,
+) -> list[RunEnd]:  # fmt: skip
     sweep(data)
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
@@ -49,7 +58,7 @@ def serve(
         now = time.monotonic()
         waiting = [run for run in queued_runs(data) if not_before.get(run, now) <= now]
         for directory in waiting:
-            status = _drive_one(directory, resources, control, observer, report)
+            status = _drive_one(directory, resources, control, observed(), report)
             pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
             not_before[directory] = time.monotonic() + pause
             if status != HELD:

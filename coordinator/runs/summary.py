@@ -34,7 +34,8 @@ def identity(manifest: Manifest) -> dict[str, Any]:
         "puzzle": spec.name,
         "parameters": dict(spec.options),
         "mode": manifest.mode,
-        "start": spec.start,
+        # Of a board that is larger than keys can be it is in the plan.
+        "start": spec.start if manifest.plan.get("board") is None else None,
         "merge_mirrors": spec.merge_mirrors,
         "until_goal": False,
         # What is too long to be read, such as a large board, is the run's own affair.
@@ -47,7 +48,7 @@ def standing(state: State) -> dict[str, Any]:
     """How far a run is, for lists, from its books alone: no kind of run is imported for it."""
     left = state.progress.seconds_left
     return {
-        "configurations": 0,
+        "configurations": None,
         "depth": None,
         "goal_depth": None,
         **state.figures,

@@ -151,6 +151,8 @@ class Job(ABC):
     from_start: ClassVar[bool] = False
     #: One plan is one run: making it again goes on with it, up to other limits.
     named_by_plan: ClassVar[bool] = False
+    #: What such a run has where it has no layers, in the plural; empty where it has.
+    instead: ClassVar[str] = ""
     #: What `State.figures` of such a run are.
     figures: ClassVar[type[Figures]]
 

@@ -247,7 +247,13 @@ class TreeSearch:
         found = self._found
         self._session.tell(
             Progress(
-                found.chunks_done, found.chunks, "chunks", f"{found.solutions:,} solutions", self._expected, found.nodes
+                found.chunks_done,
+                found.chunks,
+                "chunks",
+                f"{found.solutions:,} solutions",
+                self._expected,
+                found.nodes,
+                "nodes",
             )
         )
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from hakoiri.cli.answers import asking, components, exporting
 from hakoiri.cli.completing import join_words
@@ -21,7 +21,23 @@ from puzzles.errors import HakoiriError, PuzzleWarning
 ERROR = 1
 
 
-class Command(TyperCommand):
+class _ShortHelp:
+    """Help without ``<bool>`` after each flag and ``<str>`` after each argument."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The parameters, with what help needs to know of them."""
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if isinstance(param, TyperArgument) or param.is_flag:
+                param.display_type_rich = _no_type
+        return params
+
+
+def _no_type(ctx: Any) -> None:
+    """No name of a type."""
+
+
+class Command(_ShortHelp, TyperCommand):
     """A command; what a user's puzzle prints meanwhile does not mix with its results."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -30,8 +46,13 @@ class Command(TyperCommand):
             return super().invoke(ctx)
 
 
+class Commands(_ShortHelp, TyperGroup):
+    """All commands."""
+
+
 app = typer.Typer(
     name="hakoiri",
+    cls=Commands,
     help="Enumerate every configuration of a puzzle, survive any interruption, and answer exactly.",
     epilog="Begin with: hakoiri run klotski, then hakoiri path last",
     no_args_is_help=True,

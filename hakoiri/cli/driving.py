@@ -3,6 +3,7 @@
 Ctrl-C and SIGTERM: the first asks the work to stop at its next safe point, a second Ctrl-C stops at once.
 """
 
+import shlex
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -105,13 +106,26 @@ def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
 
 
 def _report_queued(directory: Path, redis: str | None, json: bool) -> None:
-    """Wake an idle coordinator on Redis, if one is named, and say what was queued."""
+    """Wake an idle coordinator on Redis, if one is named; say what was queued, and whether anybody will take it."""
+    from storage.ledger.lock import is_served
+
     if redis is not None:
         _wake_coordinator(redis)
+    served = is_served(directory.parent)
     if json:
-        print_json({"run": directory.name, "status": "queued"})
+        print_json({"run": directory.name, "status": "queued", "served": served})
     else:
         stdout().print(f"queued as {directory.name}; watch it with: hakoiri status {directory.name} --watch")
+    if not served:
+        stderr().print(Text(no_coordinator(directory.parent)))
+
+
+def no_coordinator(data: Path) -> str:
+    """That nobody takes the queued runs of a data directory, and who would."""
+    return (
+        f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))} "
+        "--redis redis://HOST:PORT/0"
+    )
 
 
 def _wake_coordinator(url: str) -> None:

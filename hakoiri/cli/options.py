@@ -65,12 +65,14 @@ def parse_directory(text: str) -> Path:
 
 def parse_options(texts: list[str]) -> dict[str, str]:
     """``["metric=unit"]`` as a mapping."""
-    options = {}
+    options: dict[str, str] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise PuzzleError(f"-o {text}: an option is written NAME=VALUE, e.g. -o metric=straight")
-        options[name.strip()] = value.strip()
+        if name in options:
+            raise PuzzleError(f"-o {name}= is given twice, as {options[name]} and {value}: leave one of them out")
+        options[name] = value
     return options
 
 
@@ -163,14 +165,15 @@ DataOption = Annotated[
         "--data",
         metavar="DIR",
         parser=parse_directory,
-        help="Where runs lie. [default: $HAKOIRI_DATA, else the user data folder]",
+        help="Where runs lie.",
+        show_default="$HAKOIRI_DATA, else the user data folder",
     ),
 ]
 WideOption = Annotated[bool, typer.Option("--wide", help="Print digests whole, however narrow the terminal.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
 RedisOption = Annotated[
     str | None,
-    typer.Option("--redis", metavar="URL", help="Work with the RQ workers there. [default: $HAKOIRI_REDIS]"),
+    typer.Option("--redis", metavar="URL", help="Work with the RQ workers there.", show_default="$HAKOIRI_REDIS"),
 ]
 PuzzleOptions = Annotated[
     list[str] | None,
@@ -181,29 +184,41 @@ PuzzleOptions = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        "--workers", min=1, metavar="N", help="Threads [default: the cores]; with Redis: workers to start for this run."
+        "--workers",
+        min=1,
+        metavar="N",
+        help="Threads; with --redis workers to start for this run.",
+        show_default="one per core; with --redis none",
     ),
 ]
 MemoryOption = Annotated[
     int | None,
     typer.Option(
-        "--memory", parser=parse_memory, metavar="SIZE", help="For layers and graphs. [default: half of what is free]"
+        "--memory",
+        parser=parse_memory,
+        metavar="SIZE",
+        help="What the work may take, 100MB or more.",
+        show_default="half of what is free",
     ),
 ]
 ChunkOption = Annotated[
-    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk. [default: fitted]")
+    int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk.", show_default="fitted")
 ]
 FarmFromOption = Annotated[
     int | None,
     typer.Option(
         "--farm-from", min=0, metavar="N",
-        help="Hand out layers of N configurations and more. [default: 50000, or more than one chunk]",
+        help="Cut layers of N configurations and more into chunks.", show_default="50000, or more than one chunk",
     ),
 ]  # fmt: skip
 DeadlineOption = Annotated[
     float | None,
     typer.Option(
-        "--deadline", min=0.1, metavar="SECONDS", help="Then a chunk goes to a second worker too. [default: 60]"
+        "--deadline",
+        min=0.1,
+        metavar="SECONDS",
+        help="With --redis: a chunk that no worker has answered for so long goes to another, too.",
+        show_default="60; deals 900",
     ),
 ]
 QueueOption = Annotated[

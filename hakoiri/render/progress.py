@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from hakoiri.render.tables import counted
 from hakoiri.steps import worded
 from puzzles.errors import Step
 from storage.ledger.manifest import Progress
@@ -67,8 +68,11 @@ def progress_text(progress: Progress) -> str:
 
 def progress_count(progress: Progress) -> str:
     """How much is done, e.g. ``12 of 160 chunks``."""
-    total = "" if progress.total is None else f" of {progress.total:,}"
-    return f"{progress.done:,}{total} {progress.unit}" if progress.unit else ""
+    if not progress.unit:
+        return ""
+    if progress.total is None:
+        return counted(progress.done, progress.unit)
+    return f"{progress.done:,} of {counted(progress.total, progress.unit)}"
 
 
 def time_left(left: Sequence[float]) -> str:

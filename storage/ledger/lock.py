@@ -6,7 +6,8 @@ import os
 import socket
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 from puzzles.errors import Step
 from storage.engine.environment import gone, translated
 from storage.errors import RunHeldError
-from storage.names import HOLDER_FILE
+from storage.ledger.manifest import local_time
+from storage.names import HOLDER_FILE, SERVED_FILE
 
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
+_TRIES_OF_SERVED = 3
 
 
 class RunLock:
@@ -72,11 +75,35 @@ def holder_of(directory: Path) -> dict[str, Any] | None:
 
 
 def describe_holder(holder: dict[str, Any]) -> str:
-    """E.g. ``process 4711 on host den (hakoiri, since 2026-11-21 10:00:00)``."""
+    """E.g. ``process 4711 on host den (hakoiri, since 2026-11-21 10:00:00+01:00)``."""
     return (
         f"process {holder.get('pid', '?')} on host {holder.get('host', '?')} "
         f"({holder.get('command', '?')}, since {holder.get('since', '?')})"
     )
+
+
+@contextmanager
+def serving(data: Path) -> Iterator[None]:
+    """While the block runs, `is_served` says so of this data directory. Several may serve it."""
+    with translated(data / SERVED_FILE):
+        file = open(data / SERVED_FILE, "a", encoding="utf-8")  # noqa: SIM115
+    with file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def is_served(data: Path) -> bool:
+    """Whether a coordinator takes the queued runs of a data directory."""
+    try:
+        with open(data / SERVED_FILE, encoding="utf-8") as file:
+            # Another who asks holds it for an instant, a coordinator always.
+            for _ in range(_TRIES_OF_SERVED):
+                if _try_lock(file.fileno()):
+                    return False
+                time.sleep(_PAUSE_SECONDS)
+            return True
+    except FileNotFoundError:
+        return False
 
 
 def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
@@ -90,8 +117,7 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
 def _myself() -> dict[str, Any]:
     # Of the arguments only the command's name: a Redis URL may hold a password.
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
+    return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
 
 
 def _read_holder(directory: Path) -> dict[str, Any]:

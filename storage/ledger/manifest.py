@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from puzzles.errors import Step
@@ -11,6 +12,11 @@ Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "f
 _MSGPACK_BITS = 64
 #: A run with one of these states is not driven any further by itself.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
+
+
+def local_time() -> str:
+    """Now, by the clock and with the zone of this machine: ``2026-11-21 10:00:00+01:00``."""
+    return datetime.now().astimezone().isoformat(" ", "seconds")
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,8 @@ class Progress:
     """How far a run is, in words and numbers that need no knowledge of its kind.
 
     `done` of `total` (``None``: nobody knows how many) things called `unit`; `headline` says what is being done;
-    `seconds_left` lie between two bounds. `work` is what the run's rate counts where that is not `done`; `disk` how
-    many bytes the run takes by now.
+    `seconds_left` lie between two bounds. `work` is what the run's rate counts where that is not `done`, and its unit;
+    `disk` how many bytes the run takes by now.
     """
 
     done: int = 0
@@ -51,6 +57,7 @@ class Progress:
     headline: str = ""
     seconds_left: tuple[float, float] | None = None
     work: int | None = None
+    work_unit: str = "configurations"
     disk: int | None = None
 
 
@@ -94,8 +101,12 @@ class Figures:
 
     @classmethod
     def of(cls, state: State) -> Self:
-        """Those of a state; what it does not have is as at the beginning."""
-        return cls(**known_fields(cls, state.figures))
+        """Those of a state; what it does not have is as at the beginning.
+
+        A field that had another name when the run was made says so in its metadata (`formerly`).
+        """
+        earlier = {entry.metadata.get("formerly"): entry.name for entry in fields(cls)}  # type: ignore[arg-type]
+        return cls(**known_fields(cls, {earlier.get(name, name): value for name, value in state.figures.items()}))
 
     def as_dict(self) -> dict[str, Any]:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]

@@ -48,7 +48,14 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
         ),
         (
             "status {explored}",
-            ["status complete", "configurations 25,955", "depth 167", "goal depth 116", "metric=unit"],
+            [
+                "status complete",
+                "configurations 25,955",
+                "depth 167",
+                "nearest goal 116 moves",
+                "configurations/s",
+                "metric=unit",
+            ],
         ),
         ("layers {explored}", ["depth size goals digest", "57 754", "167 4", "█"]),
         ("layers {explored} --depth 167", ["1 2 3 4", "ABC.", "layer 167: 4 configurations"]),
@@ -63,7 +70,7 @@ def run_name(finished: FinishedRuns, line: str) -> list[str]:
         ("path {explored}", ["0 start", "116 moves"]),
         (f"show {KEY}", [f"configuration {START}", f"key {KEY}", "goal no", "moves G down, H down, I right, J left"]),
         ("verify {explored}", ["sound: checked 168 layers"]),
-        ("verify {counted}", ["sound: checked 1 layers", "64 components"]),
+        ("verify {counted}", ["sound: checked 1 layer, ", "64 components"]),
     ],
 )
 def test_answers_for_people(line: str, fragments: list[str], finished: FinishedRuns) -> None:

@@ -159,10 +159,10 @@ def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
     [
         ("run klotski", "25,955 configurations"),
         ("run klotski --whole", "898 components; 65,880 configurations"),
-        ("run magic-star", "{chunks} of {chunks} chunks"),
+        ("run magic-star", "{chunks} of {chunks} chunk"),
         ("study superpuzz --columns 4 --deals 12", "12 of 12 deals"),
         ("hunt gap -o ranks=3 --legs 2", "{deals} deals tried"),
-        ("optimise nakuron --from {board} --rounds 1", "{configurations} moves tried"),
+        ("optimise nakuron --from {board} --rounds 1", "{moves_tried} moves tried"),
     ],
 )
 def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_cancelled_and_deleted(hakoiri: Hakoiri) -> None:
     name = hakoiri.ask("enqueue", "magic-star")["run"]
     assert hakoiri.ask("cancel", name)["status"] == "cancelled"
     assert hakoiri.ask("resume", name)["solutions"] == 960
-    assert hakoiri.ask("delete", name)["status"] == "deleted"
+    assert hakoiri.ask("delete", name, "--yes")["status"] == "deleted"
     assert hakoiri.ask("runs")["runs"] == []
 
 

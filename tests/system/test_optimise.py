@@ -100,7 +100,7 @@ def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_pat
     line = ("optimise", "nakuron", "--from", large, "--width", "50", "--rounds", "1")
     by_workers = hakoiri.ask(*line, "--redis", farm.url, data=tmp_path / "farmed")
     by_threads = hakoiri.ask(*line)
-    for name in ("run", "score", "moves", "sequence", "configurations", "rounds"):
+    for name in ("run", "score", "moves", "sequence", "moves_tried", "rounds"):
         assert by_workers[name] == by_threads[name]
     assert hakoiri.ask("replay", large, by_threads["sequence"])["score"] == by_threads["score"]
 
@@ -132,7 +132,7 @@ def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: P
     again = hakoiri.ask(*line, "--rounds", rounds)
     assert again["score"] >= before.score
     whole = hakoiri.ask(*line, "--rounds", rounds, data=tmp_path / "whole")
-    for name in ("score", "sequence", "configurations"):
+    for name in ("score", "sequence", "moves_tried"):
         assert again[name] == whole[name]
 
 

@@ -47,9 +47,7 @@ BOARD = "board.txt"
 KINDS = {
     "study": Kind(("study", "superpuzz", "--columns", "4,5", "--deals", "90", "--seed", "3"), "deals_done", deals),
     "hunt": Kind(("hunt", "gap", "-o", "ranks=6", "--legs", "40", "--seed", "2"), "legs", legs),
-    "optimise": Kind(
-        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"), "configurations", plays
-    ),
+    "optimise": Kind(("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"), "moves_tried", plays),
 }
 
 

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
+from coordinator.runs.service import serve
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from storage.ledger.ledger import Ledger
-from storage.ledger.lock import holder_of
+from storage.ledger.lock import holder_of, is_served, serving
 from storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
@@ -217,6 +221,67 @@ def test_workers_are_stopped_in_good_order(
 
 
 def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
-    healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url, "--data", str(tmp_path / "new"))
-    assert healthy == {"ok": True, "workers": 2}
-    assert "2 workers live" in hakoiri.here("health", "--redis", farm.url).stdout
+    healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url)
+    assert healthy == {"ok": True, "workers": 2, "coordinator": None}
+    assert "2 workers alive" in hakoiri.here("health", "--redis", farm.url).stdout
+    missing = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), check=False)
+    assert (missing.code, missing.stdout) == (1, "")
+    assert f"start one with: hakoiri coordinator --data {tmp_path / 'new'}" in missing.error
+    told = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), "--json", check=False)
+    assert (told.code, told.json) == (1, {"ok": False, "workers": 2, "coordinator": False})
+
+
+def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
+    coordinator = hakoiri.start("coordinator", "--redis", farm.url)
+    wait_until(lambda: is_served(hakoiri.data))
+    asked = ("health", "--redis", farm.url, "--data", str(hakoiri.data))
+    assert hakoiri.ask(*asked) == {"ok": True, "workers": 2, "coordinator": True}
+    assert "a coordinator serves" in hakoiri.here(*asked).stdout
+    coordinator.send(signal.SIGTERM)
+    coordinator.finish()
+    assert not is_served(hakoiri.data)
+
+
+# Nobody serves
+
+
+def test_a_queued_run_says_that_nobody_will_take_it(hakoiri: Hakoiri) -> None:
+    command = f"no coordinator serves {hakoiri.data}: start one with: hakoiri coordinator --data {hakoiri.data} --redis"
+    queued = hakoiri.here("enqueue", "klotski")
+    assert command in queued.stderr
+    assert command in hakoiri.here("status", "last").stderr
+    assert hakoiri.ask("status", "last")["served"] is False
+    with serving(hakoiri.data):
+        assert hakoiri.here("enqueue", "klotski").stderr == ""
+        assert hakoiri.ask("enqueue", "klotski")["served"] is True
+        assert hakoiri.here("status", "last").stderr == ""
+    hakoiri.here("cancel", "last")
+    assert hakoiri.here("status", "last").stderr == "", "it waits for nobody"
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_watched_through_a_pipe(json: list[str], hakoiri: Hakoiri) -> None:
+    run = hakoiri.ask("enqueue", "klotski")["run"]
+    watching = hakoiri.start("status", "last", "--watch", *json)
+    watching.wait_for(f"{run}: queued, 0 configurations; no coordinator serves")
+    hakoiri.here("cancel", "last")
+    ended = watching.finish()
+    assert ended.code == 0
+    lines = (ended.stderr if json else ended.stdout).splitlines()
+    assert len([line for line in lines if line.startswith(f"{run}: queued")]) == 1, "a line for each change"
+    assert f"{run}: cancelled, 0 configurations" in lines
+    assert not json or ended.json["status"] == "cancelled"
+
+
+def test_each_run_of_a_coordinator_has_a_clock_of_its_own(hakoiri: Hakoiri) -> None:
+    for _ in range(2):
+        hakoiri.ask("enqueue", "klotski", "--from", START_OF_2)
+    made: list[SilentObserver] = []
+
+    def observed() -> SilentObserver:
+        made.append(SilentObserver())
+        return made[-1]
+
+    ends = serve(hakoiri.data, Resources(), redis.Redis(), Control(), observed, lambda _: None, burst=True)
+    assert [end.status for end in ends] == ["complete", "complete"]
+    assert len(made) == 2

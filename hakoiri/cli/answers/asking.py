@@ -19,7 +19,7 @@ from hakoiri.cli.options import (
     WideOption,
     read_board,
 )
-from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
+from hakoiri.render.tables import counted, fitting_digest, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath
@@ -31,7 +31,7 @@ _USUALLY_SHOWN = 3
 #: Boards of a layer, which may have millions.
 _BOARDS = 12
 FromOption = Annotated[
-    str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here. [default: the run's start]")
+    str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here.", show_default="the run's start")
 ]
 
 
@@ -45,7 +45,7 @@ def layers(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, metavar="K", help="With --depth the first K. [default: 12; --json: all]"),
+        typer.Option("--limit", min=1, metavar="K", help="With --depth the first K.", show_default="12; --json: all"),
     ] = None,
     wide: WideOption = False,
     data: DataOption = None,
@@ -60,6 +60,8 @@ def layers(
 
     with opened(name, data) as run:
         rows = [layer_row(record) for record in run.layer_records()]
+        if not rows:
+            raise _without_layers(run)
         if plot is not None:
             from hakoiri.render.plots import plot_layers
 
@@ -86,6 +88,18 @@ def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
     stdout().print(listed)
 
 
+def _without_layers(run: "Run") -> Exception:
+    """The error for a run that has no layers yet, or never will."""
+    from coordinator.errors import UnanswerableError
+
+    kind = run.store.manifest.mode
+    if not run.kind.instead:
+        return UnanswerableError(f"run {run.name} has no layers yet; see how it stands with: hakoiri status {run.name}")
+    return UnanswerableError(
+        f"run {run.name} is of the kind {kind}: it has {run.kind.instead} and no layers; see: hakoiri status {run.name}"
+    )
+
+
 def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, json: bool) -> None:
     from hakoiri.render.pictures.terminal import print_side_by_side
     from puzzles.keys.layout import ints
@@ -100,7 +114,9 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, jso
     titles = [f"{number}{' goal' if goal else ''}" for number, goal in enumerate(goals, 1)]
     print_side_by_side(stdout(), texts, titles, [run.puzzle.picture(key) for key in ints(shown)])
     more = len(keys) - len(texts)
-    stdout().print(f"layer {depth}: {len(keys):,} configurations{f', {more:,} more with --limit' if more else ''}")
+    stdout().print(
+        f"layer {depth}: {counted(len(keys), 'configurations')}{f', {more:,} more with --limit' if more else ''}"
+    )
 
 
 def distance(
@@ -117,14 +133,16 @@ def distance(
     if json:
         print_json({"run": run.name} | _path_row(found))
     else:
-        stdout().print(Text(f"{len(found)} moves from {found.configurations[0]} to {found.configurations[-1]}"))
+        stdout().print(
+            Text(f"{counted(len(found), 'moves')} from {found.configurations[0]} to {found.configurations[-1]}")
+        )
 
 
 def path(
     name: RunArgument,
     source: FromOption = None,
     target: Annotated[
-        str, typer.Option("--to", metavar="CONF|FILE|goal|farthest", help="Where to. [default: the nearest goal]")
+        str, typer.Option("--to", metavar="CONF|FILE|goal|farthest", help="Where to.", show_default="the nearest goal")
     ] = "goal",
     film: Annotated[
         Path | None,
@@ -152,7 +170,7 @@ def path(
     if film is None:
         titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
         print_side_by_side(stdout(), found.configurations, titles, pictures)
-    stdout().print(f"{len(found)} moves")
+    stdout().print(counted(len(found), "moves"))
 
 
 def _write_film(run: "Run", found: "ShortestPath", pictures: "list[Picture]", target: Path) -> None:

@@ -55,7 +55,8 @@ def components(
 def diameter(
     name: RunArgument,
     component: Annotated[
-        int | None, typer.Option("--component", min=0, metavar="K", help="Its number. [default: 0, the largest]")
+        int | None,
+        typer.Option("--component", min=0, metavar="K", help="Its number.", show_default="that of the puzzle's start"),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
@@ -88,20 +89,23 @@ def diameter(
             raise typer.Exit(received.exit_code) from None
         pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
         row = _component_row(found.record, run.puzzle)
+        of_start = run.whole and run.start_component == found.record.component
     count = found.record.pair_count
     if plot is not None:
         _plot_pairs(run, found, plot)
     if json:
         print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
         return
+    if of_start:
+        row["component"] = f"{row['component']}, that of the usual start"
     stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
     for number, pair in enumerate(pairs, 1):
         keys = [run.puzzle.parse(text) for text in pair]
         drawn, texts = run.puzzle.pictures(keys), run.puzzle.render_path(keys)
         stdout().print()
-        print_side_by_side(stdout(), texts, [f"pair {number}", f"{found.diameter} moves away"], drawn)
+        print_side_by_side(stdout(), texts, [f"pair {number}", f"{counted(found.diameter, 'moves')} away"], drawn)
     if count is not None and count > len(pairs):
-        stdout().print(f"[dim]and {count - len(pairs):,} pairs more[/dim]")
+        stdout().print(f"[dim]and {counted(count - len(pairs), 'pairs')} more[/dim]")
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:

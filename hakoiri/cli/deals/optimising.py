@@ -39,13 +39,17 @@ def optimise(
         ),
     ],
     options: PuzzleOptions = None,
-    start: Annotated[str | None, typer.Option("--from", metavar="FILE", help="The board. [default: usual]")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="FILE", help="The board.", show_default="usual")
+    ] = None,
     time: Annotated[
         float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 5m, 90s or 1h.")
     ] = "5m",  # type: ignore[assignment]
     width: Annotated[
         int | None,
-        typer.Option("--width", min=1, metavar="W", help="Boards in a layer of a beam. [default: fitted to the time]"),
+        typer.Option(
+            "--width", min=1, metavar="W", help="Boards in a layer of a beam.", show_default="fitted to the time"
+        ),
     ] = None,
     strategy: Annotated[
         str, typer.Option("--strategy", metavar="cycle|random|greedy|two-step|beam", help="How to look for plays.")

@@ -39,7 +39,7 @@ def solve(
     options: PuzzleOptions = None,
     strategy: Annotated[
         Literal["bfs", "dfs"] | None,
-        typer.Option("--strategy", help="Breadth or depth first [default: bfs]; named, figures are reported."),
+        typer.Option("--strategy", help="Breadth or depth first; named, figures are reported.", show_default="bfs"),
     ] = None,
     shorten: Annotated[
         bool, typer.Option("--shorten", help="Of superpuzz solutions leave out redundant moves, and say which.")
@@ -48,7 +48,7 @@ def solve(
     cap: Annotated[
         int | None,
         typer.Option(
-            "--cap", min=1, metavar="N", help="Give up a deal after N positions. [default: what memory holds]"
+            "--cap", min=1, metavar="N", help="Give up a deal after N positions.", show_default="what memory holds"
         ),
     ] = None,
     json: JsonOption = False,

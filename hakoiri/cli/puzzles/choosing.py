@@ -131,7 +131,10 @@ def show(
     puzzle: Annotated[
         str,
         typer.Option(
-            "--puzzle", autocompletion=puzzles_beginning, help="Which it belongs to; FILE.py:NAME for one's own."
+            "--puzzle",
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="Which it belongs to; FILE.py:NAME for one's own.",
         ),
     ] = "klotski",
     options: PuzzleOptions = None,

@@ -46,7 +46,7 @@ def try_puzzle(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF|FILE", help="Try it from here. [default: usual]")
+        str | None, typer.Option("--from", metavar="CONF|FILE", help="Try it from here.", show_default="usual")
     ] = None,
     json: JsonOption = False,
 ) -> None:

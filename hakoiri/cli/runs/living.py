@@ -12,13 +12,16 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import runs_beginning
-from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.driving import no_coordinator, stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument, WideOption
 from hakoiri.render.progress import progress_count, progress_text
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.render.streams import results
+from hakoiri.render.tables import counted, facts, print_json, stderr, stdout, table
 from hakoiri.steps import worded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordinator.runs.catalogue import RunStatus
 
 _WATCH_SECONDS = 0.5
@@ -42,7 +45,7 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
     if not found:
         stderr().print(f"no runs in {data_directory(data)}; make one with: hakoiri run klotski")
         return
-    listed = table("run", "mode", "status", "done", "depth", "made", numbers=("done", "depth"))
+    listed = table("run", "mode", "status", "done", "depth", "created", numbers=("done", "depth"))
     for status in found:
         row = _as_row(status)
         depth = "" if row["depth"] is None else str(row["depth"])
@@ -67,14 +70,14 @@ def status(
     directory = find_run(data_directory(data), name)
     found = status_of(directory)
     if watch:
-        found = _watch(directory, found)
+        found = _watch(directory, found, json)
     row = _as_row(found)
     if json:
         print_json(row)
     else:
-        row |= {"progress": progress_text(found.state.progress), "seconds_left": None, "digest": found.state.digest}
-        shown = {name.replace("_", " "): value for name, value in row.items() if value != "" and value is not False}
-        stdout().print(facts(shown, wide))
+        stdout().print(facts(_labelled(row | {"digest": found.state.digest}, found), wide))
+        if not found.served:
+            stderr().print(Text(no_coordinator(directory.parent)))
 
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
@@ -158,7 +161,7 @@ def verify(
         found = {"ok": report.ok, "checked": report.checked, "faults": faults, "cause": report.cause}
         print_json(named | found)
     else:
-        counts = ", ".join(f"{number:,} {what}" for what, number in report.checked.items())
+        counts = ", ".join(counted(number, what) for what, number in report.checked.items())
         stdout().print(
             f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts or 'nothing, for it cannot be opened'}"
         )
@@ -168,6 +171,23 @@ def verify(
             stderr().print(Text(_MENDING[report.cause].format(run=path.name)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
+
+
+def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
+    """A row for people: the labels of `run`, units, and nothing that is not there."""
+    goal = row["goal_depth"]
+    row |= {
+        "progress": progress_text(found.state.progress),
+        "goal_depth": None if goal is None else counted(goal, "moves"),
+        "seconds": f"{row['seconds']:.3f} s",
+        "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
+    }
+    labels = {"goal_depth": "nearest goal", "seconds": "computing"}
+    return {
+        labels.get(name, name.replace("_", " ")): value
+        for name, value in row.items()
+        if name not in ("rate_unit", "seconds_left", "served") and value != "" and value is not False
+    }
 
 
 def _as_row(found: "RunStatus") -> dict[str, Any]:
@@ -180,8 +200,10 @@ def _as_row(found: "RunStatus") -> dict[str, Any]:
         "status": found.status,
         **standing(state),
         "rate": round(found.rate),
+        "rate_unit": found.rate_unit,
         "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
         "holder": _holder_text(found),
+        "served": found.served,
     }
 
 
@@ -191,21 +213,41 @@ def _holder_text(found: "RunStatus") -> str:
     return describe_holder(found.holder) if found.holder else ""
 
 
-def _watch(directory: Any, found: "RunStatus") -> "RunStatus":
-    """Follow a run until it is neither queued nor running; the last status."""
+def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
+    """Follow a run until it comes to rest; the last status.
+
+    On a terminal in one line that changes, else with a new line for each change.
+    """
     from rich.live import Live
 
+    if results().isatty() and not json:
+        with Live(_watched(directory, found), console=stderr(), transient=True) as live:
+            for now in _statuses(directory, found):
+                found = now
+                live.update(_watched(directory, found))
+        return found
+    console, said = stderr() if json else stdout(), ""
+    for now in _statuses(directory, found):
+        found, line = now, _watched(directory, now)
+        if line.plain != said:
+            said = line.plain
+            console.print(line, soft_wrap=True)
+    return found
+
+
+def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
+    """How a run stands, again and again until it comes to rest: when nobody works at it, nor waits for its turn."""
     from coordinator.runs.catalogue import status_of
 
-    def line(now: "RunStatus") -> str:
-        return f"{now.run}: {now.status}, {progress_text(now.state.progress)}"
+    yield found
+    while found.status in _MOVING or (found.awaited and found.status == "interrupted"):
+        time.sleep(_WATCH_SECONDS)
+        yield (found := status_of(directory))
 
-    with Live(line(found), console=stderr(), transient=True) as live:
-        while found.status in _MOVING:
-            time.sleep(_WATCH_SECONDS)
-            found = status_of(directory)
-            live.update(line(found))
-    return found
+
+def _watched(directory: Path, found: "RunStatus") -> Text:
+    missing = "" if found.served else f"; {no_coordinator(directory.parent)}"
+    return Text(f"{found.run}: {found.status}, {progress_text(found.state.progress)}{missing}")
 
 
 def register(app: typer.Typer) -> None:

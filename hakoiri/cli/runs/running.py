@@ -33,11 +33,15 @@ MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Take 
 FromOption = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="CONF|FILE", help="Start here: rows joined by '/', 0x..., or a text file. [default: usual]"
+        "--from",
+        metavar="CONF|FILE",
+        help="Start here: rows joined by '/', 0x..., or a text file.",
+        show_default="usual",
     ),
 ]
 NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="What to call the run. [default: six digits, the puzzle]")
+    str | None,
+    typer.Option("--name", metavar="NAME", help="What to call the run.", show_default="six digits, the puzzle"),
 ]
 ReuseOption = Annotated[bool, typer.Option("--reuse", help="Take a finished run of the same, if there is one.")]
 GoalOption = Annotated[
@@ -102,7 +106,9 @@ def enqueue(
 def resume(
     name: RunArgument,
     options: PuzzleOptions = None,
-    puzzle: Annotated[str | None, typer.Option("--puzzle", help="Refuse unless the run is of this puzzle.")] = None,
+    puzzle: Annotated[
+        str | None, typer.Option("--puzzle", metavar="PUZZLE", help="Refuse unless the run is of this puzzle.")
+    ] = None,
     start: Annotated[
         str | None, typer.Option("--from", metavar="CONF|FILE", help="Refuse unless the run began here.")
     ] = None,

@@ -1,16 +1,16 @@
 """``coordinator``, ``worker`` and ``health``: the service."""
 
 import os
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, required_redis
-from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.render.tables import counted, print_json, stderr, stdout
 from hakoiri.steps import worded
 from puzzles.errors import Step
+from storage.ledger.manifest import local_time
 
 
 def coordinator(
@@ -36,7 +36,7 @@ def coordinator(
     resources = Resources(redis=url, memory=memory)
     _log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
     with stopping_with(control.interrupt):
-        ends = serve(where, resources, connection, control, ProgressLine(console), _log, burst)
+        ends = serve(where, resources, connection, control, lambda: ProgressLine(console), _log, burst)
     _log("coordinator stopped")
     if json:
         print_json({"runs": [end._asdict() for end in ends]})
@@ -49,7 +49,7 @@ def worker(
         list[str] | None,
         typer.Option(
             "--puzzle", metavar="FILE.py:NAME",
-            help="A user puzzle that they shall know; may be repeated. [default: $HAKOIRI_PUZZLE_FILES]",
+            help="A user puzzle that they shall know; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
         ),
     ] = None,
     json: JsonOption = False,
@@ -63,7 +63,9 @@ def worker(
     connect(url).close()
     supervisor = Supervisor(url, processes, _log, files)
     with stopping_with(lambda _: supervisor.request_stop()):
-        _log(f"{processes} worker processes for {without_password(url)}, supervised by process {os.getpid()}")
+        _log(
+            f"{counted(processes, 'worker processes')} for {without_password(url)}, supervised by process {os.getpid()}"
+        )
         supervisor.start()
         supervisor.run()
     _log("workers stopped")
@@ -72,19 +74,32 @@ def worker(
 
 
 def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:
-    """Tell whether Redis answers and, with --data, whether the data directory can be written: for containers."""
+    """Tell whether Redis answers and, with --data, whether that can be written and a coordinator serves it.
+
+    For containers: exit code 1 where it is not so.
+    """
+    from coordinator.errors import RunError
+    from hakoiri.cli.driving import no_coordinator
     from storage.engine.environment import require_writable
+    from storage.ledger.lock import is_served
     from worker.transport.connection import connect
     from worker.transport.heartbeat import living_workers
 
     connection = connect(required_redis(redis))
     living = len(living_workers(connection))
+    served = None
     if data is not None:
         require_writable(data)
+        served = is_served(data)
     if json:
-        print_json({"ok": True, "workers": living})
-    else:
-        stdout().print(f"ok: Redis answers, {living} workers live")
+        print_json({"ok": served is not False, "workers": living, "coordinator": served})
+    elif served is not False:
+        known = "; whether a coordinator serves a data directory is asked with --data DIR" if served is None else ""
+        alone = "" if living else "; start some with: hakoiri worker -n 4 --redis redis://HOST:PORT/0"
+        taken = ", a coordinator serves" if served else ""
+        stdout().print(f"ok: Redis answers{taken}, {counted(living, 'workers')} alive{alone}{known}")
+    if data is not None and not served:
+        raise RunError(no_coordinator(data))
 
 
 def _own_files(words: list[str]) -> list[Path]:
@@ -103,7 +118,7 @@ def _own_files(words: list[str]) -> list[Path]:
 
 def _log(text: str, *steps: Step) -> None:
     """A line with its time, for people and log collectors."""
-    stderr().print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {worded(text, steps)}")
+    stderr().print(f"{local_time()} {worded(text, steps)}")
 
 
 def register(app: typer.Typer) -> None:
