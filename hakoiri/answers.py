@@ -18,7 +18,7 @@ from coordinator.runs.kinds import kind_of
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext, Control, SilentObserver
 from puzzles.capabilities import Quotient
-from puzzles.errors import Step
+from puzzles.errors import ConfigurationError, Step
 from puzzles.keys.layout import Configuration, Key, Keys, as_text
 from puzzles.keys.order import order_of
 from storage.layers.store import RunStore
@@ -80,6 +80,13 @@ class Answers:
     def exhausted(self) -> bool:
         """Whether the run has a graph of moves, and all of it: every move leads to a configuration of the run."""
         return self._reached.exhausted
+
+    def __contains__(self, configuration: Configuration) -> bool:
+        """Whether the run has found a configuration."""
+        try:
+            return self.store.find(self.puzzle.parse(configuration)) is not None
+        except ConfigurationError:
+            return False
 
     @property
     def layer_sizes(self) -> list[int]:

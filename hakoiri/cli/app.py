@@ -11,7 +11,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from hakoiri.cli.answers import asking, components, exporting
 from hakoiri.cli.completing import join_words
 from hakoiri.cli.deals import dealing, optimising, solving
-from hakoiri.cli.puzzles import choosing, own
+from hakoiri.cli.puzzles import choosing, own, playing
 from hakoiri.cli.runs import living, running, serving
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from hakoiri.steps import worded
@@ -60,7 +60,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (choosing, own, running, living, components, asking, exporting, solving, dealing, optimising, serving):
+for module in (
+    choosing,
+    own,
+    playing,
+    running,
+    living,
+    components,
+    asking,
+    exporting,
+    solving,
+    dealing,
+    optimising,
+    serving,
+):
     module.register(app)
 for command in app.registered_commands:
     command.cls = Command

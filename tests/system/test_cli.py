@@ -45,6 +45,7 @@ DOCUMENTED = {
     "diameter": "component diameter radius pair_count pairs",
     "distance": "length configurations moves",
     "path": "length configurations moves",
+    "play": "puzzle configuration moves goal",
     "show": "configuration key moves",
     "verify": "ok checked faults",
     "export": "run file configurations",
@@ -132,7 +133,7 @@ def assert_documented(told: Finished, command: str, status: str | None = None) -
 
 def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
     assert all(DOCUMENTED.values())
-    assert {line.partition(" ")[0] for line in ASKED} | {"worker"} == set(DOCUMENTED)
+    assert {line.partition(" ")[0] for line in ASKED} | {"worker", "play"} == set(DOCUMENTED)
 
 
 @pytest.mark.parametrize(("line", "status"), ASKED.items())

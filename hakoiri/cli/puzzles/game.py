@@ -1,0 +1,143 @@
+"""A game in progress: which key does what, apart from any terminal."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from string import ascii_letters
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from puzzles.contract import Puzzle
+    from puzzles.keys.layout import Key
+
+#: A move of one piece, called by one character, in some direction and perhaps on from there.
+_PIECE_MOVE = re.compile(r"(\S) (up|down|left|right)\b")
+
+
+class Press(Enum):
+    """Keys that are no characters; arrows have the words for their directions."""
+
+    UP, DOWN, LEFT, RIGHT = "up", "down", "left", "right"
+    UNDO, NEXT, TAKE, HINT, LEAVE = "undo", "next", "take", "hint", "leave"
+
+
+ARROWS = (Press.UP, Press.DOWN, Press.LEFT, Press.RIGHT)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A move that can be made: its words, where it leads, and the character that it is called by."""
+
+    words: str
+    target: "Key"
+    called: str
+
+    @property
+    def direction(self) -> str:
+        """Of a move of a piece: where it sets out to, else nothing."""
+        found = _PIECE_MOVE.match(self.words)
+        return found[2] if found else ""
+
+
+def counted(moves: int) -> str:
+    """So many moves, in words."""
+    return "1 move" if moves == 1 else f"{moves} moves"
+
+
+class Game:
+    """The configurations so far, and what is chosen on the last. Letters of pieces are those of the first board.
+
+    `message` is what the last key led to, for the player.
+    """
+
+    def __init__(self, puzzle: "Puzzle") -> None:
+        self.puzzle, self.path = puzzle, [puzzle.start]
+        self.message = self.selected = ""
+        self.cursor = 0
+        self._look()
+
+    @property
+    def here(self) -> "Key":
+        """The configuration on the board."""
+        return self.path[-1]
+
+    @property
+    def solved(self) -> bool:
+        """Whether it is a goal."""
+        return bool(self.puzzle.is_goal(self.puzzle.keys([self.here]))[0])
+
+    @property
+    def moves(self) -> list[str]:
+        """All moves so far, in words."""
+        return self.puzzle.describe_moves(self.path)
+
+    def press(self, key: Press | str) -> None:
+        """What a key does: a character chooses a move or a piece, an arrow moves it."""
+        self.message = ""
+        if isinstance(key, str):
+            found = [choice for choice in self.choices if choice.called == self._called(key)]
+            # A piece that was called by its letter is the one that arrows mean from now on.
+            self.selected = found[0].called if found and found[0].direction else self.selected
+            self._choose(found, key)
+        elif key in ARROWS:
+            mine = [choice for choice in self.choices if self.selected in ("", choice.called)]
+            self._choose([choice for choice in mine if choice.direction == key.value], f"{self.selected} {key.value}")
+        elif key is Press.UNDO:
+            self._undo()
+        elif key is Press.NEXT and self.choices:
+            self.cursor = (self.cursor + 1) % len(self.choices)
+        elif key is Press.TAKE and self.choices:
+            self._move(self.choices[self.cursor])
+
+    def _called(self, key: str) -> str:
+        """A character as choices have it, large or small."""
+        called = {choice.called for choice in self.choices}
+        return key if key in called else key.swapcase()
+
+    def _choose(self, found: list[Choice], said: str) -> None:
+        """Make the one move that is meant, the shortest in one direction; else say what to do."""
+        if not found:
+            self.message = f"there is no move {said.strip()}"
+        elif len(found) == 1 or len({(choice.called, choice.direction) for choice in found}) == 1:
+            self._move(min(found, key=lambda choice: len(choice.words)))
+        elif len({choice.called for choice in found}) == 1:
+            self.cursor = self.choices.index(found[0])
+            self.message = f"{self.selected} is chosen: which way?"
+        else:
+            self.message = f"which one? {', '.join(dict.fromkeys(choice.called for choice in found))}"
+
+    def _move(self, choice: Choice) -> None:
+        self.path.append(choice.target)
+        self._look()
+        if self.solved:
+            self.message = f"goal reached after {counted(len(self.path) - 1)}"
+        elif not self.choices:
+            self.message = "no move leads on from here"
+
+    def _words(self, target: "Key") -> str:
+        """What a move is called, where that depends on the path by the letters of its first board."""
+        from puzzles.contract import Puzzle
+
+        if type(self.puzzle).describe_moves is Puzzle.describe_moves:
+            return self.puzzle.describe_move(self.here, target)
+        return self.puzzle.describe_moves([*self.path, target])[-1]
+
+    def _undo(self) -> None:
+        if len(self.path) == 1:
+            self.message = "this is where you began"
+            return
+        self.path.pop()
+        self.selected = ""
+        self._look()
+
+    def _look(self) -> None:
+        """See what can be done on the last board."""
+        targets = list(dict.fromkeys(self.puzzle.successors(self.here)))
+        words = [self._words(target) for target in targets]
+        pieces = [_PIECE_MOVE.match(each) for each in words]
+        # By their pieces if all moves are such; else in alphabetical order of the list, as far as letters go.
+        named = [piece[1] for piece in pieces if piece] if all(pieces) else [*ascii_letters, *[""] * len(words)]
+        self.choices = [Choice(*found) for found in zip(words, targets, named, strict=False)]
+        self.cursor = 0
+        if self.selected not in named:
+            self.selected = ""

@@ -1,0 +1,168 @@
+"""``play``: a puzzle on the terminal, with hints from a finished run."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
+from hakoiri.cli.puzzles.game import ARROWS, Game, Press, counted
+from hakoiri.render.tables import print_json, stderr, stdout
+from puzzles.errors import PuzzleError
+
+if TYPE_CHECKING:
+    from hakoiri.api import Run
+    from puzzles.contract import Puzzle
+    from puzzles.registry import PuzzleSpec
+
+_BYTES_AT_ONCE = 64
+#: What a terminal sends at once: an arrow, or a character; an escape that begins nothing is the key of this name.
+_KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
+_HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint    Esc: leave"
+
+
+def play(
+    puzzle: PuzzleArgument,
+    options: PuzzleOptions = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin here. [default: usual]")
+    ] = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Play a puzzle on the terminal: a piece's letter and an arrow move it. For hints there must be a finished run."""
+    from puzzles.capabilities import Placements
+    from puzzles.registry import PuzzleSpec, with_own_file
+
+    if not sys.stdin.isatty():
+        raise PuzzleError("play reads single keys, so it needs a terminal; to see a solution: hakoiri path last")
+    text = None if start is None else read_board(start)
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), text))
+    rules = spec.build()
+    if isinstance(rules, Placements):
+        raise PuzzleError(f"{rules.name} is a tree, whose solutions are counted: there is nothing to play")
+    game, hints, console = Game(rules), _Hints(spec, data), stderr() if json else stdout()
+    with _single_keys(), closing(hints):
+        _draw(console, game)
+        for key in _pressed():
+            if key is Press.LEAVE:
+                break
+            if key is Press.HINT:
+                game.message = hints.hint(game)
+            else:
+                game.press(key)
+            _draw(console, game)
+    row = {"configuration": rules.render(game.here), "moves": game.moves, "goal": game.solved}
+    if json:
+        print_json({"puzzle": rules.name} | row)
+
+
+def _draw(console: Console, game: Game) -> None:
+    """The board, what can be done, and what was done."""
+    from hakoiri.render.pictures.terminal import print_picture
+
+    console.clear()
+    console.print(Text(f"{game.puzzle.name}, {counted(len(game.path) - 1)}", "bold"))
+    print_picture(console, game.puzzle.render_path(game.path)[-1], game.puzzle.pictures(game.path)[-1])
+    listed = Text()
+    for number, choice in enumerate(game.choices):
+        style = "reverse" if number == game.cursor else "bold" if choice.called == game.selected else ""
+        named = choice.words if choice.direction else f"{choice.called} {choice.words}"
+        listed.append(named, style).append("   ")
+    console.print(listed)
+    console.print(Text(_HELP, "dim"))
+    console.print(Text(game.message, "cyan"))
+
+
+@contextmanager
+def _single_keys() -> Iterator[None]:
+    """The terminal gives each key at once, and shows none, while the block runs."""
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _pressed() -> Iterator[Press | str]:
+    """The keys that the player presses, until the terminal is gone."""
+    arrows = {f"\x1b{kind}{letter}": arrow for kind in "[O" for letter, arrow in zip("ABDC", ARROWS, strict=True)}
+    known = arrows | {
+        "\x7f": Press.UNDO, "\x08": Press.UNDO, "\t": Press.NEXT, "\r": Press.TAKE, "\n": Press.TAKE, "?": Press.HINT,
+        "\x1b": Press.LEAVE, "\x04": Press.LEAVE,
+    }  # fmt: skip
+    while read := os.read(sys.stdin.fileno(), _BYTES_AT_ONCE):
+        for key in _KEYS.findall(read.decode("utf-8", "replace")):
+            if key in known or key.isprintable():
+                yield known.get(key, key)
+
+
+class _Hints:
+    """The shortest way to a goal, from a finished run of the same puzzle that knows the board; looked for when asked.
+
+    `close` closes that run.
+    """
+
+    def __init__(self, spec: "PuzzleSpec", data: Path | None) -> None:
+        self._spec, self._data = spec, data
+        self._run: Run | None = None
+        self._way: list[int] = []
+
+    def close(self) -> None:
+        if self._run is not None:
+            self._run.close()
+
+    def hint(self, game: Game) -> str:
+        """How far it is to the goal and the best move, or why that is not known."""
+        from coordinator.errors import UnanswerableError
+
+        if game.solved:
+            return "you are there"
+        if game.here not in self._way:
+            text = game.puzzle.render(game.here)
+            self._look_for_run(game.puzzle, text)
+            if self._run is None:
+                return f"no finished run knows this board; make one with: hakoiri run {self._spec.name}"
+            try:
+                self._way = self._run.path(source=text).keys
+            except UnanswerableError:
+                return "no goal can be reached from here"
+        place = self._way.index(game.here)
+        best = next(choice.words for choice in game.choices if choice.target == self._way[place + 1])
+        return f"you are {counted(len(self._way) - 1 - place)} from the goal, best: {best}"
+
+    def _look_for_run(self, puzzle: "Puzzle", text: str) -> None:
+        """Open a finished run of the same puzzle that holds a configuration, the one made last first."""
+        from coordinator.runs.catalogue import data_directory, list_runs
+        from hakoiri.api import open_run
+
+        if self._run is not None and text in self._run:
+            return
+        self.close()
+        self._run = None
+        for status in reversed(list_runs(data_directory(self._data))):
+            pinned = status.manifest.puzzle if status.manifest and status.status == "complete" else {}
+            same = (pinned.get("name"), pinned.get("digest")) == (self._spec.name, self._spec.digest)
+            if same and pinned["options"] == puzzle.parameters:
+                run = open_run(status.run, self._data)
+                if run.exhausted and text in run:
+                    self._run = run
+                    return
+                run.close()
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri play klotski")(play)

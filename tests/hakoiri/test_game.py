@@ -1,0 +1,93 @@
+"""A game: which key does what, on puzzles whose moves are those of pieces and on others."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from hakoiri.cli.puzzles.game import Game, Press
+from puzzles.registry import PuzzleSpec
+
+
+def game(puzzle: str, start: str | None = None, **options: str) -> Game:
+    return Game(PuzzleSpec(puzzle, options, start).build())
+
+
+def test_a_letter_and_an_arrow_move_a_piece() -> None:
+    board = game("klotski")
+    assert [choice.words for choice in board.choices] == ["G down", "H down", "I right", "J left"]
+    board.press("i")
+    assert board.moves == ["I right"]
+    board.press("I")
+    assert (board.message, board.selected, len(board.path)) == ("I is chosen: which way?", "I", 2)
+    board.press(Press.RIGHT)
+    board.press(Press.RIGHT)
+    assert (board.message, board.moves) == ("there is no move I right", ["I right", "I right"])
+    board.press(Press.LEFT)
+    assert board.moves == ["I right", "I right", "I left"]
+    assert board.puzzle.successors(board.path[1]).count(board.here) == 0
+    assert board.here == board.path[1]
+
+
+def test_an_arrow_alone_moves_the_only_piece_that_can() -> None:
+    board = game("tiles")
+    for arrow in (Press.UP, Press.LEFT, Press.DOWN, Press.RIGHT):
+        board.press(arrow)
+    assert board.moves == ["3 up", "4 left", "1 down", "2 right"] or len(board.moves) == 4
+    board = game("klotski")
+    board.press(Press.DOWN)
+    assert (board.message, board.moves) == ("which one? G, H", [])
+    board.press(Press.UP)
+    assert (board.message, board.moves) == ("there is no move up", [])
+    board.press("z")
+    assert (board.message, board.moves) == ("there is no move z", [])
+
+
+def test_the_shortest_of_several_moves_in_one_direction() -> None:
+    board = game("klotski", metric="finger")
+    board.press("g")
+    board.press(Press.DOWN)
+    assert board.moves == ["G down"]
+    board = game("klotski", metric="finger")
+    board.press(Press.NEXT)
+    board.press(Press.TAKE)
+    assert board.moves == ["G down, right"]
+
+
+def test_moves_of_no_piece_are_called_by_the_letters_of_their_list() -> None:
+    board = game("pancakes", "2 3 1", n="3")
+    assert [(choice.called, choice.words) for choice in board.choices] == [("a", "reverse 2"), ("b", "reverse 3")]
+    board.press("B")
+    assert board.moves == ["reverse 3"]
+    board.press(Press.UP)
+    assert board.message == "there is no move up"
+
+
+def test_the_goal_and_dead_ends_are_told() -> None:
+    board = game("pancakes", "2 1 3", n="3")
+    board.press("a")
+    assert (board.solved, board.message) == (True, "goal reached after 1 move")
+    board.press("b")
+    assert (board.solved, board.message) == (False, "")
+    pegs = game("peg-solitaire", "##...##/##...##/......./...**../......./##...##/##...##")
+    pegs.press("a")
+    assert pegs.message == "no move leads on from here"
+    pegs.press(Press.TAKE)
+    pegs.press(Press.NEXT)
+    assert len(pegs.path) == 2
+
+
+@pytest.mark.parametrize("puzzle", ["klotski", "hanoi", "peg-solitaire", "topspin", "superpuzz"])
+def test_whatever_was_done_is_undone(puzzle: str) -> None:
+    board, chance = game(puzzle), Random(puzzle)
+    keys = [*Press, *"abcdeghijABCDEGHIJ"]
+    for _ in range(60):
+        board.press(chance.choice(keys))
+        assert board.here == board.path[-1]
+        assert all(after in board.puzzle.successors(before) for before, after in pairwise(board.path))
+        assert len(board.moves) == len(board.path) - 1
+    for _ in range(len(board.path) - 1):
+        board.press(Press.UNDO)
+    assert (board.here, board.moves) == (board.puzzle.start, [])
+    board.press(Press.UNDO)
+    assert board.message == "this is where you began"
