@@ -4,55 +4,40 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from puzzles.errors import HakoiriError, Step
+from puzzles.errors import Do, HakoiriError, Step
 
-#: ``{run}`` is the name, with the data directory where the user gave one; ``{flag}`` that of a setting.
-COMMANDS = {
-    "resume": "go on with: hakoiri resume {run}",
-    "repair": "'hakoiri resume {run} --repair' computes again what is damaged",
-    "verify": "'hakoiri verify {run}' lists all faults",
-    "cancel": "stop it with 'hakoiri cancel {run}'",
-    "delete": "'hakoiri delete {run}' removes it",
-    "status": "look with 'hakoiri status {run}'",
-    "ask": "ask '{question}'",
-    "give": "give {flag} {value}",
-    "change": "name another with {flag}",
-    "raise": "raise {flag}",
-    "lower": "lower {flag}",
-    "leave out": "leave out {flag}",
-    "runs": "'hakoiri runs' lists them",
-    "run": "make one with 'hakoiri run {what}'",
-    "solve": "'hakoiri solve {what} FILE' answers them all",
-    "optimise": "look for a good play with 'hakoiri optimise {what} --from FILE'",
-    "worker": "start workers with: hakoiri worker",
-    "worker with": "start workers with: hakoiri worker --puzzle {what}",
-}
-#: What Python has no call for is not said there.
-CALLS = {
-    "resume": "go on with resume_run({run})",
-    "repair": "resume_run({run}, repair=True) computes again what is damaged",
-    "verify": "verify_run({run}) lists all faults",
-    "delete": "delete_run({run}) removes it",
-    "ask": "ask run.{question}",
-    "give": "give {argument}",
-    "change": "give another {argument}",
-    "raise": "give more in {argument}",
-    "leave out": "leave out {argument}",
-    "run": "make one with explore({what!r})",
+#: What is said of a command or a call, the command, and the call: nothing where Python has none.
+WORDS: dict[Do, tuple[str, str, str]] = {
+    "resume": ("go on with: {}", "hakoiri resume {run}", "resume_run({run})"),
+    "repair": (
+        "{} mends what is damaged",
+        "'hakoiri resume {run} --repair'",
+        "resume_run({run}, repair=True)",
+    ),
+    "verify": ("{} lists all faults", "'hakoiri verify {run}'", "verify_run({run})"),
+    "cancel": ("stop it with {}", "'hakoiri cancel {run}'", ""),
+    "delete": ("{} removes it", "'hakoiri delete {run}'", "delete_run({run})"),
+    "status": ("look with {}", "'hakoiri status {run}'", ""),
+    "ask": ("ask {}", "'{question}'", "run.{question}"),
+    "give": ("give {}", "{setting} {value}", "{setting}"),
+    "change": ("name another with {}", "{setting}", "{setting}"),
+    "raise": ("raise {}", "{setting}", "{setting}"),
+    "lower": ("lower {}", "{setting}", "{setting}"),
+    "leave out": ("leave out {}", "{setting}", "{setting}"),
+    "runs": ("{} lists them", "'hakoiri runs'", ""),
+    "run": ("make one with {}", "'hakoiri run {what}'", "explore({what!r})"),
+    "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
+    "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
+    "worker": ("start workers with: {}", "hakoiri worker", ""),
+    "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}
-_ARGUMENTS = {
-    "data": "data=",
-    "memory": "resources=Resources(memory=)",
-    "merge_mirrors": "merge_mirrors=",
-    "option": "options=",
-    "redis": "resources=Resources(redis=)",
-    "start": "start=",
-    "until_goal": "until_goal=",
-}
-#: The questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.
-_QUESTIONS = {"farthest": "path --to farthest", "strong components": "components --strong"}
-_METHODS = {"strong components": "strong_components", "status": "summary"}
+_ARGUMENTS = {name: f"{name}=" for name in ("data", "merge_mirrors", "start", "until_goal")} | {
+    "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",
+}  # fmt: skip
+#: Questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.
+_COMMANDS = {"farthest": "path --to farthest", "strong components": "components --strong"}
+_METHODS = {"farthest": "path('farthest')", "strong components": "strong_components()", "status": "summary()"}
 
 
 def worded(text: object, steps: Iterable[Step]) -> str:
@@ -62,32 +47,26 @@ def worded(text: object, steps: Iterable[Step]) -> str:
 
 def command(question: str, run: str) -> str:
     """The command that asks a run something: its options after the run."""
-    name, *options = _QUESTIONS.get(question, question).split()
+    name, *options = _COMMANDS.get(question, question).split()
     return " ".join(["hakoiri", name, run, *options])
 
 
 def in_command_line(step: Step) -> str:
     """A step as a command."""
-    return COMMANDS[step.do].format(
-        what=step.what,
-        value=step.value,
-        run=step.what + (f" --data {shlex.quote(step.value)}" if step.value else ""),
-        flag=_FLAGS.get(step.what, f"--{step.what.replace('_', '-')}"),
-        question=command(step.value, step.what) if step.do == "ask" else "",
-    )
+    words, form, _ = WORDS[step.do]
+    run = step.what + (f" --data {shlex.quote(step.value)}" if step.value else "")
+    flag = _FLAGS.get(step.what, f"--{step.what.replace('_', '-')}")
+    question = command(step.value or "status", step.what)
+    return words.format(form.format(run=run, setting=flag, question=question, what=step.what, value=step.value))
 
 
 def in_python(step: Step) -> str:
     """A step as a call of `hakoiri`; empty where there is none."""
-    words = CALLS.get(step.do, "")
-    if "{argument}" in words and step.what not in _ARGUMENTS:
-        return ""
-    return words.format(
-        what=step.what,
-        run=repr(step.what) + (f", data={step.value!r}" if step.value else ""),
-        argument=_ARGUMENTS.get(step.what),
-        question=f"{_METHODS.get(step.value, step.value)}()",
-    )
+    words, _, form = WORDS[step.do]
+    run = repr(step.what) + (f", data={step.value!r}" if step.value else "")
+    argument, method = _ARGUMENTS.get(step.what, ""), _METHODS.get(step.value, f"{step.value}()")
+    call = form.format(run=run, setting=argument, question=method, what=step.what)
+    return words.format(call) if call else ""
 
 
 @contextmanager

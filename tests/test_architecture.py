@@ -3,12 +3,17 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
 import pytest
+from typer.main import get_command
 
 from coordinator.runs.kinds import KINDS
+from hakoiri.cli.app import app
+from hakoiri.steps import WORDS, in_command_line
+from puzzles.errors import Step
 from puzzles.registry import PUZZLES
 from tests.system.helpers import ROOT
 
@@ -49,11 +54,14 @@ DANGEROUS_MODULES = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill"
 DANGEROUS_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "import_attribute", "runpy"}
 
 
-def modules(package: str) -> Iterator[tuple[str, ast.Module]]:
+@cache
+def modules(package: str) -> list[tuple[str, ast.Module]]:
     """The modules of a package by name, parsed."""
+    found = []
     for path in sorted((ROOT / package).rglob("*.py")):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        yield name, ast.parse(path.read_text(encoding="utf-8"), str(path))
+        found.append((name, ast.parse(path.read_text(encoding="utf-8"), str(path))))
+    return found
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -267,6 +275,23 @@ def test_only_the_face_knows_the_command_line(package: str) -> None:
 )
 def test_commands_are_seen(source: str, count: int) -> None:
     assert len(list(commands(ast.parse(source)))) == count
+
+
+def test_only_flags_that_there_are_are_named() -> None:
+    commands = get_command(app).commands.values()  # type: ignore[attr-defined]
+    flags = {flag for each in commands for option in each.params for flag in option.opts}
+    naming = {do for do, words in WORDS.items() if "{setting}" in words[1]}
+    settings = {
+        str(node.args[1].value)
+        for package in PACKAGES
+        for _, tree in modules(package)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Step"
+        if isinstance(node.args[0], ast.Constant) and node.args[0].value in naming
+        if isinstance(node.args[1], ast.Constant)
+    }
+    assert {"data", "memory", "option", "start", "until_goal"} <= settings
+    assert {in_command_line(Step("leave out", name)).split()[2] for name in settings} <= flags
 
 
 def picture() -> str:

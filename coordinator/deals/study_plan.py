@@ -26,9 +26,8 @@ class StudyPlan:
     def check(self, kind: type[Dealt]) -> None:
         """`PuzzleError` for a study that makes no sense."""
         if self.strategy not in kind.orders:
-            raise PuzzleError(
-                f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(kind.orders))
-            )
+            known = "|".join(kind.orders)
+            raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", known))
         if self.shorten and not (kind.shortens and self.strategy == "dfs"):
             text = "only solutions of superpuzz that were found depth first have anything to spare"
             raise PuzzleError(text, Step("give", "strategy", "dfs") if kind.shortens else Step("leave out", "shorten"))

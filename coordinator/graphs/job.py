@@ -33,12 +33,8 @@ class Whole(Job):
         puzzle = spec.build()
         if not puzzle.undirected:
             # What a census stores of a component are distances between all its configurations: here there are none.
-            raise PuzzleError(
-                f"{puzzle.name} is directed, and a whole space is measured by components whose configurations all lead "
-                "to each other",
-                Step("leave out", "whole"),
-                Step("ask", "last", "strong components"),
-            )
+            steps = Step("leave out", "whole"), Step("ask", "last", "strong components")
+            raise PuzzleError(f"{puzzle.name} is directed: a whole space needs moves that can be taken back", *steps)
         return puzzle
 
     def prepare(self) -> None:
@@ -95,11 +91,9 @@ def component_figures(record: ComponentRecord) -> dict[str, int | None]:
 def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
     puzzle = puzzle_class(spec.name, spec.digest)
     if plan:
-        raise PuzzleError(
-            "of a whole space all configurations are counted, to no goal", Step("leave out", "until_goal")
-        )
+        raise PuzzleError("of a whole space everything is counted, to no goal", Step("leave out", "until_goal"))
     if spec.start is not None and not puzzle.start_is_board:
-        raise PuzzleError("of a whole space all configurations are counted, from no start", Step("leave out", "start"))
+        raise PuzzleError("of a whole space everything is counted, from no start", Step("leave out", "start"))
     if spec.start is None and puzzle.start_is_board:
         raise PuzzleError(f"a whole space of {puzzle.name} is that of a board", Step("give", "start", "BOARD"))
     if puzzle.configurations is Puzzle.configurations:

@@ -21,10 +21,8 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     """
     run = store.manifest.run
     if not puzzle.keeps:
-        raise UnanswerableError(
-            f"run {run} counted its solutions and kept none; run it again to have them",
-            Step("give", "option", f"{KEEPING}=keep"),
-        )
+        text = f"run {run} counted its solutions and kept none; run it again to have them"
+        raise UnanswerableError(text, Step("give", "option", f"{KEEPING}=keep"))
     cutting = read_cutting(store)
     if cutting is None:
         return

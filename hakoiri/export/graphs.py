@@ -29,10 +29,8 @@ def to_npz(stream: Stream, target: Path, moves: bool) -> int:
     The keys are in memory; edges, of which there may be ten times as many, are written to disk as they are found.
     """
     if moves:
-        raise UnanswerableError(
-            "an .npz file holds numbers alone; for names of moves take .graphml, or a table of moves",
-            Step("give", "edges", "FILE.csv"),
-        )
+        text = "an .npz file holds numbers alone; for names of moves take .graphml, or a table of them"
+        raise UnanswerableError(text, Step("give", "edges", "FILE.csv"))
     if stream.count > _MOST_INDICES:
         raise UnanswerableError(f"{stream.count:,} configurations are too many for an .npz file; take .csv or .parquet")
     keys, labels = stream.puzzle.layout.empty(stream.count), np.empty(stream.count, dtype=np.uint32)

@@ -60,10 +60,8 @@ class Nakuron(Scored):
         self._free = [place for place, cell in enumerate(cells) if cell != WALL]
         words = -(-len(self._free) // _DIGITS)
         if words > U256.words:
-            raise PuzzleError(
-                f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most",
-                Step("optimise", "nakuron"),
-            )
+            said = f"this board has {len(self._free):,} cells that are no wall, a run {U256.words * _DIGITS} at most"
+            raise PuzzleError(said, Step("optimise", "nakuron"))
         small = U32 if len(self._free) <= _FEWEST_DIGITS else U64
         self.layout = small if words <= 1 else U128 if words == U128.words else U256
         self._walls = np.array([_BASE if cell == WALL else 0 for cell in cells], dtype=np.uint8)

@@ -84,9 +84,8 @@ class Solitaire(Dealt):
     def _refuse_many(self, rows: list[list[str]]) -> None:
         """`ConfigurationError` for the contest's file of many deals, which begins with their number."""
         if len(rows) > SUITS and len(rows[0]) == 1 and rows[0][0].isdigit():
-            raise ConfigurationError(
-                f"this text is a list of {rows[0][0]} deals, a run takes one", Step("solve", self.name)
-            )
+            text = f"this text is a list of {rows[0][0]} deals, a run takes one"
+            raise ConfigurationError(text, Step("solve", self.name))
 
     def text_of_deal(self, deal: list[Card]) -> str:
         """A deal, all cards in reading order, as text."""

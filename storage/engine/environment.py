@@ -251,10 +251,8 @@ def refuse_network_file_system(directory: Path) -> None:
     for parent in (resolved, *resolved.parents):
         if parent in mounts:
             if mounts[parent].lower() in _NETWORK:
-                raise NotWritableError(
-                    f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data",
-                    Step("change", "data"),
-                )
+                text = f"{directory} lies on a network file system ({mounts[parent]}), where LMDB loses data"
+                raise NotWritableError(text, Step("change", "data"))
             return
 
 

@@ -9,19 +9,19 @@ from typer.main import get_command
 import hakoiri
 from hakoiri.api import Run
 from hakoiri.cli.app import app
-from hakoiri.steps import CALLS, COMMANDS, in_command_line, in_python, noted, worded
+from hakoiri.steps import WORDS, in_command_line, in_python, noted, worded
 from puzzles.errors import Do, HakoiriError, Step
 
 RUN = "3f9a2c-klotski"
-WORDS = {
-    Step("resume", RUN): ("go on with: hakoiri resume 3f9a2c-klotski", "go on with resume_run('3f9a2c-klotski')"),
+SAID = {
+    Step("resume", RUN): ("go on with: hakoiri resume 3f9a2c-klotski", "go on with: resume_run('3f9a2c-klotski')"),
     Step("resume", RUN, "my runs"): (
         "go on with: hakoiri resume 3f9a2c-klotski --data 'my runs'",
-        "go on with resume_run('3f9a2c-klotski', data='my runs')",
+        "go on with: resume_run('3f9a2c-klotski', data='my runs')",
     ),
     Step("repair", RUN): (
-        "'hakoiri resume 3f9a2c-klotski --repair' computes again what is damaged",
-        "resume_run('3f9a2c-klotski', repair=True) computes again what is damaged",
+        "'hakoiri resume 3f9a2c-klotski --repair' mends what is damaged",
+        "resume_run('3f9a2c-klotski', repair=True) mends what is damaged",
     ),
     Step("verify", RUN): (
         "'hakoiri verify 3f9a2c-klotski' lists all faults",
@@ -31,6 +31,7 @@ WORDS = {
     Step("delete", RUN): ("'hakoiri delete 3f9a2c-klotski' removes it", "delete_run('3f9a2c-klotski') removes it"),
     Step("status", RUN): ("look with 'hakoiri status 3f9a2c-klotski'", ""),
     Step("ask", RUN, "diameter"): ("ask 'hakoiri diameter 3f9a2c-klotski'", "ask run.diameter()"),
+    Step("ask", RUN, "farthest"): ("ask 'hakoiri path 3f9a2c-klotski --to farthest'", "ask run.path('farthest')"),
     Step("ask", RUN, "status"): ("ask 'hakoiri status 3f9a2c-klotski'", "ask run.summary()"),
     Step("ask", RUN, "strong components"): (
         "ask 'hakoiri components 3f9a2c-klotski --strong'",
@@ -38,12 +39,12 @@ WORDS = {
     ),
     Step("give", "memory", "12MB"): ("give --memory 12MB", "give resources=Resources(memory=)"),
     Step("give", "option", "solutions=keep"): ("give -o solutions=keep", "give options="),
-    Step("change", "data"): ("name another with --data or HAKOIRI_DATA", "give another data="),
+    Step("change", "data"): ("name another with --data or HAKOIRI_DATA", "name another with data="),
     Step("change", "redis"): (
         "name another with --redis or HAKOIRI_REDIS",
-        "give another resources=Resources(redis=)",
+        "name another with resources=Resources(redis=)",
     ),
-    Step("raise", "memory"): ("raise --memory", "give more in resources=Resources(memory=)"),
+    Step("raise", "memory"): ("raise --memory", "raise resources=Resources(memory=)"),
     Step("lower", "cap"): ("lower --cap", ""),
     Step("leave out", "start"): ("leave out --from", "leave out start="),
     Step("leave out", "until_goal"): ("leave out --until-goal", "leave out until_goal="),
@@ -57,21 +58,21 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("step", WORDS, ids=" ".join)
+@pytest.mark.parametrize("step", SAID, ids=" ".join)
 def test_a_step_in_words(step: Step) -> None:
-    assert (in_command_line(step), in_python(step)) == WORDS[step]
+    assert (in_command_line(step), in_python(step)) == SAID[step]
 
 
 def test_every_step_has_words() -> None:
-    assert {step.do for step in WORDS} == set(COMMANDS) == set(get_args(Do)) >= set(CALLS)
+    assert {step.do for step in SAID} == set(WORDS) == set(get_args(Do))
 
 
 def test_only_commands_and_calls_that_there_are_are_named() -> None:
     commands = set(get_command(app).commands)  # type: ignore[attr-defined]
     named = {
-        words.partition("hakoiri ")[2].split(" ")[0].strip("'") for words, _ in WORDS.values() if "hakoiri " in words
+        words.partition("hakoiri ")[2].split(" ")[0].strip("'") for words, _ in SAID.values() if "hakoiri " in words
     }
-    calls = {words.partition("(")[0].split(" ")[-1] for _, words in WORDS.values() if "(" in words}
+    calls = {words.partition("(")[0].split(" ")[-1] for _, words in SAID.values() if "(" in words}
     assert named <= commands
     assert all(
         hasattr(Run, call[4:]) if call.startswith("run.") else "=" in call or hasattr(hakoiri, call) for call in calls
@@ -97,7 +98,7 @@ def test_steps_that_were_stored_are_read_again() -> None:
 def test_python_is_given_calls(tmp_path: Path) -> None:
     with pytest.raises(HakoiriError, match=f"^there are no runs in {tmp_path}\n") as refused:
         hakoiri.open_run("last", tmp_path)
-    assert refused.value.__notes__ == ["make one with explore('klotski'); give another data="]
+    assert refused.value.__notes__ == ["make one with explore('klotski'); name another with data="]
     with pytest.raises(HakoiriError) as outer, noted(), noted():
         raise HakoiriError("no", Step("lower", "cap"), Step("delete", RUN))
     assert outer.value.__notes__ == [f"delete_run({RUN!r}) removes it"]
