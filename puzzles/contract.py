@@ -6,7 +6,7 @@ search faster (`expand`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.errors import ConfigurationError, PuzzleError, Step, did_you_mean
-from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_text, ints, narrowest
+from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_line, as_text, ints, narrowest
 from puzzles.pictures.shapes import Picture
 from puzzles.pictures.words import text_pictures
 
 #: One number per key: keys with the same one are alike.
 Orbits = NDArray[np.int64]
+#: Which of a batch are what is asked for.
+Matching = Callable[[Keys], Mask]
 #: `Numbered.configurations` lists no more keys at a time.
 _BLOCK = 1 << 20
 
@@ -135,6 +137,7 @@ class Puzzle(ABC):
         self.parameters: dict[str, str] = {name: option.default for name, option in self.options.items()}
         for name, value in (options or {}).items():
             self.parameters[name] = self._checked(name, value)
+        start = None if start is None else as_line(start)
         self.prepare(start)
         self._start = self.parse(start) if start is not None else self.usual_start()
 
@@ -193,6 +196,13 @@ class Puzzle(ABC):
     def is_goal(self, keys: Keys) -> Mask:
         """One truth value per key. By default no configuration is a goal."""
         return np.zeros(len(keys), dtype=np.bool_)
+
+    def match(self, pattern: str) -> Matching | None:
+        """What holds for the configurations whose text is like `pattern`, in which ``?`` is anything: goals are such.
+
+        ``None``, the default: the text of each configuration is looked at, some ten thousand a second.
+        """
+        return None
 
     def configurations(self) -> Iterator[Keys]:
         """Every configuration there is, as blocks that are strictly increasing within and between blocks."""
@@ -259,7 +269,7 @@ class Puzzle(ABC):
 
         Raises `ConfigurationError` if it is no configuration.
         """
-        text = as_text(configuration, [self.layout]).strip()
+        text = as_line(as_text(configuration, [self.layout]))
         if not text.lower().startswith("0x"):
             return self.parse_text(text)
         try:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Choice, Expansion, Puzzle
+from puzzles.contract import Choice, Expansion, Matching, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit, lowest_bit
 from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
@@ -30,6 +30,10 @@ _FULL = (1 << len(_CELLS)) - 1
 _CENTRE = 1 << _NUMBER[3, 3]
 #: Pixels of a cell, and the colours of a picture.
 _CELL, _HOLE, _PEG = 40, "#b9b2a4", "#0072b2"
+
+
+#: What the marks of a text are.
+_MARKS = {"*": "a peg", ".": "a hole", "#": "no cell", "?": "anything"}
 
 
 def _flipped(cell: _Cell) -> _Cell:
@@ -109,22 +113,36 @@ class PegSolitaire(Puzzle):
             raise ConfigurationError(f"{key:#x} is an image of {least:#x}: by symmetry=on only the least one is a key")
 
     def parse_text(self, text: str) -> Key:
+        return self._key_of({cell for cell, mark in self._read(text, "*.").items() if mark == "*"})
+
+    def match(self, pattern: str) -> Matching:
+        """As ``*`` is a peg, ``?`` is anything."""
+        marks = self._read(pattern, "*.?")
+        # By ``symmetry=on`` a board stands for all its images: it will do if one of them is like the pattern.
+        asked = [
+            [sum(1 << _NUMBER[image[cell]] for cell, mark in marks.items() if mark in which) for which in ("*.", "*")]
+            for image in (_SYMMETRIES if self._merged else _SYMMETRIES[:1])
+        ]
+        return lambda keys: np.logical_or.reduce([keys & np.uint64(cells) == pegs for cells, pegs in asked])
+
+    def _read(self, text: str, marks: str) -> dict[_Cell, str]:
+        """What stands on each cell of a text, one of `marks`."""
         rows = text.split("/")
         if len(rows) != _SIDE:
             raise ConfigurationError(f"expected {_SIDE} rows joined by '/'; {text!r} has {len(rows)}")
-        pegs = set()
+        found = {}
         for row, characters in enumerate(rows):
             if len(characters) != _SIDE:
                 raise ConfigurationError(f"row {row + 1}: {characters!r} has {len(characters)} cells, expected {_SIDE}")
             for column, character in enumerate(characters):
-                allowed = "*." if (row, column) in _NUMBER else "#"
+                if (row, column) in _NUMBER:
+                    found[row, column] = character
+                allowed = marks if (row, column) in _NUMBER else f"#{marks[2:]}"
                 if character not in allowed:
-                    wanted = "'*' (a peg) or '.' (a hole)" if allowed == "*." else "'#' (no cell)"
+                    wanted = " or ".join(f"{mark!r} ({_MARKS[mark]})" for mark in allowed)
                     where = f"row {row + 1} column {column + 1}"
                     raise ConfigurationError(f"{where} is {character!r}, expected {wanted}")
-                if character == "*":
-                    pegs.add((row, column))
-        return self._key_of(pegs)
+        return found
 
     def render(self, key: Key) -> str:
         return self._text(_unpack(key))

@@ -79,11 +79,17 @@ class PuzzleSpec:
 
     def build(self) -> "Puzzle":
         """The puzzle. Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start."""
-        puzzle = puzzle_class(self.name, self.digest)(self.options, self.start)
+        kind = puzzle_class(self.name, self.digest)
+        if "goal" in self.options and "goal" not in kind.options:
+            from puzzles.goals import with_goal
+
+            kind = with_goal(kind)
+        puzzle = kind(self.options, self.start)
         if not self.merge_mirrors:
             return puzzle
         if not puzzle.has_mirrors:
-            raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))
+            which = " that keep such a goal" if "goal" in self.options else ""
+            raise PuzzleError(f"{self.name} has no mirror images to merge{which}", Step("leave out", "merge_mirrors"))
         from puzzles.quotient import MergedMirrors
 
         return MergedMirrors(puzzle)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from puzzles.capabilities import Dealt
-from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.registry import PuzzleSpec, names_of
 
 #: Begins a comment in a file of deals.
@@ -15,6 +15,8 @@ def dealt(spec: PuzzleSpec) -> Dealt:
     puzzle = spec.build()
     if not isinstance(puzzle, Dealt):
         raise PuzzleError(f"{puzzle.name} has no deals; {names_of(lambda kind: issubclass(kind, Dealt))} have")
+    if "goal" in puzzle.parameters and puzzle.solver != "layers":
+        raise PuzzleError(f"{puzzle.name} is solved to its own goal, a run goes to any", Step("run", puzzle.name))
     return puzzle
 
 

@@ -126,6 +126,12 @@ def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYO
         ) from None
 
 
+def as_line(text: str) -> str:
+    """A text of several lines as one: its rows without blanks around them, joined by ``/``."""
+    rows = (row.strip().removesuffix("/") for row in text.splitlines())
+    return "/".join(row for row in rows if row)
+
+
 def narrowest(bits: int) -> Layout:
     """The narrowest layout with at least this many bits; ``ValueError`` above 256."""
     for layout in LAYOUTS.values():

@@ -18,17 +18,19 @@ from math import factorial
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Numbered, Orbits
+from puzzles.contract import Expansion, Matching, Number, Numbered, Orbits
 from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key, Keys
+from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.permutations import digits_of, number_of, order_of
 from puzzles.permutation.drawing import draw_tiles
-from puzzles.permutation.tiles_kernels import expand_keys, tables_of
+from puzzles.permutation.tiles_kernels import expand_keys, find_boards, tables_of
 from puzzles.pictures.shapes import Picture
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
 Arrangement = list[int]
 _MOST_CELLS = 16
+#: Stands for any tile, or the blank.
+_ANY = -1
 _LETTERS = ".123456789abcdef"
 _DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
 
@@ -88,6 +90,22 @@ class Tiles(Numbered):
         return found
 
     def parse_text(self, text: str) -> Key:
+        return self.pack(self._read(text))
+
+    def match(self, pattern: str) -> Matching:
+        board = self._read(pattern, anything="?")
+        wanted = np.array([self._inner[tile] if tile >= 0 else tile for tile in (board[c] for c in self._outer)])
+        worth = np.array([factorial(place) for place in range(self._cells)])
+
+        def holds(keys: Keys) -> Mask:
+            found = np.empty(len(keys), dtype=np.bool_)
+            find_boards(keys, wanted, worth, self._length, found)
+            return found
+
+        return holds
+
+    def _read(self, text: str, anything: str = "") -> Arrangement:
+        """The tiles of a text in reading order; `_ANY` for `anything`."""
         lines, letters = text.split("/"), _LETTERS[: self._cells]
         if len(lines) != self.rows:
             raise ConfigurationError(f"a board has {self.rows} rows joined by '/', {text!r} has {len(lines)}")
@@ -96,13 +114,16 @@ class Tiles(Numbered):
             if len(line) != self.columns:
                 raise ConfigurationError(f"row {row} {line!r} has {len(line)} cells, expected {self.columns}")
             for letter in line:
+                if letter == anything:
+                    board.append(_ANY)
+                    continue
                 if letter not in letters:
                     known = f"the tiles are {letters[1:]}, the blank is '.'"
                     raise ConfigurationError(f"row {row} {line!r}: {letter!r} is no tile; {known}")
                 if letters.index(letter) in board:
                     raise ConfigurationError(f"row {row} {line!r}: {letter!r} is there a second time")
                 board.append(letters.index(letter))
-        return self.pack(board)
+        return board
 
     def render(self, key: Key) -> str:
         return self._text(self.unpack(key))

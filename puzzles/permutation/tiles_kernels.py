@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
-from puzzles.keys.layout import Counts, Keys
+from puzzles.keys.layout import Counts, Keys, Mask
 
 _Words = NDArray[np.int64]
 
@@ -152,3 +152,35 @@ def expand_keys(
         total += cells[cell, 3]
         counts[i] = total - first
     return total
+
+
+@jit
+def find_boards(keys: Keys, wanted: _Words, worth: _Words, length: int, found: Mask) -> None:
+    """Write whether each key has the `wanted` tile, or the blank as 0, on each of its cells; negative is for any.
+
+    Cells are numbered as for keys, tiles by their cells on the solved board; ``worth[i]`` is i!.
+    """
+    cells = np.int64(len(wanted))
+    tiles = cells - 1
+    left = np.empty(tiles, dtype=np.int64)
+    order = np.empty(tiles, dtype=np.int64)
+    for i in range(len(keys)):
+        key = np.int64(keys[i])
+        blank = key % cells
+        number, parity = key // cells * 2, np.int64(0)
+        left[:] = np.arange(1, cells)[::-1]
+        # The tiles from the first cell on: the reverse of the order that the number is of.
+        for place in range(tiles - 1, -1, -1):
+            digit = number // worth[place]
+            number -= digit * worth[place]
+            parity += digit
+            order[tiles - 1 - place] = left[place - digit]
+            for j in range(place - digit, place):
+                left[j] = left[j + 1]
+        if tiles > 1 and (parity + (blank // length if length % 2 == 0 else 0)) % 2:
+            order[tiles - 2], order[tiles - 1] = order[tiles - 1], order[tiles - 2]
+        right = wanted[blank] <= 0
+        for place in range(tiles):
+            want = wanted[place + (place >= blank)]
+            right &= (want < 0) | (want == order[place])
+        found[i] = right

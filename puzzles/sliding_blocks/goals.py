@@ -19,7 +19,7 @@ def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
 
     Warns of a piece that is meant by its letter alone and not told from others of its shape.
     """
-    return _goal_piece(pieces, start, text) if "@" in text else _goal_board(pieces, text)
+    return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
 
 
 def render_goal(pieces: Pieces, wishes: Wishes) -> str:
@@ -49,7 +49,8 @@ def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
     return frozenset({wish})
 
 
-def _goal_board(pieces: Pieces, text: str) -> Wishes:
+def goal_board(pieces: Pieces, text: str) -> Wishes:
+    """What a board with ``*`` for anything asks for."""
     goal = parse_board(text, with_anything=True)
     check_walls(pieces, goal)
     wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]

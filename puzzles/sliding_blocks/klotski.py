@@ -15,11 +15,23 @@ from itertools import combinations
 
 import numpy as np
 
-from puzzles.contract import Choice, Expansion
+from puzzles.contract import Choice, Expansion, Matching
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import U32, Key, Keys, Mask
-from puzzles.sliding_blocks.boards import parse_board, parse_rectangles
-from puzzles.sliding_blocks.klotski_kernels import COLUMNS, PAIRS, PLACES, ROWS, SHAPES, SLOTS, expand_keys, mirror_keys
+from puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
+from puzzles.sliding_blocks.goals import goal_board
+from puzzles.sliding_blocks.klotski_kernels import (
+    COLUMNS,
+    MASKS,
+    PAIR_MASKS,
+    PAIRS,
+    PLACES,
+    ROWS,
+    SHAPES,
+    SLOTS,
+    expand_keys,
+    mirror_keys,
+)
 from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
@@ -59,6 +71,25 @@ class Klotski(Blocks):
         """The daughter stands in the middle of the two bottom rows."""
         goal: Mask = (keys >> 28) == _GOAL_PLACE
         return goal
+
+    def match(self, pattern: str) -> Matching:
+        """Pieces by their shapes: letters mean nothing."""
+        wishes = goal_board(self.pieces, pattern.replace("?", ANYTHING))
+        return lambda keys: np.logical_and.reduce(
+            [np.ones(len(keys), dtype=np.bool_), *(self._stands(keys, wish) for wish in wishes)]
+        )
+
+    def _stands(self, keys: Keys, wish: Standing) -> Mask:
+        """Whether a piece of this kind, or a blank, stands there."""
+        places = [keys >> (28 - 4 * slot) & 15 for slot in range(len(SLOTS))]
+        if wish in _PLACE_OF and wish.kind != _UNITS[0].kind:
+            there = [places[slot] == _PLACE_OF[wish] for slot, shape in enumerate(SLOTS) if shape == wish.kind]
+            found: Mask = np.logical_or.reduce(there)
+            return found
+        blanks = PAIR_MASKS[keys & 0xFF]
+        larger = np.bitwise_or.reduce([MASKS[shape, place] for shape, place in zip(SLOTS, places, strict=True)])
+        cells = blanks if wish.kind == self.pieces.blank else ~(larger | blanks)
+        return np.asarray(cells >> np.uint32(wish.corner[0] * COLUMNS + wish.corner[1]) & 1, dtype=np.bool_)
 
     def expand(self, keys: Keys) -> Expansion:
         room = np.empty(len(keys) * self.most_successors, dtype=np.uint32)

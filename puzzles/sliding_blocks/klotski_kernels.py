@@ -71,11 +71,11 @@ def _mirror_cell(cell: int) -> int:
 
 
 _SHAPE_OF_SLOT = np.array(SLOTS, dtype=np.int64)
-_MASKS = _mask_of_places()
+MASKS = _mask_of_places()
 _NEIGHBOURS = _neighbours_of_places()
 _MIRROR = _mirror_of_places()
 _PAIR_NUMBER = _pair_numbers()
-_PAIR_MASK = np.array([1 << first | 1 << second for first, second in PAIRS], dtype=np.uint32)
+PAIR_MASKS = np.array([1 << first | 1 << second for first, second in PAIRS], dtype=np.uint32)
 _PAIR_MIRROR = np.array([_PAIR_NUMBER[_mirror_cell(a), _mirror_cell(b)] for a, b in PAIRS], dtype=np.uint32)
 
 
@@ -86,7 +86,7 @@ def _targets(shape: Word, place: Word, free: Word, metric: int, found: np.ndarra
     if metric <= _STRAIGHT_METRIC:
         for direction in range(4):
             target = _NEIGHBOURS[shape, place, direction]
-            while target != _NOWHERE and _MASKS[shape, target] & ~free == 0:
+            while target != _NOWHERE and MASKS[shape, target] & ~free == 0:
                 found[count] = target
                 count += 1
                 if metric == _UNIT_METRIC:
@@ -99,7 +99,7 @@ def _targets(shape: Word, place: Word, free: Word, metric: int, found: np.ndarra
     while True:
         for direction in range(4):
             target = _NEIGHBOURS[shape, here, direction]
-            if target != _NOWHERE and seen >> target & 1 == 0 and _MASKS[shape, target] & ~free == 0:
+            if target != _NOWHERE and seen >> target & 1 == 0 and MASKS[shape, target] & ~free == 0:
                 seen |= 1 << target
                 found[count] = target
                 count += 1
@@ -147,18 +147,18 @@ def expand_keys(keys: Keys, metric: int, room: Keys, counts: Counts) -> int:
     total = 0
     for i in range(len(keys)):
         key = np.int64(keys[i])
-        blanks = np.int64(_PAIR_MASK[key & 255])
+        blanks = np.int64(PAIR_MASKS[key & 255])
         covered = blanks
         first = total
         for slot in range(6):
             shape = _SHAPE_OF_SLOT[slot]
             shift = 28 - 4 * slot
             place = key >> shift & 15
-            own = np.int64(_MASKS[shape, place])
+            own = np.int64(MASKS[shape, place])
             covered |= own
             for j in range(_targets(shape, place, blanks | own, metric, found)):
                 target = found[j]
-                pair = _pair_of((blanks | own) & ~np.int64(_MASKS[shape, target]))
+                pair = _pair_of((blanks | own) & ~np.int64(MASKS[shape, target]))
                 moved = (key & ~(15 << shift)) | target << shift
                 if shape == 2:
                     moved = _place_vertical(key, slot, target)

@@ -8,9 +8,10 @@ lexicographic order; the digits of `twist` are the twists of the places, without
 What a turn does to either does not depend on the other, so two small tables make a move.
 
 A text has the colours of the stickers, a row for each face; a colour has the name of the face that it covers at the
-start.
+start. Turns are read too, as they are made from the solved puzzle on: ``R U R' F2``.
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,10 +21,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Numbered
+from puzzles.contract import Expansion, Matching, Numbered
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
-from puzzles.keys.layout import Key, Keys
+from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.pictures.shapes import Picture
 
 #: The stickers of a piece's place, clockwise.
@@ -32,6 +33,10 @@ Place = tuple[int, ...]
 Turn = tuple[int, ...]
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]
+
+#: What looks like a turn, of this puzzle or another.
+_TURN = re.compile(r"[A-Za-z]w?[2'\d]*")
+_EXAMPLE = "R U R'"
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,11 @@ class Twisty(Numbered):
     def prepare(self, start: str | None) -> None:
         pieces = self.pieces
         self._turns = self.turns()
+        # Twice and the other way round are understood whether they are one move or not.
+        self._spelled: dict[str, Turn] = {}
+        for name, once in self._turns.items():
+            if name[-1] not in "2'":
+                self._spelled |= {name: once, f"{name}'": self._turns[f"{name}'"], f"{name}2": turned_then(once, once)}
         self.most_successors = len(self._turns)
         self._places = list(pieces.moving.values())
         self._home = "".join(face * pieces.row for face in pieces.faces)
@@ -109,28 +119,66 @@ class Twisty(Numbered):
         return [self._key_of("".join(colours[sticker] for sticker in turn)) for turn in self._turns.values()]
 
     def parse_text(self, text: str) -> Key:
+        """The colours of the faces, or turns made from the solved puzzle on, such as ``R U R' F2``."""
+        turns = text.replace("/", " ").replace("\u2019", "'").replace("2'", "2").split()
+        if any(word in self._spelled for word in turns) or (turns and "/" not in text and _TURN.fullmatch(turns[0])):
+            return self._turned(turns)
+        colours = self._read(text)
+        for colour in self.pieces.faces:
+            if (there := colours.count(colour)) != self.pieces.row:
+                raise ConfigurationError(f"colour {colour} is there {there} times, expected {self.pieces.row}")
+        return self._key_of(colours)
+
+    def _turned(self, turns: list[str]) -> Key:
+        """The solved puzzle after some turns."""
+        colours = self._home
+        for number, word in enumerate(turns, 1):
+            if word not in self._spelled:
+                known = ", ".join(self._spelled)
+                raise ConfigurationError(f"turn {number}, {word!r}, is none of {self.name}; they are {known}")
+            colours = "".join(colours[sticker] for sticker in self._spelled[word])
+        return self._key_of(colours)
+
+    def _read(self, text: str, anything: str = "") -> str:
+        """The colours of all stickers; a sticker may also be `anything`, where that is something."""
         faces, size = self.pieces.faces, self.pieces.row
         rows = text.split("/")
         if len(rows) != len(faces):
-            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, joined by '/'"
+            wanted = f"{len(faces)} rows, the faces {', '.join(faces)}, joined by '/', or turns such as {_EXAMPLE}"
             raise ConfigurationError(f"expected {wanted}; {text!r} has {len(rows)}")
         for face, row in zip(faces, rows, strict=True):
             if len(row) != size:
                 raise ConfigurationError(f"face {face}: {row!r} has {len(row)} stickers, expected {size}")
             for colour in row:
-                if colour not in faces:
+                if colour not in faces + anything:
                     raise ConfigurationError(f"face {face}: {colour!r} is no colour; they are {', '.join(faces)}")
         colours = "".join(rows)
-        for colour in faces:
-            if colours.count(colour) != size:
-                raise ConfigurationError(f"colour {colour} is there {colours.count(colour)} times, expected {size}")
         for name, place in self.pieces.still.items():
-            if _seen(colours, place) != _seen(self._home, place):
+            if not _like(_seen(colours, place), _seen(self._home, place), anything):
                 raise ConfigurationError(
                     f"{name} never moves: it must have the colours {_seen(self._home, place)}, here it has "
                     f"{_seen(colours, place)}; turn the whole puzzle until that piece is in its place"
                 )
-        return self._key_of(colours)
+        return colours
+
+    def match(self, pattern: str) -> Matching:
+        """Place by place: a table says which pieces will do there, with which twists."""
+        colours, exchanged = self._read(pattern, "?"), len(self.pieces.exchanged)
+        orders, twists = np.array(self._orders), self._all_twists()
+        tables = []
+        for here, place in enumerate(self._places):
+            pieces = self._places[:exchanged] if here < exchanged else [place]
+            fits = [[_like(_seen(colours, place), _twisted(_seen(self._home, piece), twist), "?")
+                     for twist in range(len(place))] for piece in pieces]  # fmt: skip
+            who = orders[:, here] if here < exchanged else np.zeros(len(orders), dtype=np.int64)
+            tables.append((np.array(fits), who, twists[:, here]))
+
+        def holds(keys: Keys) -> Mask:
+            order, twist = np.divmod(keys, np.uint32(self._twists))
+            found: Mask = np.logical_and.reduce([fits[who[order], turned[twist]] for fits, who, turned in tables])
+            return found
+
+        return holds
 
     def render(self, key: Key) -> str:
         colours, size = self._colours(key), self.pieces.row
@@ -200,11 +248,9 @@ class Twisty(Numbered):
     def _tables(self) -> tuple[_Table, _Table]:
         """What each turn makes of each order, times the number of twists, and of each twist."""
         orders: _Numbers = np.array(self._orders)
-        twists = np.stack(np.unravel_index(np.arange(self._twists), self._digits), axis=1)
+        twists = self._all_twists()
         exchanged, dependent = len(self.pieces.exchanged), self.pieces.dependent
         turning = np.array([len(place) for place in self._places])
-        last = -twists[:, :dependent].sum(axis=1) % turning[dependent]
-        twists = np.insert(twists, dependent, last, axis=1)
         # Read as numbers, the orders are sorted, so the place of a number is the number of its order.
         weights = exchanged ** np.arange(exchanged)[::-1]
         order_columns, twist_columns = [], []
@@ -215,6 +261,14 @@ class Twisty(Numbered):
             twist_columns.append(np.ravel_multi_index(tuple(turned.T), self._digits))
         order_table, twist_table = np.stack(order_columns, axis=1), np.stack(twist_columns, axis=1)
         return (order_table * self._twists).astype(np.uint32), twist_table.astype(np.uint32)
+
+    def _all_twists(self) -> _Numbers:
+        """The twist of each moving place, for each `twist` of a key."""
+        twists = np.stack(np.unravel_index(np.arange(self._twists), self._digits), axis=1)
+        dependent = self.pieces.dependent
+        last = -twists[:, :dependent].sum(axis=1) % len(self._places[dependent])
+        found: _Numbers = np.insert(twists, dependent, last, axis=1)
+        return found
 
     def _carried(self, turn: Turn) -> tuple[list[int], list[int]]:
         """From which place the piece of each moving place comes, and by how much it twists on the way."""
@@ -239,6 +293,11 @@ def _is_even(order: tuple[int, ...]) -> bool:
 def _seen(colours: str, place: Place) -> str:
     """The colours of a place, clockwise."""
     return "".join(colours[sticker] for sticker in place)
+
+
+def _like(colours: str, piece: str, anything: str) -> bool:
+    """Whether colours, some of which may be `anything`, are those of a piece."""
+    return all(colour in (own, anything) for colour, own in zip(colours, piece, strict=True))
 
 
 def _twisted(colours: str, twist: int) -> str:

@@ -45,6 +45,9 @@ class Pyraminx(Twisty):
             even=True,
         )
         super().prepare(start)
+        # A scramble may turn the tips, too, which are not there.
+        unmoved = tuple(range(len(_spots())))
+        self._spelled |= {f"{corner.lower()}{way}": unmoved for corner in _CORNERS for way in ("", "'")}
 
     def net(self, faces: Mapping[str, str]) -> Picture:
         return draw_pyraminx(faces)

@@ -96,7 +96,7 @@ def _notes(kind: "type[Puzzle]") -> list[str]:
         "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
         "--whole": kind.configurations is not Puzzle.configurations,
         "--merge-mirrors": kind.canonical is not Puzzle.canonical,
-        "--goal": "goal" in kind.options,
+        "--goal": not tree,
         "all configurations are alike": kind.vertex_transitive,
     }
     return [note for note, holds in noted.items() if holds]

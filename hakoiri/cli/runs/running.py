@@ -23,7 +23,7 @@ from hakoiri.cli.options import (
     redis_url,
 )
 from puzzles.errors import PuzzleError
-from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+from puzzles.registry import PuzzleSpec, with_own_file
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
@@ -46,7 +46,7 @@ NameOption = Annotated[
 ReuseOption = Annotated[bool, typer.Option("--reuse", help="Take a finished run of the same, if there is one.")]
 GoalOption = Annotated[
     str | None,
-    typer.Option("--goal", metavar="GOAL|FILE", help="For puzzles with a goal that can be chosen: -o goal=GOAL."),
+    typer.Option("--goal", metavar="CONF|FILE", help="Another goal than usual, '*' for anything; as -o goal=CONF."),
 ]
 
 
@@ -142,8 +142,6 @@ def _spec(
     spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), _board(start), merge_mirrors))
     if goal is None:
         return spec
-    if "goal" not in puzzle_class(spec.name, spec.digest).options:
-        raise PuzzleError(f"{spec.name} has its own goal, so leave out --goal")
     if "goal" in spec.options:
         raise PuzzleError("--goal and -o goal= say the same thing twice: leave one of them out")
     return replace(spec, options={**spec.options, "goal": read_board(goal)})

@@ -63,6 +63,8 @@ SAMPLES = (
     Sample("burnt-pancakes", "n=10", goal="1 2 3 4 5 6 7 8 9 10"),
     Sample("cube2", "metric=half", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
     Sample("cube2", "metric=quarter", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
+    Sample("cube2", "goal=UUUU/RR**/FF**/****/LL**/BB**", goal="UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"),
+    Sample("cube2", "metric=quarter", start="R U R' F2"),
     Sample("gap", "ranks=3", goal="11 12 13 ../21 22 23 ../31 32 33 ../41 42 43 .."),
     Sample("gap", "ranks=4"),
     Sample("gap", "ranks=7"),
@@ -81,6 +83,7 @@ SAMPLES = (
     Sample("klotski", "metric=unit", goal="ABCD/ABCD/EE.F/GHHI/JHH."),
     Sample("klotski", "metric=straight", start="ABBC/ABBC/DEEF/DGHF/.I.J"),
     Sample("klotski", "metric=finger"),
+    Sample("klotski", "goal=****/****/****/****/.**.", goal="ABBC/ABBC/DEEF/DGHF/.IJ."),
     Sample("magic-star", "points=5"),
     Sample("magic-star", "points=6", goal="1/2 4 12 8/10 6/11 5 3 7/9"),
     Sample("magic-star", "points=6 solutions=keep"),
@@ -102,6 +105,7 @@ SAMPLES = (
     Sample("pancakes", "n=13"),
     Sample("peg-solitaire", "symmetry=on", goal="##...##/##...##/......./...*.../......./##...##/##...##"),
     Sample("peg-solitaire", "symmetry=off", goal="##...##/##...##/......./...*.../......./##...##/##...##"),
+    Sample("peg-solitaire", "symmetry=on goal=##?.?##/##???##/???????/???????/???????/##???##/##???##"),
     Sample("peg-solitaire", "symmetry=on", start=_MOST_JUMPS),
     Sample("peg-solitaire", "symmetry=off", start=_MOST_JUMPS),
     Sample("peg-solitaire", "symmetry=off", start=_FEW_PEGS),
@@ -134,6 +138,8 @@ SAMPLES = (
     Sample("tiles", "rows=5 columns=3"),
     Sample("tiles", "rows=4 columns=4", goal=".123/4567/89ab/cdef"),
     Sample("tiles", "rows=2 columns=8"),
+    Sample("tiles", "goal=1**/4**/7**", goal="123/456/78."),
+    Sample("tiles", "rows=2 columns=5 goal=1234./56789", goal="1234./56789"),
     Sample("topspin", "n=8 k=4", goal="1 2 3 4 5 6 7 8"),
     Sample("topspin", "n=4 k=4"),
     Sample("topspin", "n=5 k=2", start="3 1 5 2 4"),
@@ -147,6 +153,7 @@ SAMPLES = (
     Sample("left_ends.py:LeftEnds", "aces=1 holes=3"),
     Sample("lights_out.py:LightsOut", "n=5", goal="...../...../...../...../....."),
     Sample("lights_out.py:LightsOut", "n=2", start="*./.."),
+    Sample("lights_out.py:LightsOut", "n=3 goal=?*?/*.*/?*?", goal=".*./*.*/.*."),
 )  # fmt: skip
 
 
