@@ -32,7 +32,8 @@ def test_every_puzzle_is_listed_with_all_its_options(hakoiri: Hakoiri) -> None:
         notes = row["notes"]
         assert ("moves cannot be taken back" in notes) == (name in DIRECTED)
         assert ("a tree: its solutions are counted" in notes) == (name in TREES)
-        assert ("needs --from BOARD" in notes) == ("--goal" in notes) == (name in BOARDS)
+        assert ("needs --from BOARD" in notes) == (name in BOARDS)
+        assert ("--goal" in notes) == (name != "magic-star")
         assert ("--whole" in notes) == (name not in NOT_WHOLE)
 
 
@@ -55,7 +56,7 @@ def test_what_options_make_of_a_puzzle(hakoiri: Hakoiri) -> None:
     assert hakoiri.ask("puzzles", "hanoi", "-o", "discs=20")["layout"] == "u64"
     own = hakoiri.ask("puzzles", f"{ROOT}/examples/lights_out.py:LightsOut", "-o", "n=2")
     assert (own["name"], own["start"], own["notes"]) == (
-        "lights_out.py:LightsOut", "**/**", ["all configurations are alike"],
+        "lights_out.py:LightsOut", "**/**", ["--goal", "all configurations are alike"],
     )  # fmt: skip
     assert own["options"] == [{"name": "n", "default": "5", "allowed": "2..5"}]
 
@@ -161,3 +162,26 @@ def test_the_readme_lists_every_puzzle_with_its_options() -> None:
     for name in PUZZLES:
         (row,) = [row for row in rows if f"`{name}`" in row.split("|")[1]]
         assert not [option for option in puzzle_class(name).options if f"`{option}`" not in row]
+
+
+def test_a_goal_of_the_users_choice_is_part_of_the_run(hakoiri: Hakoiri) -> None:
+    found = hakoiri.ask("run", "tiles", "-o", "rows=2", "--goal", "*54/***")
+    assert found["parameters"] == {"rows": "2", "columns": "3", "goal": "*54/***"}
+    path = hakoiri.ask("path", "last")["configurations"]
+    assert [each[1:3] == "54" for each in path] == [False] * found["goal_depth"] + [True]
+    assert hakoiri.ask("verify", "last")["ok"]
+    assert hakoiri.ask("resume", "last", "-o", "goal=*54/***")["run"] == found["run"]
+    other = hakoiri.here("resume", "last", "-o", "goal=*45/***", check=False)
+    assert "has goal *54/***, the resume names *45/***" in other.error
+    one = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", f"goal={path[-1]}")
+    assert one["goal_depth"] == hakoiri.ask("distance", found["run"], path[-1])["length"] == found["goal_depth"]
+    assert one["digest"] == found["digest"]
+
+
+def test_turns_of_a_cube_are_read_and_answered(hakoiri: Hakoiri) -> None:
+    assert hakoiri.ask("run", "cube2", "--from", "R U R' F2", "--until-goal")["goal_depth"] == 4
+    assert hakoiri.here("path", "last").stdout.splitlines()[-1] == "4 moves: F2 R U' R'"
+    shown = hakoiri.ask("show", "R U", "--puzzle", "cube2")
+    assert hakoiri.ask("show", shown["configuration"], "--puzzle", "cube2")["key"] == shown["key"]
+    refused = hakoiri.here("run", "cube2", "--from", "R U X", check=False)
+    assert refused.error == "hakoiri: turn 3, 'X', is none of cube2; they are U, U', U2, R, R', R2, F, F', F2"

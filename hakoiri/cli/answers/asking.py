@@ -170,7 +170,9 @@ def path(
     if film is None:
         titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
         print_side_by_side(stdout(), found.configurations, titles, pictures)
-    stdout().print(counted(len(found), "moves"))
+    # Turns of a cube, say, can be typed in again.
+    turns = "" if any(" " in move for move in found.moves) else f": {' '.join(found.moves)}"
+    stdout().print(Text(f"{counted(len(found), 'moves')}{turns if found.moves else ''}"))
 
 
 def _write_film(run: "Run", found: "ShortestPath", pictures: "list[Picture]", target: Path) -> None:
