@@ -27,7 +27,7 @@ from coordinator.runs.verify import verify_directory
 from coordinator.session.job import Play, Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, SilentObserver
-from coordinator.trees.solutions import found_solutions
+from coordinator.trees.job import found_solutions
 from hakoiri.answers import ShortestPath
 from hakoiri.components import ComponentAnswers, Diameter
 from hakoiri.steps import noted

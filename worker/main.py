@@ -14,8 +14,7 @@ import redis
 from puzzles.errors import PuzzleError
 from puzzles.user.files import configured_files, load_file
 from worker.errors import RedisUnavailableError, WorkerError
-from worker.transport.connection import connect
-from worker.transport.heartbeat import start_heartbeat, worker_name
+from worker.transport.connection import connect, start_heartbeat, worker_name
 from worker.transport.rq_worker import TaskWorker
 
 _RETRY_SECONDS = 0.2

@@ -1,13 +1,23 @@
-"""Deals from texts and files, for those who have many."""
+"""Deals from texts and files, for those who have many; how many searches of deals fit the memory side by side."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+import psutil
+
+from coordinator.errors import OverBudgetError
+from coordinator.executors.opening import cores
+from coordinator.session.resources import Resources
+from coordinator.session.session import Observer
 from puzzles.capabilities import Dealt
 from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.registry import PuzzleSpec, names_of
+from worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
 COMMENT = ";"
+#: A deal may take minutes; workers that die are found out by their silence.
+_DEADLINE_SECONDS = 900.0
 
 
 def dealt(spec: PuzzleSpec) -> Dealt:
@@ -21,8 +31,7 @@ def dealt(spec: PuzzleSpec) -> Dealt:
 
 
 def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
-    """The deals of a text: one a line, its rows joined by ``/``, or in as many lines as a
-    deal has rows.
+    """The deals of a text: one a line, its rows joined by ``/``, or in as many lines as a deal has rows.
 
     The contest's number before them may be there or not, blank lines and comments too. `ConfigurationError` names the
     deal that is wrong, and in it the row and the card.
@@ -54,3 +63,27 @@ def _deal_texts(lines: list[str], rows: int) -> list[str]:
     if len(lines) % rows:
         raise ConfigurationError(f"deal {len(lines) // rows + 1} has {len(lines) % rows} rows, expected {rows}")
     return ["/".join(lines[begin : begin + rows]) for begin in range(0, len(lines), rows)]
+
+
+def fitted(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) -> Resources:
+    """`resources` with no more threads than memory allows, should all searches reach the cap.
+
+    Raises `OverBudgetError` where memory does not allow a single one. Workers elsewhere have their own memory.
+    """
+    if resources.redis is not None:
+        return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
+    memory = resources.memory if resources.memory is not None else psutil.virtual_memory().available // 2
+    wanted, needed = resources.workers or cores(), SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
+    if resources.memory is not None and needed > memory:
+        raise OverBudgetError(
+            f"a search of {cap:,} positions may take {needed >> 20:,} MB, {memory >> 20:,} MB are allowed",
+            Step("lower", "cap"),
+        )
+    threads = max(1, min(wanted, memory // needed))
+    if threads < wanted:
+        observer.note(
+            f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB for {cap:,} positions",
+            Step("lower", "cap"),
+            Step("raise", "memory"),
+        )
+    return replace(resources, workers=threads)

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from coordinator.deals.certificate import certify
+from coordinator.deals.dealing import fitted
 from coordinator.deals.hunt_plan import FIRST_CYCLE, HuntPlan, Pool, Record, Standing, hunted, records_among
-from coordinator.deals.memory import fitted
 from coordinator.errors import ContradictionError
 from coordinator.session.job import Check, Job, Table
 from coordinator.session.resources import Budget, Resources

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from coordinator.deals.memory import fitted
+from coordinator.deals.dealing import fitted
 from coordinator.deals.study_plan import Study, StudyPlan, dealt_class
 from coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from coordinator.errors import OverBudgetError, StopRun

@@ -22,8 +22,7 @@ from puzzles.errors import Step
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError
 from worker.tasks import Array, Arrays, do_task
-from worker.transport.connection import redis_errors
-from worker.transport.heartbeat import ALIVE_SECONDS, living_workers
+from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
 from worker.transport.payload import unpack_arrays

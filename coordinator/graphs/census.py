@@ -13,8 +13,7 @@ import numpy as np
 
 from coordinator.errors import ContradictionError
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import Interval, by_bounds
-from coordinator.graphs.eccentricity import Eccentricities, exact_eccentricities, sorted_pairs
+from coordinator.graphs.diameter import Eccentricities, Interval, by_bounds, exact_eccentricities, sorted_pairs
 from coordinator.layers.inspection import compare_rules
 from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session

@@ -2,9 +2,11 @@
 
 * Where the puzzle knows symmetries of its moves (`Puzzle.orbits`), alike configurations have the same eccentricity: one
   search for each kind settles everything. The claim is checked on a sample first.
-* A small component is measured in full (`coordinator.graphs.eccentricity`): radius, centre, periphery, all pairs.
-* A large one is bounded (Takes and Kosters, 2011) until the least upper and the greatest lower bound of the diameter
-  meet; until then only the interval is known, and an interval is never passed off as the diameter.
+* A small component is measured in full: radius, centre, periphery, all pairs. Sources are chosen where a bound says
+  most, until it is settled for every vertex whether it is in the periphery and in the centre. The 25,955
+  configurations of Hakoiri-musume's start take some 130 searches instead of 25,955.
+* A large one is bounded (Takes and Kosters, "Determining the diameter of small world networks", 2011) until the least
+  upper and the greatest lower bound of the diameter meet; an interval is never passed off as the diameter.
 """
 
 from collections.abc import Callable
@@ -22,7 +24,7 @@ from puzzles.keys.layout import Key, Keys, key_at
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.names import DIAMETER_KEY, META
-from worker.graphs.searches import Distances, Graph, distances_from
+from worker.graphs.searches import Distances, Graph, Vertices, distances_from
 from worker.layers.kernels import merge
 from worker.tasks import Arrays
 
@@ -34,7 +36,9 @@ MOST_PAIRS = 16
 MOST_KINDS = 64
 #: How many configurations around two that are said to be alike are compared.
 _SURROUNDINGS = 3_000
-
+#: Sources per task: with more, better choices come later (130 searches by ones, 240 by sixteens).
+SOURCES_PER_TASK = 2
+#: Runs a task over some chunks of sources on the component's graph.
 MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
 
 
@@ -230,3 +234,64 @@ def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
             f"{puzzle.name} says that {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} "
             f"are alike, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
         )
+
+
+@dataclass(frozen=True)
+class Eccentricities:
+    """Exact distances of one component. `centre` and `periphery` are vertices; `pairs` has shape (pairs, 2)."""
+
+    diameter: int
+    radius: int
+    centre: Vertices
+    periphery: Vertices
+    pairs: Vertices
+
+
+def exact_eccentricities(graph: Graph, spread: MapChunks, tasks: int) -> Eccentricities:
+    """The answer for a connected `graph`, with `tasks` searches at the same time."""
+    lower, upper = _settle(graph, spread, tasks)
+    diameter, radius = int(lower.max()), int(upper.min())
+    known = lower == upper
+    centre = np.flatnonzero(known & (upper == radius)).astype(np.int32)
+    periphery = np.flatnonzero(known & (lower == diameter)).astype(np.int32)
+    found = spread("pairs", [[part] for part in np.array_split(periphery, min(tasks, len(periphery)))])
+    pairs = np.concatenate([part for (part,) in found])
+    return Eccentricities(diameter, radius, centre, periphery, sorted_pairs(pairs))
+
+
+def sorted_pairs(pairs: Vertices) -> Vertices:
+    """Pairs in increasing order."""
+    ordered: Vertices = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    return ordered
+
+
+def _settle(graph: Graph, spread: MapChunks, tasks: int) -> tuple[Distances, Distances]:
+    """Bounds of every eccentricity, equal wherever the vertex may belong to the periphery or the centre."""
+    vertices = len(graph.offsets) - 1
+    lower = np.zeros(vertices, dtype=np.int32)
+    upper = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
+    sources = np.zeros(1, dtype=np.int32)
+    while len(sources):
+        chunks = np.array_split(sources, min(tasks, len(sources)))
+        for _, least, most in spread("bounds", [[chunk] for chunk in chunks]):
+            np.maximum(lower, least, out=lower)
+            np.minimum(upper, most, out=upper)
+        sources = _next_unsettled(lower, upper, tasks * SOURCES_PER_TASK)
+    return lower, upper
+
+
+def _next_unsettled(lower: Distances, upper: Distances, count: int) -> Vertices:
+    """Up to `count` vertices that may still be outermost or innermost; none when all is settled."""
+    unsettled = lower != upper
+    outer = np.flatnonzero(unsettled & (upper >= lower.max()))
+    inner = np.flatnonzero(unsettled & (lower <= upper.min()))
+    half = max(1, count // 2)
+    from_outer = _least(outer, -upper[outer], half if len(inner) else count)
+    from_inner = _least(inner, lower[inner], half if len(outer) else count)
+    return np.unique(np.concatenate([from_outer, from_inner])).astype(np.int32)
+
+
+def _least(vertices: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    if len(vertices) <= count:
+        return vertices
+    return vertices[np.argpartition(values, count - 1)[:count]]

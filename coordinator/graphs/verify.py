@@ -6,7 +6,7 @@ Its components must be closed and connected, in order, and their distances those
 import numpy as np
 
 from coordinator.graphs.census import Counted, census_digest
-from coordinator.graphs.eccentricity import sorted_pairs
+from coordinator.graphs.diameter import sorted_pairs
 from coordinator.session.job import Verifier, sample_places
 from puzzles.keys.layout import Keys, ints, key_at, layout_of
 from puzzles.keys.order import equal_rows, lower_bounds

@@ -145,7 +145,12 @@ def grown(deal: Sequence[Card], word: int) -> list[Card]:
 
 @dataclass(frozen=True)
 class Placing:
-    """The packing for `columns` cells a row.
+    """Where the cards of a field are, as one key: of each card its place among the cells that earlier cards have left.
+
+    The field has four rows of n cells, each of the four suits n - 1 cards, and four cells are blank. Card i, of
+    4 (n - 1), has 4 n - i cells to choose from, so its field is just wide enough for 4 n - i - 1. Fields lie side by
+    side from the most significant bit of the key down, but none lies across two words of 64 bits: 13 columns take
+    exactly 256 bits.
 
     For each card `words` and `shifts` say where its field lies in the key, `masks` what fits into it.
     """

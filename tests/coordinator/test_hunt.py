@@ -52,8 +52,7 @@ from worker.deals.solving import DealFigures
 from worker.errors import TaskError
 from worker.solitaires import hunting
 from worker.solitaires.counting_kernels import Field, count_positions, early_layers
-from worker.solitaires.hunting import deal_of, field_of, figures_of, walk
-from worker.solitaires.hunting_kernels import _undo_moves, change
+from worker.solitaires.hunting import _undo_moves, change, deal_of, field_of, figures_of, walk
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"

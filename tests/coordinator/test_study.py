@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.memory import fitted
+from coordinator.deals.dealing import fitted
 from coordinator.deals.study import Studied, StudyDeals, kept_deals
 from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from coordinator.deals.study_table import Deal, tally

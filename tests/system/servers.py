@@ -16,7 +16,7 @@ import redis
 
 from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
-from worker.transport.heartbeat import living_workers
+from worker.transport.connection import living_workers
 from worker.transport.names import WORKERS, worker_key
 from worker.transport.rq_worker import TaskQueue
 

@@ -21,7 +21,7 @@ import redis
 import yaml
 
 from tests.system.helpers import ROOT, wait_until
-from worker.transport.heartbeat import living_workers
+from worker.transport.connection import living_workers
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

@@ -29,8 +29,7 @@ from tests.system.conftest import StartWorkers
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.tasks import Arrays
-from worker.transport.connection import connect
-from worker.transport.heartbeat import living_workers
+from worker.transport.connection import connect, living_workers
 from worker.transport.messages import Event
 from worker.transport.names import event_key
 from worker.transport.rq_worker import TaskQueue

@@ -20,7 +20,7 @@ import redis
 from puzzles.user.files import FILES
 from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
-from worker.transport.heartbeat import living_workers
+from worker.transport.connection import living_workers
 from worker.transport.messages import TaskRequest
 
 #: A module in the workers' path that leaves a mark when it is imported, and again when it is called.

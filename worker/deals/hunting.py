@@ -16,7 +16,7 @@ from puzzles.keys.splitmix import random_words
 from worker.deals.solving import DealFigures, packed, solve, unpacked
 
 Objective = Literal["positions", "moves", "depth"]
-#: In the order of their numbers in `worker.solitaires.hunting_kernels`.
+#: In the order of their numbers in `worker.solitaires.hunting`.
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 _MILLIONTHS = 1_000_000
 _WORD = 1 << 64

@@ -1,7 +1,10 @@
-"""Connections to Redis, whose errors become Hakoiri's own. A password is never printed."""
+"""Connections to Redis, whose errors become Hakoiri's own, and which workers are alive. A password is never printed."""
 
+import os
+import socket
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 import redis
@@ -9,8 +12,11 @@ from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissi
 
 from puzzles.errors import Step
 from worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
+from worker.transport.names import WORKERS, worker_key
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
+#: Each worker says so often that it is alive, and is taken for dead after so long a silence.
+BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 
 
 def connect(url: str) -> redis.Redis:
@@ -65,3 +71,55 @@ def without_password(url: str) -> str:
     """Scheme, host, port and database only."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def worker_name(process: int) -> str:
+    """The name of the worker that is this process of this machine."""
+    return f"{socket.gethostname()}-{process}"
+
+
+def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) -> None:
+    """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
+
+    RQ's own registry is no help: a worker that does not fork sends no heartbeat in mid-job, and its entry outlives it
+    by minutes.
+
+    IMPORTANT: the first beat is out before this returns, so that no chunk is begun by a worker that seems dead.
+    """
+    pause = threading.Event()
+
+    def beat() -> None:
+        with suppress(redis.RedisError):  # Redis is away; the work loop waits for it too.
+            pipeline = connection.pipeline(transaction=False)
+            pipeline.sadd(WORKERS, worker)
+            pipeline.set(worker_key(worker), b"1", ex=ALIVE_SECONDS)
+            pipeline.execute()
+
+    def go_on_beating() -> None:
+        while parent is None or os.getppid() == parent:
+            pause.wait(BEAT_SECONDS)
+            beat()
+        os._exit(1)
+
+    beat()
+    threading.Thread(target=go_on_beating, name="heartbeat", daemon=True).start()
+
+
+def forget_worker(worker: str, connection: redis.Redis) -> None:
+    """Declare a worker dead at once, as its parent has seen it end."""
+    with suppress(redis.RedisError):
+        connection.delete(worker_key(worker))
+
+
+def living_workers(connection: redis.Redis) -> set[str]:
+    """The names of all living workers; the dead ones are forgotten."""
+    known = sorted(_text(name) for name in connection.smembers(WORKERS))
+    beats = connection.mget([worker_key(name) for name in known]) if known else []
+    living = {name for name, beat in zip(known, beats, strict=True) if beat is not None}
+    if dead := set(known) - living:
+        connection.srem(WORKERS, *dead)
+    return living
+
+
+def _text(name: bytes | str) -> str:
+    return name.decode() if isinstance(name, bytes) else name

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from puzzles.user.files import files_variable
-from worker.transport.connection import connect
-from worker.transport.heartbeat import forget_worker, worker_name
+from worker.transport.connection import connect, forget_worker, worker_name
 
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.

@@ -82,8 +82,7 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
     from hakoiri.cli.driving import no_coordinator
     from storage.engine.environment import require_writable
     from storage.ledger.lock import is_served
-    from worker.transport.connection import connect
-    from worker.transport.heartbeat import living_workers
+    from worker.transport.connection import connect, living_workers
 
     connection = connect(required_redis(redis))
     living = len(living_workers(connection))
