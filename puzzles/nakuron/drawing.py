@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from puzzles.nakuron.board import EMPTY, WALL, Board
+from puzzles.nakuron.board import EMPTY, SIDES, WALL, Board, tilt
 from puzzles.pictures.colours import ink
 from puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle, Shape, Span
+
+_Cell = tuple[int, int]
+#: What the ball on a cell is called.
+_Names = dict[_Cell, str]
 
 #: By digit: nothing, red, yellow, green, blue, a wall.
 COLOURS = ("#f4f1ea", "#d55e00", "#f0e442", "#009e73", "#0072b2", "#4a4a4a")
@@ -14,8 +18,53 @@ _ROUND_BALLS = 40
 _CELL, _LARGE_BOARD = 32, 1000
 
 
+def draw_boards(boards: Sequence[Board]) -> list[Picture]:
+    """Boards in their frame; where a tilt leads from one to the next, its balls keep their names."""
+    pictures: list[Picture] = []
+    names: _Names = {}
+    for number, board in enumerate(boards):
+        names = _rolled(names, boards[number - 1], board) if number else {}
+        names = names or {cell: f"row {cell[0] + 1} column {cell[1] + 1}" for cell in _balls_of(board)}
+        pictures.append(_draw(board, names))
+    return pictures
+
+
 def draw_board(board: Board) -> Picture:
-    """A board in its frame."""
+    """One of them."""
+    return draw_boards([board])[0]
+
+
+def _rolled(names: _Names, board: Board, after: Board) -> _Names:
+    """Where the balls are after the tilt that leads from `board` to `after`; nothing where none does."""
+    for side in range(len(SIDES)):
+        if tilt(board.rows, board.frame, side).rows == after.rows:
+            found: _Names = {}
+            for number, hole in enumerate(board.frame[side]):
+                found |= _rolled_line(names, board.rows, _line(side, number, board.size), hole)
+            return found
+    return {}
+
+
+def _line(side: int, number: int, size: int) -> list[_Cell]:
+    """The cells of a line from the frame's side inwards."""
+    cells = [(place, number) if side in (0, 2) else (number, place) for place in range(size)]
+    return cells[::-1] if side in (1, 2) else cells
+
+
+def _rolled_line(names: _Names, rows: Sequence[str], line: Sequence[_Cell], hole: str) -> _Names:
+    """The balls of a line that stay on the board, as far towards its first cell as they go."""
+    after: _Names = {}
+    is_open, free = hole != WALL, 0
+    for place, cell in enumerate(line):
+        if rows[cell[0]][cell[1]] == WALL:
+            is_open, free = False, place + 1
+        elif cell in names and not is_open:
+            after[line[free]] = names[cell]
+            free += 1
+    return after
+
+
+def _draw(board: Board, names: _Names) -> Picture:
     lines = framed_rows(board)
     is_round = len(lines) <= _ROUND_BALLS
     cell = _CELL if is_round else max(2, _LARGE_BOARD // len(lines))
@@ -24,7 +73,7 @@ def draw_board(board: Board) -> Picture:
     squares = framed_rows(Board(tuple(map(_without_balls, board.rows)), board.frame)) if is_round else lines
     ground = (Rectangle(0, 0, side, side, COLOURS[-1]), inside, *_squares(squares, cell))
     holes = _holes(lines) if is_round else ()
-    balls = _balls(board) if is_round else []
+    balls = [_ball(board.rows[cell[0]][cell[1]], cell, name) for cell, name in names.items()] if is_round else []
     spans = (tuple(map(_span, line)) for line in lines)
     return Picture(side, side, (Part("ground", (*ground, *holes)), *balls), tuple(spans))
 
@@ -68,14 +117,13 @@ def _holes(lines: Sequence[str]) -> Iterator[Label]:
                 yield Label((column + 0.5) * _CELL, (row + 0.5) * _CELL, digit, 14, ink(COLOURS[int(digit)]))
 
 
-def _balls(board: Board) -> list[Part]:
-    """Round, with the number of their colour."""
-    found = []
-    for row, line in enumerate(board.rows, 1):
-        for column, digit in enumerate(line, 1):
-            if digit not in (EMPTY, WALL):
-                fill, middle = COLOURS[int(digit)], _CELL / 2
-                ball = Circle(middle, middle, _CELL * 0.4, fill, COLOURS[-1])
-                shapes = (ball, Label(middle, middle, digit, 14, ink(fill)))
-                found.append(Part(f"row {row} column {column}", shapes, column * _CELL, row * _CELL))
-    return found
+def _balls_of(board: Board) -> Iterator[_Cell]:
+    for row, line in enumerate(board.rows):
+        yield from ((row, column) for column, digit in enumerate(line) if digit not in (EMPTY, WALL))
+
+
+def _ball(digit: str, cell: _Cell, name: str) -> Part:
+    """Round, with the number of its colour; its place is counted from the corner of the frame."""
+    fill, middle = COLOURS[int(digit)], _CELL / 2
+    shapes = (Circle(middle, middle, _CELL * 0.4, fill, COLOURS[-1]), Label(middle, middle, digit, 14, ink(fill)))
+    return Part(name, shapes, (cell[1] + 1) * _CELL, (cell[0] + 1) * _CELL)

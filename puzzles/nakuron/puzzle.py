@@ -17,7 +17,7 @@ from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
-from puzzles.nakuron.drawing import draw_board
+from puzzles.nakuron.drawing import draw_boards
 from puzzles.nakuron.kernels import field_of, ground_of
 from puzzles.pictures.shapes import Picture
 
@@ -98,7 +98,7 @@ class Nakuron(Scored):
         return tuple("".join(cells[row * size : (row + 1) * size]) for row in range(size))
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        return [draw_board(Board(self.rows_of(key), self.board.frame)) for key in path]
+        return draw_boards([Board(self.rows_of(key), self.board.frame) for key in path])
 
     # The contract
 

@@ -215,3 +215,24 @@ def test_any_text_has_a_picture() -> None:
     first, second = text_pictures(["AB/..", "BA/.C"])
     colours = [{label.text: part.shapes[0] for part, label in labels(picture)} for picture in (first, second)]
     assert colours[0]["A"].fill == colours[1]["A"].fill != colours[0]["B"].fill  # type: ignore[union-attr]
+
+
+def test_balls_keep_their_names_while_they_roll() -> None:
+    """Each ball that stays has its colour, stands where the board has it, and moves along the tilt alone."""
+    puzzle = made("nakuron")
+    path = walk(puzzle, 12)
+    texts, pictures, moves = puzzle.render_path(path), puzzle.pictures(path), puzzle.describe_moves(path)
+    balls = [
+        {part.name: (part.x / 32 - 1, part.y / 32 - 1, part.shapes) for part in each.parts[1:]} for each in pictures
+    ]
+    for text, there in zip(texts, balls, strict=True):
+        rows = text.split("/")
+        drawn = {(x, y): next(s.text for s in shapes if isinstance(s, Label)) for x, y, shapes in there.values()}
+        assert drawn == {(x, y): cell for y, row in enumerate(rows) for x, cell in enumerate(row) if cell in "1234"}
+    for (before, after), move in zip(pairwise(balls), moves, strict=True):
+        assert after.keys() <= before.keys()
+        for name, (x, y, shapes) in after.items():
+            right, down = x - before[name][0], y - before[name][1]
+            assert before[name][2] == shapes
+            assert {"up": right == 0 >= down, "down": right == 0 <= down, "left": down == 0 >= right,
+                    "right": down == 0 <= right}[move.split(",")[0]]  # fmt: skip
