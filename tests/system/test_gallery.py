@@ -1,0 +1,53 @@
+"""The gallery: each of its pictures is there, is made by a command of the page, and is what the program draws today."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PIL import Image
+
+from tests.system.helpers import ROOT, Hakoiri
+from tests.system.test_docs import commands
+
+PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
+_MOST_BYTES = 600_000
+
+
+def made() -> list[tuple[list[list[str]], str]]:
+    """The pictures, each with the commands since the one that made its run, its own the last."""
+    found, since = [], []
+    for words in commands(PAGE):
+        since = [words] if words[0] in ("run", "study") else [*since, words]
+        if words[-1].endswith((".svg", ".png", ".gif", ".html")):
+            found.append((since, words[-1]))
+    return found
+
+
+def test_every_picture_is_made_and_shown() -> None:
+    names = [name for _, name in made()]
+    shown = re.findall(r"!\[[^]]+\]\(gallery/([^)]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert len(set(names)) == len(names) > 15
+    assert sorted(names) == sorted(shown) == sorted(path.name for path in PICTURES.iterdir())
+    assert sum(path.stat().st_size for path in PICTURES.iterdir()) < _MOST_BYTES
+
+
+def test_every_picture_can_be_read() -> None:
+    for path in PICTURES.iterdir():
+        if path.suffix == ".svg":
+            assert ElementTree.parse(path).getroot().tag.endswith("svg")  # noqa: S314  (our own)
+        else:
+            with Image.open(path) as picture:
+                picture.load()
+
+
+@pytest.mark.parametrize("name", ["lights-out.svg", "burnt-pancakes.svg"])
+def test_the_program_draws_them_still(
+    name: str, hakoiri: Hakoiri, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If not, and that is as it should be: scripts/gallery."""
+    monkeypatch.chdir(ROOT)
+    (chosen,) = [since for since, picture in made() if picture == name]
+    for words in chosen:
+        hakoiri.here(*(str(tmp_path / word) if word == name else word for word in words))
+    assert (tmp_path / name).read_bytes() == (PICTURES / name).read_bytes()
