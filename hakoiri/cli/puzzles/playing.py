@@ -32,7 +32,7 @@ def play(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin here. [default: usual]")
+        str | None, typer.Option("--from", metavar="CONF|FILE", show_default="usual", help="Begin here.")
     ] = None,
     data: DataOption = None,
     json: JsonOption = False,
