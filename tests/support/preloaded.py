@@ -2,12 +2,21 @@
 
 import gc
 from functools import partial
+from tempfile import TemporaryDirectory
 
-import hakoiri.api  # noqa: F401
+from typer.testing import CliRunner
+
+import coordinator.graphs.job
+import tests.support.forking
 import worker.main  # noqa: F401
+from hakoiri.cli import app
 from puzzles.jit import prepare
 from puzzles.sliding_blocks.klotski import Klotski
 from worker.warm import load_all_kernels
 
 prepare(partial(load_all_kernels, Klotski()))
+# What every command imports when it comes to it, and what most runs do.
+with TemporaryDirectory() as directory:
+    for words in ("run klotski --until-goal", "layers last"):
+        assert CliRunner().invoke(app, [*words.split(), "--data", directory, "--json"]).exit_code == 0
 gc.freeze()
