@@ -6,8 +6,6 @@ from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
-import coordinator.graphs.job
-import tests.support.forking
 import worker.main  # noqa: F401
 from hakoiri.cli import app
 from puzzles.jit import prepare

@@ -3,8 +3,11 @@
 import ctypes
 import os
 import resource
+import signal
+from typing import Any
 
 from coordinator.session.tuning import DEFAULT
+from storage.ledger.ledger import Ledger
 
 #: From Linux's headers: the version of the structures of capget(2), and two capabilities as bits.
 _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
@@ -12,7 +15,25 @@ _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2
 
 def be_impatient() -> None:
     """Have checkpoints so often that a run of seconds has as many as one of hours."""
-    vars(DEFAULT).update(checkpoint=0.15, range_commit=0.03)
+    vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005)
+
+
+def stand_still(depth: int, what: str) -> None:
+    """Be impatient, and stop as SIGSTOP does as soon as something of layer `depth` is durably `what`.
+
+    That is ``expanded`` or ``merged``; so a layer may be short and is met in its midst all the same.
+    """
+    be_impatient()
+    commit = Ledger.commit
+
+    def commit_and_stand_still(ledger: Ledger, *arguments: Any, **named: Any) -> None:
+        commit(ledger, *arguments, **named)
+        partial = ledger.read_partial()
+        if partial and (partial["depth"], partial[what]) > (depth, 0):
+            Ledger.commit = commit  # type: ignore[method-assign]
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    Ledger.commit = commit_and_stand_still  # type: ignore[method-assign]
 
 
 def limit_files(size: int) -> None:

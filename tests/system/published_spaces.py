@@ -126,7 +126,7 @@ _BLOCKS = (
     Space(
         f"sliding --from {HAKOIRI['start']} -o goal=B@4,2", "as klotski", tuple(HAKOIRI["layers begin"]),
         tuple(HAKOIRI["layers end"]), HAKOIRI["reachable"], HAKOIRI["eccentricity of the start"],
-        HAKOIRI["solution by metric"]["unit"], every_way=True,
+        HAKOIRI["solution by metric"]["unit"],
     ),
     *(
         Space(

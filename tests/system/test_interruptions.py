@@ -13,25 +13,23 @@ import pytest
 from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import LayerRecord, State
+from tests.support.seeds import seeds
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
-#: Chunks so small that a run takes seconds and every moment of it can be hit.
-SLOW_THREADS = ("--chunk", "2")
-SLOW_REDIS = ("--chunk", "60")
+#: Chunks so small that a run takes half a second and any moment of it can be hit; of 150, most layers have several.
+SLOW_THREADS = ("--chunk", "5")
+SLOW_REDIS = ("--chunk", "150")
 LAYERS = 168
 EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def undisturbed(finished: FinishedRuns) -> dict[str, Any]:
     """What runs find that nobody disturbs: the digests of all layers, and of an exploration and a census as a whole."""
-    hakoiri = Hakoiri(tmp_path_factory.mktemp("undisturbed"))
-    explored = hakoiri.ask(*EXPLORE)
-    layers = hakoiri.ask("layers", "last")["layers"]
-    whole = hakoiri.ask(*WHOLE)
-    return {"explore": explored["digest"], "layers": [row["digest"] for row in layers], "whole": whole["digest"]}
+    explored, whole = finished.explored["digest"], finished.counted["digest"]
+    return {"explore": explored, "layers": finished.digests(), "whole": whole}
 
 
 def state_of(hakoiri: Hakoiri) -> State:
@@ -112,13 +110,13 @@ def test_foreground_run_killed_again_and_again(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.parametrize("seed", seeds(100, 4, 20))
 def test_foreground_run_killed_at_many_moments(hakoiri: Hakoiri, undisturbed: dict[str, Any], seed: int) -> None:
     test_foreground_run_killed_again_and_again(hakoiri, undisturbed, seed, signal.SIGKILL)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(200, 206))
+@pytest.mark.parametrize("seed", seeds(200, 2, 6))
 def test_workers_killed_at_many_moments(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
 ) -> None:
@@ -126,7 +124,7 @@ def test_workers_killed_at_many_moments(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(300, 306))
+@pytest.mark.parametrize("seed", seeds(300, 2, 6))
 def test_redis_killed_at_many_moments(
     hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any], seed: int
 ) -> None:
@@ -250,4 +248,4 @@ def test_everything_killed_at_once(
     hakoiri.here("resume", "last")
     assert_kept(kept, layers_of(hakoiri))
     assert_undisturbed(hakoiri, undisturbed)
-    assert hakoiri.ask("verify", "last", "--full")["ok"]
+    assert hakoiri.ask("verify", "last")["ok"]

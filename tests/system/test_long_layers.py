@@ -16,22 +16,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import LayerRecord, State
 from storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
-from tests.system.before import be_impatient, limit_files
+from tests.support.seeds import seeds
+from tests.system.before import be_impatient, limit_files, stand_still
 from tests.system.conftest import StartWorkers
 from tests.system.disks import KINDS, small_disk
 from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
-#: Layers 7 to 10 have 227,536, 870,072, 1,887,748 and 623,800 configurations.
-CUBE, LONGEST = ("cube2",), 9
-#: A board in the middle of a game, so that 2,840,215 boards are left, up to 453,650 in a layer (the 17th).
-PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/*.*.***/***..**/##**.##/##***##")
+#: Layers 8 to 10 have 480,467, 166,276 and 2,457 configurations, and 870,072, 1,887,748 and 623,800.
+PYRAMINX, CUBE = ("pyraminx",), ("cube2",)
+#: The layer that takes most of the work, or nearly, in both.
+LONGEST = 9
+#: A board in the middle of a game, so that 1,112,384 boards are left, up to 173,122 in a layer (the 13th).
+PEGS = ("peg-solitaire", "--from", "##***##/##*.*##/*******/***.*.*/**..***/##*..##/##***##")
 #: The layers of more than 20 million configurations.
 TILES, LONG = ("tiles", "-o", "rows=3", "-o", "columns=4"), range(34, 38)
 #: The least that a layer step takes: nearly everything passes through the disk. In chunks that take a moment each.
@@ -124,19 +128,22 @@ def until(hakoiri: Hakoiri, running: Running, reached: Stage, what: str) -> None
     wait_until(there, 120, what)
 
 
-def expanding(depth: int) -> Stage:
-    """Of layer `depth` something is durable: at least, that some of the keys before it are expanded."""
-    return lambda _, partial: bool(partial) and (partial["depth"], partial["expanded"]) > (depth, 0)
-
-
-def merging(depth: int) -> Stage:
-    """Of layer `depth` some ranges are finished and durable, or more."""
-    return lambda _, partial: bool(partial) and (partial["depth"], partial["merged"]) > (depth, 0)
-
-
 def inside(depth: int) -> Stage:
     """Layer `depth` is begun: the one before it is committed."""
     return lambda state, _: state.depth >= depth - 1
+
+
+def stood_still(hakoiri: Hakoiri, *command: str, depth: int, what: str) -> Running:
+    """A command that stands still where something of layer `depth` is durably `what`, until a signal goes on with it.
+
+    `what` is ``expanded``, at least some of the keys before it, or ``merged``, at least some of its ranges.
+    """
+    running = hakoiri.start(*command, before=partial(stand_still, depth, what))
+    process = psutil.Process(running.pid)
+    until(hakoiri, running, lambda *_: process.status() == psutil.STATUS_STOPPED, f"layer {depth} being {what}")
+    _, _, found = standing_of(hakoiri)
+    assert (found["depth"], found[what]) > (depth, 0)
+    return running
 
 
 def go_on_for(running: Running, seconds: float) -> bool:
@@ -173,17 +180,17 @@ def assert_kept(before: list[LayerRecord], after: list[LayerRecord]) -> None:
 
 
 def killed_again_and_again(
-    hakoiri: Hakoiri, space: tuple[str, ...], seed: int, stages: list[Stage],
-    resources: list[tuple[str, ...]],
+    hakoiri: Hakoiri, space: tuple[str, ...], seed: int, stages: list[tuple[int, str]],
+    resources: list[tuple[str, ...]], most: float = 0.3,
 ) -> None:  # fmt: skip
-    """Begin a run, and kill it a little after each stage; each time it goes on, in the next way, where it was."""
-    chance, command = random.Random(seed), ["run", *space]
+    """Begin a run, and kill it up to `most` seconds after each stage; it goes on, in the next way, where it was."""
+    chance, command = random.Random(seed), ("run", *space)
     before: list[LayerRecord] = []
     done = (0, 0, 0)
-    for number, stage in enumerate(stages):
-        running = hakoiri.start(*command, *resources[number % len(resources)], before=be_impatient)
-        until(hakoiri, running, stage, f"stage {number}, seed {seed}")
-        go_on_for(running, chance.uniform(0, 0.3))
+    for number, (depth, what) in enumerate(stages):
+        running = stood_still(hakoiri, *command, *resources[number % len(resources)], depth=depth, what=what)
+        running.send(signal.SIGCONT)
+        go_on_for(running, chance.uniform(0, most))
         assert running.kill().code == -signal.SIGKILL
         _, records, partial = standing_of(hakoiri)
         assert_kept(before, records)
@@ -191,22 +198,28 @@ def killed_again_and_again(
         assert now >= done, "durable work was lost"
         before, done = records, now
         assert hakoiri.ask("status", "last")["status"] == "interrupted"
-        command = ["resume", "last"]
+        command = ("resume", "last")
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=SLOW) for seed in range(2, 8))])
-def test_killed_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, seed: int) -> None:
-    expected = undisturbed(CUBE)
-    stages = [merging(LONGEST), expanding(LONGEST + 1)]
-    killed_again_and_again(hakoiri, CUBE, seed, stages, [STARVED, ("--memory", "40MB", "--workers", "1")])
+@pytest.mark.parametrize(
+    ("space", "seed", "most"),
+    [(PYRAMINX, 1, 0.02), *(pytest.param(CUBE, seed, 0.3, marks=SLOW) for seed in seeds(2, 2, 6))],
+)
+def test_killed_in_a_long_layer(
+    space: tuple[str, ...], seed: int, most: float, hakoiri: Hakoiri, undisturbed: Undisturbed
+) -> None:
+    expected = undisturbed(space)
+    stages = [(LONGEST, "merged"), (LONGEST + 1, "expanded")]
+    resources = [STARVED, ("--memory", "40MB", "--workers", "1")]
+    killed_again_and_again(hakoiri, space, seed, stages, resources, most)
     hakoiri("resume", "last", *AT_SPEED, "--memory", "1GB")
     assert_as_undisturbed(hakoiri, expected)
 
 
-@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=SLOW) for seed in range(12, 18))])
+@pytest.mark.parametrize("seed", [11, *(pytest.param(seed, marks=SLOW) for seed in seeds(12, 2, 6))])
 def test_killed_in_a_long_layer_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed, seed: int) -> None:
     expected = undisturbed(PEGS)
-    killed_again_and_again(hakoiri, PEGS, seed, [merging(14), expanding(17)], [STARVED])
+    killed_again_and_again(hakoiri, PEGS, seed, [(11, "merged"), (14, "expanded")], [STARVED])
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
 
@@ -216,7 +229,8 @@ def test_killed_in_a_long_layer_of_a_directed_puzzle(hakoiri: Hakoiri, undisturb
 def test_killed_in_the_long_layers_of_the_whole_peg_solitaire(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
     space, way = ("peg-solitaire",), ("--memory", "64MB")
     expected = undisturbed(space)
-    killed_again_and_again(hakoiri, space, 21, [expanding(16), merging(17), inside(19), merging(21)], [way])
+    stages = [(16, "expanded"), (17, "merged"), (19, "expanded"), (21, "merged")]
+    killed_again_and_again(hakoiri, space, 21, stages, [way])
     hakoiri("resume", "last", seconds=600)
     assert_as_undisturbed(hakoiri, expected)
 
@@ -262,7 +276,7 @@ NEXT_WAYS = [("--memory", "2GB"), ("--memory", "512MB"), ("--memory", "24MB"), (
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(2, 3, 20))
 def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, seed: int) -> None:
     expected, chance = undisturbed(TILES), random.Random(seed)
     shutil.copytree(brink, hakoiri.data / brink.name)
@@ -279,7 +293,7 @@ def test_killed_among_millions(hakoiri: Hakoiri, undisturbed: Undisturbed, brink
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("seed", range(30, 34))
+@pytest.mark.parametrize("seed", seeds(30, 1, 4))
 def test_workers_and_driver_killed_among_millions(
     hakoiri: Hakoiri, undisturbed: Undisturbed, brink: Path, redis_server: RedisServer, workers: StartWorkers, seed: int
 ) -> None:
@@ -311,13 +325,13 @@ def test_everything_killed_in_a_long_layer(
     hakoiri: Hakoiri, undisturbed: Undisturbed, redis_server: RedisServer, workers: StartWorkers, driver: str
 ) -> None:
     """One worker, then the driver, then Redis, and the other worker with it: whoever goes on has all that was kept."""
-    expected = undisturbed(CUBE)
+    expected = undisturbed(PYRAMINX)
     resources = ("--memory", "1MB", "--farm-from", "1", "--chunk", "20000")
     with workers(redis_server.url, 2) as team:
         if driver == "run":
-            running = hakoiri.start("run", *CUBE, *resources, "--redis", redis_server.url)
+            running = hakoiri.start("run", *PYRAMINX, *resources, "--redis", redis_server.url)
         else:
-            hakoiri.here("enqueue", *CUBE, *resources)
+            hakoiri.here("enqueue", *PYRAMINX, *resources)
             running = hakoiri.start("coordinator", "--redis", redis_server.url)
         until(hakoiri, running, inside(LONGEST), "the longest layer")
         os.kill(wait_until(team.pids)[0], signal.SIGKILL)
@@ -338,36 +352,39 @@ def test_everything_killed_in_a_long_layer(
 # Stopped
 
 
-@pytest.mark.parametrize(
-    ("how", "stage"),
-    [
-        (signal.SIGINT, expanding),
-        (signal.SIGTERM, merging),
-        ("cancel", expanding),
-        pytest.param(signal.SIGINT, merging, marks=SLOW),
-        pytest.param(signal.SIGTERM, expanding, marks=SLOW),
-        pytest.param("cancel", merging, marks=SLOW),
-    ],
-)
-def test_stopped_in_a_long_layer(
-    hakoiri: Hakoiri, undisturbed: Undisturbed, how: "signal.Signals | str",
-    stage: Callable[[int], Stage],
-) -> None:  # fmt: skip
+@pytest.mark.parametrize("what", ["expanded", "merged"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, number: signal.Signals, what: str) -> None:
     """It leaves at once, and keeps what it has of the layer."""
-    expected = undisturbed(CUBE)
-    running = hakoiri.start("run", *CUBE, *STARVED, before=be_impatient)
-    until(hakoiri, running, stage(LONGEST), "the longest layer")
+    expected = undisturbed(PYRAMINX)
+    running = stood_still(hakoiri, "run", *PYRAMINX, *STARVED, depth=LONGEST, what=what)
     _, *before = standing_of(hakoiri)
+    running.send(number)
+    running.send(signal.SIGCONT)
     asked = time.monotonic()
-    if isinstance(how, signal.Signals):
-        running.send(how)
-        assert running.finish().code == 128 + how
-    else:
-        assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
-        assert running.finish().code == 1
+    assert running.finish().code == 128 + number
     assert time.monotonic() - asked < 5
     state, records, partial = standing_of(hakoiri)
-    assert state.status == ("cancelled" if how == "cancel" else "interrupted")
+    assert state.status == "interrupted"
+    assert len(records) == LONGEST
+    assert progress(records, partial) >= progress(*before)
+    hakoiri("resume", "last", *AT_SPEED)
+    assert_as_undisturbed(hakoiri, expected)
+
+
+@pytest.mark.parametrize("what", ["expanded", pytest.param("merged", marks=SLOW)])
+def test_cancelled_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, what: str) -> None:
+    """The same; what it does from when it is asked until it looks takes a longer one."""
+    expected = undisturbed(CUBE)
+    running = stood_still(hakoiri, "run", *CUBE, *STARVED, depth=LONGEST, what=what)
+    _, *before = standing_of(hakoiri)
+    running.send(signal.SIGCONT)
+    asked = time.monotonic()
+    assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
+    assert running.finish().code == 1
+    assert time.monotonic() - asked < 5
+    state, records, partial = standing_of(hakoiri)
+    assert state.status == "cancelled"
     assert progress(records, partial) >= progress(*before)
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)
@@ -390,9 +407,9 @@ def test_a_disk_that_fills_in_a_long_layer(
     kind: str, hakoiri: Hakoiri, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
     """Most of it is taken by spill files. As long as nobody makes room nothing changes; then it goes on."""
-    expected = undisturbed(CUBE)
-    with small_disk(kind, tmp_path / "disk", 10 << 20) as disk:
-        refused_for_room(hakoiri, "run", *CUBE, *STARVED, data=disk.place, before=disk.before)
+    expected = undisturbed(PYRAMINX)
+    with small_disk(kind, tmp_path / "disk", 3 << 20) as disk:
+        refused_for_room(hakoiri, "run", *PYRAMINX, *STARVED, data=disk.place, before=disk.before)
         (directory,) = disk.place.iterdir()
         _, records, _ = standing(directory)
         assert len(records) in (LONGEST, LONGEST + 1)
@@ -406,10 +423,8 @@ def test_a_disk_that_fills_in_a_long_layer(
 @pytest.mark.parametrize("depth", [LONGEST, pytest.param(LONGEST + 1, marks=SLOW)])
 def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, depth: int) -> None:
     """The data file may not grow beyond what it was in the middle of the layer: a commit itself fails."""
-    expected = undisturbed(CUBE)
-    running = hakoiri.start("run", *CUBE, *STARVED, before=be_impatient)
-    until(hakoiri, running, merging(depth), "the layer")
-    running.kill()
+    expected = undisturbed(PYRAMINX)
+    stood_still(hakoiri, "run", *PYRAMINX, *STARVED, depth=depth, what="merged").kill()
     _, records, _ = standing_of(hakoiri)
     limit = (hakoiri.run_directory() / DATA_FILE).stat().st_size + 4_096
     refused_for_room(hakoiri, "resume", "last", *STARVED, before=partial(limit_files, limit))
@@ -424,18 +439,10 @@ def test_a_quota_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, dep
 @pytest.fixture(scope="module")
 def half_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a run killed in the middle of a layer, with spill files that its books know."""
-
-    def spilled(_: State, partial: dict[str, Any]) -> bool:
-        return bool(partial and partial["spilled"]["lengths"])
-
-    while True:
-        hakoiri = Hakoiri(tmp_path_factory.mktemp("half-done"))
-        running = hakoiri.start("run", *CUBE, *STARVED, before=be_impatient)
-        until(hakoiri, running, spilled, "known spill files")
-        running.kill()
-        state, _, partial = standing_of(hakoiri)
-        if spilled(state, partial):  # Else it was just done with the layer.
-            return hakoiri.run_directory()
+    hakoiri = Hakoiri(tmp_path_factory.mktemp("half-done"))
+    stood_still(hakoiri, "run", *PYRAMINX, *STARVED, depth=LONGEST, what="expanded").kill()
+    assert standing_of(hakoiri)[2]["spilled"]["lengths"]
+    return hakoiri.run_directory()
 
 
 def spill_file(directory: Path) -> tuple[Path, int]:
@@ -491,7 +498,7 @@ def test_a_damaged_spill_file(
         assert standing(directory)[1] == records
         assert hakoiri.ask("status", "last")["status"] == "interrupted"
     hakoiri("resume", "last", "--repair", *AT_SPEED)
-    assert_as_undisturbed(hakoiri, undisturbed(CUBE))
+    assert_as_undisturbed(hakoiri, undisturbed(PYRAMINX))
 
 
 def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: Undisturbed, half_done: Path) -> None:
@@ -503,15 +510,13 @@ def test_what_the_books_do_not_know_does_no_harm(hakoiri: Hakoiri, undisturbed: 
     (directory / SPILL_FOLDER / "100000").write_bytes(b"nothing")
     (directory / SPILL_FOLDER / "stray").write_bytes(file.read_bytes()[:known])
     hakoiri("resume", "last", *AT_SPEED)
-    assert_as_undisturbed(hakoiri, undisturbed(CUBE))
+    assert_as_undisturbed(hakoiri, undisturbed(PYRAMINX))
 
 
 @pytest.mark.slow
 def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: Undisturbed) -> None:
     """What a directed search keeps beside its layers is refused, too, and made anew."""
-    running = hakoiri.start("run", *PEGS, *STARVED, before=be_impatient)
-    until(hakoiri, running, merging(17), "older keys on disk")
-    running.kill()
+    stood_still(hakoiri, "run", *PEGS, *STARVED, depth=14, what="merged").kill()
     directory = hakoiri.run_directory()
     with Ledger(directory) as ledger:
         name = ledger.names(CLOSED)[0]

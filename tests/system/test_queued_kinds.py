@@ -22,9 +22,13 @@ from tests.system.test_service import start_coordinator, status_of, wait_for_sta
 
 
 class Kind(NamedTuple):
-    """A kind of run: the command that makes one, what tells how far it is, and all that it finds, but for the clock."""
+    """A kind of run: commands for a long one and a short one, what tells how far it is, and all that it finds.
+
+    Without what the clock says.
+    """
 
     line: tuple[str, ...]
+    short: tuple[str, ...]
     done: str
     found: Callable[[Any], Any]
 
@@ -45,9 +49,24 @@ def plays(job: Any) -> Any:
 #: The name of a file that is there when a test begins.
 BOARD = "board.txt"
 KINDS = {
-    "study": Kind(("study", "superpuzz", "--columns", "4,5", "--deals", "90", "--seed", "3"), "deals_done", deals),
-    "hunt": Kind(("hunt", "gap", "-o", "ranks=6", "--legs", "40", "--seed", "2"), "legs", legs),
-    "optimise": Kind(("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"), "moves_tried", plays),
+    "study": Kind(
+        ("study", "superpuzz", "--columns", "4,5", "--deals", "40", "--seed", "3"),
+        ("study", "superpuzz", "--columns", "4,5", "--deals", "5", "--seed", "3"),
+        "deals_done",
+        deals,
+    ),
+    "hunt": Kind(
+        ("hunt", "gap", "-o", "ranks=6", "--legs", "20", "--seed", "2"),
+        ("hunt", "gap", "-o", "ranks=4", "--legs", "10", "--seed", "2"),
+        "legs",
+        legs,
+    ),
+    "optimise": Kind(
+        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
+        ("optimise", "nakuron", "--from", BOARD, "--width", "10", "--rounds", "2"),
+        "moves_tried",
+        plays,
+    ),
 }
 
 
@@ -59,8 +78,8 @@ def board(tmp_path: Path) -> Path:
     return file
 
 
-def line_of(kind: Kind, board: Path) -> tuple[str, ...]:
-    return tuple(str(board) if word == BOARD else word for word in kind.line)
+def with_board(line: tuple[str, ...], board: Path) -> tuple[str, ...]:
+    return tuple(str(board) if word == BOARD else word for word in line)
 
 
 def found_by(kind: Kind, directory: Path) -> Any:
@@ -77,7 +96,7 @@ def done_by(hakoiri: Hakoiri, run: str, kind: Kind) -> int:
 def test_what_is_found_is_the_same_whoever_dies(
     kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
 ) -> None:
-    line = line_of(kind, board)
+    line = with_board(kind.line, board)
     alone = hakoiri.ask(*line, data=tmp_path / "alone")["run"]
     queued = hakoiri.ask(*line, "--queue", "--redis", redis_server.url)
     run = str(queued["run"])
@@ -106,7 +125,7 @@ def test_what_is_found_is_the_same_whoever_dies(
 def test_a_queued_one_is_watched_cancelled_resumed_and_deleted(
     kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    line = line_of(kind, board)
+    line = with_board(kind.short, board)
     redis_server.pretend_worker()
     run = str(hakoiri.ask(*line, "--queue")["run"])
     start_coordinator(hakoiri, redis_server.url)

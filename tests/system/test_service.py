@@ -58,8 +58,8 @@ def held_by(hakoiri: Hakoiri, run: str) -> int | None:
 def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """The oldest first; a run that is queued while the coordinator works or sleeps is taken up as well."""
     runs = [
-        enqueue(hakoiri, "--farm-from", "0", "--chunk", "200"),
-        enqueue(hakoiri, "--whole", "--farm-from", "1000"),
+        enqueue(hakoiri, "--farm-from", "300", "--chunk", "200"),
+        enqueue(hakoiri, "--whole", "--farm-from", "20000"),
         enqueue(hakoiri, "--from", START_OF_248, "--chunk", "7", "--farm-from", "0"),
     ]
     coordinator = start_coordinator(hakoiri, farm.url)
@@ -94,7 +94,7 @@ def test_the_next_coordinator_finishes_what_one_left(
     end: signal.Signals, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     redis_server.pretend_worker()
-    run = enqueue(hakoiri, "--farm-from", "300", "--chunk", "100")
+    run = enqueue(hakoiri, "--farm-from", "300", "--chunk", "200")
     first = start_coordinator(hakoiri, redis_server.url)
     wait_until(redis_server.waiting_jobs, what="the first farmed layer")
     assert held_by(hakoiri, run) == first.pid
@@ -115,8 +115,8 @@ def test_the_next_coordinator_finishes_what_one_left(
 
 def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> None:
     """A run's lock lets one of them drive it; together they do all."""
-    small = ("--from", START_OF_248, "--chunk", "20")
-    runs = [enqueue(hakoiri, "--farm-from", "0", *which) for which in (("--chunk", "500"), small, small, small)]
+    small = ("--from", START_OF_248, "--chunk", "10")
+    runs = [enqueue(hakoiri, *which) for which in (("--chunk", "400"), small, small, small)]
     coordinators = [start_coordinator(hakoiri, farm.url) for _ in range(2)]
     for run in runs:
         wait_for_status(hakoiri, run, "complete")
