@@ -63,7 +63,7 @@ KINDS = {
     ),
     "optimise": Kind(
         ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
-        ("optimise", "nakuron", "--from", BOARD, "--width", "10", "--rounds", "2"),
+        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
         "moves_tried",
         plays,
     ),
