@@ -143,9 +143,10 @@ class Puzzle(ABC):
 
     def _checked(self, name: str, value: str) -> str:
         if name not in self.options:
-            known = ", ".join(self.options) or "none"
+            # A goal is taken from the user by `puzzles.goals`, whatever the options.
+            known = dict.fromkeys([*self.options, "goal"])
             raise PuzzleError(
-                f"{self.name} has no option {name!r}{did_you_mean(name, self.options)}; its options: {known}"
+                f"{self.name} has no option {name!r}{did_you_mean(name, known)}; its options: {', '.join(known)}"
             )
         try:
             return self.options[name].check(value)

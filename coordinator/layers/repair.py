@@ -25,10 +25,12 @@ def repair_layers(session: Session) -> None:
     store, observer = session.store, session.observer
     _forget_partial(session)
     _forget_segments(store)
-    for depth in range(store.state.depth + 1):
-        if faults := list(check_layer(store, depth)):
-            observer.note(f"{faults[0]}; computing layer {depth} again")
-            _replace_layer(store, depth, _derive(session, depth), session.puzzle)
+    damaged = {depth: faults for depth in range(store.state.depth + 1) if (faults := list(check_layer(store, depth)))}
+    if not damaged:
+        observer.note("no layer is damaged, so there is nothing to mend")
+    for depth, faults in damaged.items():
+        observer.note(f"{faults[0]}; computing layer {depth} again")
+        _replace_layer(store, depth, _derive(session, depth), session.puzzle)
     # A layer computed again may be cut into other blocks.
     stored = sum(record.stored_bytes for record in store.layer_records())
     store.commit(replace(store.state, stored_bytes=stored))

@@ -128,8 +128,8 @@ def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYO
 
 def as_line(text: str) -> str:
     """A text of several lines as one: its rows without blanks around them, joined by ``/``."""
-    rows = (row.strip().removesuffix("/") for row in text.splitlines())
-    return "/".join(row for row in rows if row)
+    rows = [row for line in text.splitlines() if (row := line.strip())]
+    return "/".join([*(row.removesuffix("/") for row in rows[:-1]), *rows[-1:]])
 
 
 def narrowest(bits: int) -> Layout:

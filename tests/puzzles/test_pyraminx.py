@@ -51,5 +51,5 @@ def test_what_is_no_pyraminx_is_refused_in_one_line(text: str) -> None:
 
 
 def test_there_are_no_options() -> None:
-    with pytest.raises(PuzzleError, match="no option 'tips'; its options: none"):
+    with pytest.raises(PuzzleError, match="no option 'tips'; its options: goal"):
         Pyraminx({"tips": "on"})

@@ -191,3 +191,4 @@ def test_verify_says_that_a_puzzle_is_wrong_and_advises_nothing_that_cannot_help
     assert "the puzzle is wrong, not the file, so no repair helps" in found.stderr
     assert "--repair" not in found.stderr
     assert hakoiri.here("verify", "last", "--full", "--json", check=False).json["cause"] == "puzzle"
+    assert "no layer is damaged, so there is nothing to mend" in hakoiri.here("resume", "last", "--repair").stderr

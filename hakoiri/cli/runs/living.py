@@ -17,7 +17,8 @@ from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgumen
 from hakoiri.render.progress import progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import counted, facts, print_json, stderr, stdout, table
-from hakoiri.steps import worded
+from hakoiri.steps import in_command_line, worded
+from puzzles.errors import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
 
 _WATCH_SECONDS = 0.5
 _MOVING = ("queued", "running")
-#: What helps, by the cause of the faults that `verify` has found.
+#: What helps where no repair does, by the cause of the faults that `verify` has found.
 _MENDING = {
     "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
-    "damage": "mend what is damaged with: hakoiri resume {run} --repair",
     "unknown": "every checksum is right, so no repair helps: start a new run; if that is not sound, mend the puzzle",
 }
 
@@ -168,7 +168,8 @@ def verify(
         for fault in faults:
             stdout().print(Text(fault, style="red"), soft_wrap=True)
         if report.checked and report.cause and not certified:
-            stderr().print(Text(_MENDING[report.cause].format(run=path.name)), soft_wrap=True)
+            repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
+            stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
 
