@@ -86,7 +86,10 @@ def test_a_game_with_hints_and_undo(finished: FinishedRuns, tmp_path: Path) -> N
 def test_a_game_without_a_run_is_won(tmp_path: Path) -> None:
     with playing(tmp_path, "tiles", "-o", "rows=2", "-o", "columns=2", "--from", "13/2.") as player:
         assert player.board()[0].endswith("tiles, 0 moves")
-        assert "no finished run knows this board; make one with: hakoiri run tiles" in player.press("?")[-1]
+        assert (
+            "no finished run knows this board; make one with: hakoiri run tiles -o rows=2 -o columns=2"
+            in player.press("?")[-1]
+        )
         assert player.press("\x1bOB", "\x1b[B", "\x1b[C")[-1] == "goal reached after 2 moves"
         assert player.leave("\x04") == 0
 

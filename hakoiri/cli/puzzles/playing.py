@@ -55,6 +55,7 @@ def play(
             if key is Press.LEAVE:
                 break
             if key is Press.HINT:
+                console.print(Text("looking for the shortest way", "dim"))
                 game.message = hints.hint(game)
             else:
                 game.press(key)
@@ -134,7 +135,10 @@ class _Hints:
             text = game.puzzle.render(game.here)
             self._look_for_run(game.puzzle, text)
             if self._run is None:
-                return f"no finished run knows this board; make one with: hakoiri run {self._spec.name}"
+                options = (f"-o {name}={value}" for name, value in self._spec.options.items())
+                begun = [f"--from {self._spec.start}"] if game.puzzle.start_is_board else []
+                made = " ".join(["hakoiri run", self._spec.name, *options, *begun])
+                return f"no finished run knows this board; make one with: {made}"
             try:
                 self._way = self._run.path(source=text).keys
             except UnanswerableError:
