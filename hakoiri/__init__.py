@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError, Step
     from puzzles.jit import jit
     from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
+    from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
 
 _PLACES = {
     "coordinator.session.resources": ("Resources",),
@@ -32,13 +33,15 @@ _PLACES = {
     "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError", "Step"),
     "puzzles.jit": ("jit",),
     "puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
+    "puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 
 __all__ = [
-    "U32", "U64", "U128", "U256", "Choice", "ConfigurationError", "Dealt", "Diameter", "Expansion", "HakoiriError",
-    "Key", "Keys", "Number", "Puzzle", "PuzzleError", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath",
-    "Step", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
+    "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
+    "HakoiriError", "Key", "Keys", "Label", "Line", "Number", "Part", "Picture", "Polygon", "Puzzle", "PuzzleError",
+    "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "Span", "Step", "Text", "census",
+    "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from puzzles.checks import check_expansion, describe_key, error_line, kind_of, t
 from puzzles.contract import Expansion, Orbits, Puzzle
 from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
-from puzzles.pictures.shapes import Picture
+from puzzles.pictures.shapes import Part, Picture, Shape
 
 _NEEDED = ("layout", "undirected", "most_successors")
 
@@ -210,8 +210,14 @@ def _canonical(self: _Guard, keys: Keys) -> Keys:
 def _pictures(self: _Guard, path: list[Key]) -> list[Picture]:
     with self._naming("pictures", *path[:2]):
         found = list(super(_Guard, self).pictures(path))
-    if len(found) != len(path) or not all(isinstance(picture, Picture) for picture in found):
-        raise PuzzleError(f"{self._here}: pictures gave {len(found)} things for {len(path)} configurations")
+    if len(found) != len(path) or not all(isinstance(each, Picture) for each in found):
+        what = f"{kind_of(found)} for {len(path)} configurations, expected a picture of each"
+        raise PuzzleError(f"{self._here}: pictures gave {what}")
+    parts = [part for picture in found for part in picture.parts]
+    if wrong := [
+        part for part in parts if not isinstance(part, Part) or not all(isinstance(s, Shape) for s in part.shapes)
+    ]:
+        raise PuzzleError(f"{self._here}: pictures gave {kind_of(wrong[0])}, expected a part made of shapes")
     return found
 
 

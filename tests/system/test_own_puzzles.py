@@ -217,7 +217,7 @@ _BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 
 
 def test_the_tutorial_shows_the_example() -> None:
-    (least, whole, _) = [text for language, text in _BLOCK.findall(TUTORIAL) if language == "python"]
+    (least, whole, *_) = [text for language, text in _BLOCK.findall(TUTORIAL) if language == "python"]
     assert whole == LIGHTS.read_text(encoding="utf-8")
     assert len(whole.splitlines()) < 60
     assert f"in {len(whole.splitlines())} lines" in TUTORIAL
@@ -227,7 +227,7 @@ def test_the_tutorial_shows_the_example() -> None:
 def test_what_the_tutorial_types_prints_what_it_shows(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
-    files = iter(("lights.py", "lights_out.py", "coins.py"))
+    files = iter(("lights.py", "lights_out.py", "coins.py", "lamps.py"))
     environment: dict[str, str] = {}
     typed = 0
     for language, text in _BLOCK.findall(TUTORIAL):
@@ -249,3 +249,17 @@ def test_what_the_tutorial_types_prints_what_it_shows(
             for line in shown:
                 assert any(found == line or found.endswith(f"  {line}") for found in printed), (line, done)
     assert typed > 10
+
+
+def test_wrong_pictures_are_one_line(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    for body, said in (
+        ("        return [None for key in path]", "for 1 configurations, expected a picture of each"),
+        (
+            "        from hakoiri import Part, Picture\n        return [Picture(9, 9, (Part('a', ('b',)),))]",
+            "made of shapes",
+        ),
+        ("        return path[7]", "pictures of 8/0/0 (0x800) failed"),
+    ):
+        word = written(tmp_path, f"{JUGS}\n    def pictures(self, path):\n{body}\n")
+        refused = hakoiri.here("show", "8/0/0", "--puzzle", word, "--plot", str(tmp_path / "jugs.svg"), check=False)
+        assert refused.code == 1 and said in refused.error, refused
