@@ -1,12 +1,4 @@
-"""Hakoiri from Python: make a run, open one, and ask it.
-
-    from hakoiri.api import explore, open_run
-
-    with explore("klotski", data="runs") as run:
-        print(run.layer_sizes[:5], len(run.layer(57)))
-        print(run.diameter().diameter, run.path("goal").moves)
-    with open_run("last", data="runs") as run:
-        print(run.distance("BAAC/BAAC/DEEF/DGHF/I..J"))
+"""Hakoiri from Python: make a run, open one, and ask it (`hakoiri` has an example).
 
 Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
 """

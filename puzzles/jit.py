@@ -45,8 +45,6 @@ gc.freeze()
 if _collects:
     gc.enable()
 
-__all__ = ["cache_directory", "intrinsic", "is_compiled", "jit", "prepare", "types"]
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Goes up when a file holds something else than before.
 _FORMAT = 3

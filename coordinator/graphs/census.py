@@ -66,7 +66,7 @@ class Census:
         self._found = Counted.of(self._state)
 
     def run(self) -> None:
-        """Count until every component is measured. Commits as it goes; raises as `Exploration.run` does."""
+        """Count until every component is measured. Commits as it goes; raises as `explore` does."""
         keys = self._configurations()
         compare_rules(self._session.puzzle, keys)
         graph = build_graph(self._session.context, keys, control=self._session.control)

@@ -6,7 +6,7 @@ from typing import Any
 from coordinator.errors import ContradictionError
 from coordinator.layers.best_play import best_play
 from coordinator.layers.repair import repair_layers
-from coordinator.layers.search import Exploration, Explored
+from coordinator.layers.search import Explored, explore
 from coordinator.layers.verify import LayersVerifier
 from coordinator.session.job import Check, Job, Play
 from coordinator.session.resources import Budget
@@ -22,7 +22,7 @@ class Explore(Job):
     figures = Explored
 
     def work(self, session: Session) -> None:
-        Exploration(session).run()
+        explore(session)
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -171,28 +171,19 @@ def scratch_search(context: ComputeContext, run: RunStore, start: Key, control: 
         yield LayeredSearch(Session(store, context, control, SilentObserver()), start)
 
 
-class Exploration:
+def explore(session: Session) -> None:
     """The search of a run: from the puzzle's start, until nothing is left, or the goal where the run asks for no more.
 
-    It goes on from the last committed layer.
+    It goes on from the last committed layer, and commits as it goes. Raises `StopRun` after committing every finished
+    layer; storage, worker and budget errors likewise leave the last commit standing.
     """
-
-    def __init__(self, session: Session) -> None:
-        self._session, self._store = session, session.store
-
-    def run(self) -> None:
-        """Search to the end. Commits as it goes.
-
-        Raises `StopRun` after committing every finished layer; storage, worker and budget errors likewise leave the
-        last commit standing.
-        """
-        search = LayeredSearch(self._session, self._session.puzzle.start)
-        until_goal = self._store.manifest.plan.get("until_goal")
-        try:
-            while search.current.size and not (until_goal and search.found.goal_depth is not None):
-                search.step()
-        finally:
-            search.state = self._session.commit_staged(search.state)
-        digest = chain(record.digest for record in self._store.layer_records())
-        figures = replace(search.found, exhausted=not search.current.size).as_dict()
-        self._session.commit(replace(search.state, status="complete", figures=figures, digest=digest))
+    search = LayeredSearch(session, session.puzzle.start)
+    until_goal = session.store.manifest.plan.get("until_goal")
+    try:
+        while search.current.size and not (until_goal and search.found.goal_depth is not None):
+            search.step()
+    finally:
+        search.state = session.commit_staged(search.state)
+    digest = chain(record.digest for record in session.store.layer_records())
+    figures = replace(search.found, exhausted=not search.current.size).as_dict()
+    session.commit(replace(search.state, status="complete", figures=figures, digest=digest))

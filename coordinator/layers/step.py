@@ -76,7 +76,7 @@ class LayerStep:
         self._merger = self._context.local
 
     def run(self) -> tuple[LayerRecord, Layer]:
-        """The record, staged but not committed, and the keys of the new layer. Raises as `Exploration.run` does.
+        """The record, staged but not committed, and the keys of the new layer. Raises as `explore` does.
 
         What was finished before an error is kept for the next session.
         """

@@ -108,7 +108,7 @@ class TreeSearch:
         self._expected = self._state.progress.seconds_left
 
     def run(self) -> None:
-        """Search until every chunk is counted. Commits as it goes; raises as `Exploration.run` does."""
+        """Search until every chunk is counted. Commits as it goes; raises as `explore` does."""
         cutting = read_cutting(self._store) or self._cut()
         roots = chunk_roots(self._store, cutting)
         self._records = read_chunks(self._store)

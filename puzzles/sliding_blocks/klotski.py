@@ -19,7 +19,6 @@ from puzzles.contract import Choice, Expansion, Matching
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import U32, Key, Keys, Mask
 from puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
-from puzzles.sliding_blocks.goals import goal_board
 from puzzles.sliding_blocks.klotski_kernels import (
     COLUMNS,
     MASKS,
@@ -33,6 +32,7 @@ from puzzles.sliding_blocks.klotski_kernels import (
     mirror_keys,
 )
 from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
+from puzzles.sliding_blocks.sliding import goal_board
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")

@@ -6,20 +6,22 @@ for those that are told apart. That takes 19 bits for the pieces of Hakoiri-musu
 64 cells; 28 bits where all of its ten pieces are told apart.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from warnings import warn
 
 import numpy as np
 
 from puzzles.contract import Choice, Expansion, Text
-from puzzles.errors import ConfigurationError, PuzzleError, Step
+from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, parse_board
-from puzzles.sliding_blocks.goals import Wishes, check_walls, parse_distinct, parse_goal, render_distinct, render_goal
+from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, parse_board
 from puzzles.sliding_blocks.pieces import (
     NO_KIND,
     Blocks,
     Pieces,
+    Standing,
     count_sequences,
     sequence_of,
     shape_name,
@@ -37,6 +39,11 @@ from puzzles.sliding_blocks.sliding_kernels import (
 from puzzles.sliding_blocks.tables import Words, make_tables
 
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
+
+#: Every piece is told from all others.
+ALL = "all"
+#: Pieces and blanks that must stand where they do; empty where there is no goal.
+Wishes = frozenset[Standing]
 
 
 class Sliding(Blocks):
@@ -216,3 +223,78 @@ def _mirror_images(pieces: Pieces) -> Words | None:
                 return None
             images[number, min(cells)] = image * MOST_CELLS + min(there)
     return images
+
+
+def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
+
+    Warns of a piece that is meant by its letter alone and not told from others of its shape.
+    """
+    return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
+
+
+def render_goal(pieces: Pieces, wishes: Wishes) -> str:
+    """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
+    blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
+    return pieces.drawn([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
+
+
+def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+    match = re.fullmatch(r"(.)@(\d+),(\d+)", text)
+    if not match:
+        raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
+    letter, row, column = match[1], int(match[2]), int(match[3])
+    if letter not in start.pieces:
+        raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
+    wish = Standing(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
+    kind = pieces.kinds[wish.kind]
+    if wish.corner not in kind.places:
+        raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
+    if kind.total > 1:
+        warn(
+            f"goal={text}: any of the {kind.total} pieces of the shape of {letter} will do; for {letter} itself say "
+            f"distinct={letter}",
+            PuzzleWarning,
+            stacklevel=2,
+        )
+    return frozenset({wish})
+
+
+def goal_board(pieces: Pieces, text: str) -> Wishes:
+    """What a board with ``*`` for anything asks for."""
+    goal = parse_board(text, with_anything=True)
+    check_walls(pieces, goal)
+    wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
+    wishes += [Standing(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
+    for number, wished in Counter(wish.kind for wish in wishes).items():
+        if wished > pieces.counts[number]:
+            raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
+    return frozenset(wishes)
+
+
+def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
+    """The letters of the pieces that are told apart: of all of them by ``all``."""
+    if text == ALL:
+        return frozenset(start.pieces)
+    letters = {word.strip() for word in text.split(",")}
+    for letter in letters - start.pieces.keys():
+        raise PuzzleError(
+            f"{letter!r} is no piece of the board; write {ALL}, or some of {''.join(start.pieces)} with commas between"
+        )
+    return frozenset(letters)
+
+
+def render_distinct(start: ParsedBoard, letters: frozenset[str]) -> str:
+    """The one text of what `parse_distinct` reads."""
+    return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
+
+
+def check_walls(pieces: Pieces, board: ParsedBoard) -> None:
+    """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
+    if (board.rows, board.columns) != (pieces.rows, pieces.columns):
+        ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
+        raise ConfigurationError(f"the board has {ours} cells (rows x columns), this text {theirs}")
+    for cell in sorted(board.walls ^ pieces.walls - board.anything):
+        row, column = divmod(cell, pieces.columns)
+        which = ("a wall", "none") if cell in pieces.walls else ("no wall", "one")
+        raise ConfigurationError(f"the board has {which[0]} at row {row + 1} column {column + 1}, this text {which[1]}")

@@ -4,6 +4,8 @@ A deal is here a `field`: for each cell the card that lies on it (numbered as in
 Which ace lay on a blank changes nothing, so it is left out. Places are those of rows one cell wider, for their aces.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,28 +14,36 @@ from puzzles.solitaires.kernels import BLANK, SUITS, Table
 from worker.solitaires.solving_kernels import HashTable
 
 Field = NDArray[np.int8]
+#: The place of each card; how wide its integers are is the caller's.
+Places = NDArray[Any]
 #: How many positions there are up to each depth.
 Profile = NDArray[np.int64]
 _FIRST_ROOM = 1 << 12
 
 
 @jit
-def _lay_out(field: Field, columns: int, place: Table, gaps: Table, follows: Table) -> None:
-    """Where each card is, where the gaps are, and for each cell the card that a gap to its right takes, or BLANK."""
+def _lay_follows(place: Places, columns: int, follows: Table) -> np.uint64:
+    """For each cell the card that a gap to its right takes, or BLANK; returns the gaps as bits."""
     suit_size, width = columns - 1, columns + 1
     follows[:] = BLANK
+    gaps = (np.uint64(1) << np.uint64(SUITS * width)) - np.uint64(1)
     for row in range(SUITS):
         follows[row * width] = row * suit_size
-    count = 0
+        gaps ^= np.uint64(1) << np.uint64(row * width)
+    for card in range(len(place)):
+        if card % suit_size != suit_size - 1:
+            follows[place[card]] = card + 1
+        gaps ^= np.uint64(1) << np.uint64(place[card])
+    return gaps
+
+
+@jit
+def _lay_out(field: Field, columns: int, place: Places, follows: Table) -> np.uint64:
+    """Where each card is, and what `_lay_follows` says of that."""
     for cell in range(SUITS * columns):
-        wide = cell // columns * width + cell % columns + 1
-        card = field[cell]
-        if card == BLANK:
-            gaps[count] = wide
-            count += 1
-        else:
-            place[card] = wide
-            follows[wide] = card + 1 if card % suit_size != suit_size - 1 else BLANK
+        if field[cell] != BLANK:
+            place[field[cell]] = cell // columns * (columns + 1) + cell % columns + 1
+    return _lay_follows(place, columns, follows)
 
 
 @jit
@@ -66,7 +76,10 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
     place = np.empty(SUITS * (columns - 1), dtype=np.int64)
     gaps = np.empty(SUITS, dtype=np.int64)
     follows = np.empty(SUITS * (columns + 1), dtype=np.int64)
-    _lay_out(field, columns, place, gaps, follows)
+    left = _lay_out(field, columns, place, follows)
+    for number in range(SUITS):
+        gaps[number] = lowest_bit(left)
+        left &= left - np.uint64(1)
     value = np.uint64(1)
     for card in range(len(place)):
         value ^= table[card, place[card]]
@@ -111,22 +124,6 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
 
 
 @jit
-def _lay_follows(place: NDArray[np.uint8], columns: int, follows: Table) -> np.uint64:
-    """For each cell the card that a gap to its right takes, or BLANK; returns the gaps as bits."""
-    suit_size, width = columns - 1, columns + 1
-    follows[:] = BLANK
-    gaps = (np.uint64(1) << np.uint64(SUITS * width)) - np.uint64(1)
-    for row in range(SUITS):
-        follows[row * width] = row * suit_size
-        gaps ^= np.uint64(1) << np.uint64(row * width)
-    for card in range(len(place)):
-        if card % suit_size != suit_size - 1:
-            follows[place[card]] = card + 1
-        gaps ^= np.uint64(1) << np.uint64(place[card])
-    return gaps
-
-
-@jit
 def early_layers(
     field: Field, columns: int, table: HashTable, expected: Profile, least: float, most: int
 ) -> tuple[Profile, bool]:
@@ -135,14 +132,12 @@ def early_layers(
     It stops at a depth where it has less than `least` times what is `expected` there, if that is not 0.
     """
     room, cards = 2 * most, SUITS * (columns - 1)
-    wide, gaps = np.empty(cards, dtype=np.int64), np.empty(SUITS, dtype=np.int64)
     follows = np.empty(SUITS * (columns + 1), dtype=np.int64)
-    _lay_out(field, columns, wide, gaps, follows)
     places, values = np.empty((room, cards), dtype=np.uint8), np.empty(room, dtype=np.uint64)
+    _lay_out(field, columns, places[0], follows)
     values[0] = np.uint64(1)
     for card in range(cards):
-        places[0, card] = wide[card]
-        values[0] ^= table[card, wide[card]]
+        values[0] ^= table[card, places[0, card]]
     hashes = np.zeros(_FIRST_ROOM, dtype=np.uint64)
     hashes[_slot_of(hashes, values[0])] = values[0]
     profile = np.empty(SUITS * columns * columns // 2, dtype=np.int64)
