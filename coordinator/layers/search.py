@@ -15,10 +15,11 @@ import numpy as np
 
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.inspection import inspected_expansion
+from coordinator.layers.pace import Pace
 from coordinator.layers.step import LayerStep
 from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
 from coordinator.session.session import ComputeContext, Control, Session, SilentObserver
-from puzzles.contract import Puzzle
+from puzzles.contract import Numbered, Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.layers.digest import chain
 from storage.layers.scratch import scratch_store
@@ -90,6 +91,7 @@ class LayeredSearch:
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
         self.found = Explored.of(self.state)
+        self._pace = Pace(self.puzzle.size if isinstance(self.puzzle, Numbered) else None)
         self.current, self._older = self._window()
 
     def step(self) -> None:
@@ -135,7 +137,7 @@ class LayeredSearch:
                 self._add_small(keys)
             return HeldLayer([keys])
         self.state = self._session.commit_staged(self.state)
-        step = LayerStep(self._session, self.state.depth + 1, current, known)
+        step = LayerStep(self._session, self.state.depth + 1, current, known, self._pace)
         record, layer = step.run()
         self.state = self.store.state
         if record.size:

@@ -16,6 +16,7 @@ from typing import Any
 from coordinator.errors import StopRun
 from coordinator.layers.buckets import Buckets, merge_chunk
 from coordinator.layers.inspection import inspected_expansion
+from coordinator.layers.pace import Pace
 from coordinator.layers.window import HeldLayer, Layer, StoredLayer
 from coordinator.session.session import Session
 from puzzles.keys.layout import Key, Keys
@@ -63,10 +64,10 @@ class LayerStep:
     Nothing may be staged in the store when it begins.
     """
 
-    def __init__(self, session: Session, depth: Depth, current: Layer, known: list[Layer]) -> None:
+    def __init__(self, session: Session, depth: Depth, current: Layer, known: list[Layer], pace: Pace) -> None:
         self._session, self._store, self._context = session, session.store, session.context
         self._puzzle, self._layout = session.puzzle, session.puzzle.layout
-        self._depth, self._current, self._known = depth, current, known
+        self._depth, self._current, self._known, self._pace = depth, current, known, pace
         self._shares = self._context.shares
         self._spill = Spill(self._store.directory, self._layout, depth)
         #: The new layer in memory; ``None`` when it is too large for that.
@@ -83,8 +84,11 @@ class LayerStep:
         self._take_up()
         self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
         try:
+            self._pace.expand(self._partial.expanded)
             self._expand_all()
+            self._pace.merge(self._partial.merged)
             self._merge_all()
+            self._pace.finish(self._current.size)
         except StopRun:
             self._save()
             raise
@@ -129,7 +133,7 @@ class LayerStep:
         sample = self._current.sample()
         began = time.perf_counter()
         expansion = inspected_expansion(self._puzzle, sample, self._depth)
-        self._pace = (time.perf_counter() - began) / len(sample)
+        self._seconds_each = (time.perf_counter() - began) / len(sample)
         self._branching = len(expansion.successors) / len(sample)
         return expansion.successors
 
@@ -161,7 +165,8 @@ class LayerStep:
                 done += size
                 if self._buckets.held_bytes > self._shares.bucket_bytes:
                     self._spill_all()
-                self._tell("expanded", done, self._current.size)
+                left = self._pace.expanding_left(done, self._current.size)
+                self._tell("expanded", done, self._current.size, left)
                 self._session.control.check()
             if done < self._current.size:
                 self._spill_all()
@@ -173,7 +178,7 @@ class LayerStep:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
         executor, sizes = self._context.executor, {}
         remote = self._context.remote_workers
-        size = self._shares.chunk_size(self._current.size, self._branching, remote, self._pace)
+        size = self._shares.chunk_size(self._current.size, self._branching, remote, self._seconds_each)
 
         def chunks() -> Iterator[Arrays]:
             for number, keys in enumerate(self._current.chunks(begin, size)):
@@ -272,10 +277,14 @@ class LayerStep:
         late = time.monotonic() - self._durable_at > self._context.tuning.range_commit
         if late or self._store.staged_bytes > self._shares.staged_bytes:
             self._save()
-        self._tell("merged ranges", number + 1, self._partition.ranges)
+        left = self._pace.merging_left(number + 1, self._partition.ranges)
+        self._tell("merged ranges", number + 1, self._partition.ranges, left)
 
-    def _tell(self, what: str, done: int, total: int) -> None:
+    def _tell(self, what: str, done: int, total: int, left: float | None) -> None:
         disk = self._store.state.stored_bytes + self._partial.stored + self._spill.stored_bytes
-        configurations = self._store.state.figures["configurations"] + self._partial.size
+        stored = self._store.state.figures["configurations"]
         headline = f"layer {self._depth}: {what} {done:,} of {total:,}"
-        self._session.tell(Progress(configurations, headline=headline, disk=disk))
+        most_left = self._pace.run_left(left, stored)
+        self._session.tell(
+            Progress(stored + self._partial.size, headline=headline, step_left=left, most_left=most_left, disk=disk)
+        )

@@ -52,7 +52,7 @@ class ProgressLine:
         elapsed = max(time.monotonic() - self._first_at, 1e-3)
         parts = [progress_text(last)]
         if last.done > first.done and not last.seconds_left:
-            parts.append(f"{(last.done - first.done) / elapsed:,.0f}/s")
+            parts.append(f"{(last.done - first.done) / elapsed:,.0f} {last.unit}/s")
         if last.disk is not None and first.disk is not None:
             parts.append(f"{last.disk / 1e6:,.0f} MB on disk")
             parts.append(f"{(last.disk - first.disk) / elapsed / 1e6:+,.1f} MB/s")
@@ -60,10 +60,15 @@ class ProgressLine:
 
 
 def progress_text(progress: Progress) -> str:
-    """How far a run of whatever kind is, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``."""
-    text = "; ".join(part for part in (progress.headline, progress_count(progress)) if part)
+    """How far a run of whatever kind is, e.g. ``3 solutions; 12 of 160 chunks, 0:02:07 to 0:02:40 left (95 %)``.
+
+    Or ``layer 9: expanded 7 of 9 (0:00:02 left); 12 configurations, at most 0:02:40 left``.
+    """
+    headline = progress.headline + (f" ({clock(progress.step_left)} left)" if progress.step_left else "")
+    text = "; ".join(part for part in (headline, progress_count(progress)) if part)
     left = progress.seconds_left
-    return text + (f", {time_left(left)}" if left is not None and left[1] > 0 else "")
+    text += f", {time_left(left)}" if left is not None and left[1] > 0 else ""
+    return text + (f", at most {clock(math.ceil(progress.most_left))} left" if progress.most_left else "")
 
 
 def progress_count(progress: Progress) -> str:

@@ -48,7 +48,8 @@ class Progress:
 
     `done` of `total` (``None``: nobody knows how many) things called `unit`; `headline` says what is being done;
     `seconds_left` lie between two bounds. `work` is what the run's rate counts where that is not `done`, and its unit;
-    `disk` how many bytes the run takes by now.
+    `disk` how many bytes the run takes by now. `step_left` are the seconds that what the headline names takes yet,
+    `most_left` those that the run takes at most, at the pace seen.
     """
 
     done: int = 0
@@ -59,6 +60,8 @@ class Progress:
     work: int | None = None
     work_unit: str = "configurations"
     disk: int | None = None
+    step_left: float | None = None
+    most_left: float | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Lists import neither numpy nor numba.
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _WATCH_SECONDS = 0.5
 _MOVING = ("queued", "running")
+#: A run at rest takes no time.
+_NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left": None}
 #: What helps where no repair does, by the cause of the faults that `verify` has found.
 _MENDING = {
     "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
@@ -176,9 +179,9 @@ def verify(
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """A row for people: the labels of `run`, units, and nothing that is not there."""
-    goal = row["goal_depth"]
+    goal, moving = row["goal_depth"], found.status in _MOVING
     row |= {
-        "progress": progress_text(found.state.progress),
+        "progress": progress_text(found.state.progress if moving else replace(found.state.progress, **_NO_TIME)),
         "goal_depth": None if goal is None else counted(goal, "moves"),
         "seconds": f"{row['seconds']:.3f} s",
         "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
