@@ -184,7 +184,7 @@ class Answers:
     def _further(self) -> Step:
         """How to find more than this run has."""
         complete = self.store.state.status == "complete"
-        return Step("leave out", "until_goal") if complete else Step("resume", self.name)
+        return Step("run without", "until_goal") if complete else Step("resume", self.name)
 
     def _real_start(self, source: Configuration | None) -> Key:
         """The configuration that the user named, where merged mirrors would know only its class."""

@@ -24,6 +24,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "raise": ("raise {}", "{setting}", "{setting}"),
     "lower": ("lower {}", "{setting}", "{setting}"),
     "leave out": ("leave out {}", "{setting}", "{setting}"),
+    "run without": ("run the puzzle again without {}", "{setting}", "{setting}"),
     "runs": ("{} lists them", "'hakoiri runs'", ""),
     "run": ("make one with {}", "'hakoiri run {what}'", "explore({what!r})"),
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),

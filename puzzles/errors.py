@@ -19,7 +19,7 @@ Do = Literal[
     # With a run.
     "resume", "repair", "verify", "cancel", "delete", "status", "ask",
     # With a setting.
-    "give", "change", "raise", "lower", "leave out",
+    "give", "change", "raise", "lower", "leave out", "run without",
     # Else.
     "runs", "run", "solve", "optimise", "worker", "worker with",
 ]  # fmt: skip

@@ -24,18 +24,8 @@ from storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "fuse.sshfs",
-    "lustre",
-    "ceph",
-    "glusterfs",
-    "fuse.glusterfs",
-    "afs",
-}
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "ceph", "glusterfs", "fuse.glusterfs", "afs",
+}  # fmt: skip
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 

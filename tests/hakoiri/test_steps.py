@@ -49,6 +49,10 @@ SAID = {
     Step("leave out", "start"): ("leave out --from", "leave out start="),
     Step("leave out", "until_goal"): ("leave out --until-goal", "leave out until_goal="),
     Step("leave out", "width"): ("leave out --width", ""),
+    Step("run without", "until_goal"): (
+        "run the puzzle again without --until-goal",
+        "run the puzzle again without until_goal=",
+    ),
     Step("runs"): ("'hakoiri runs' lists them", ""),
     Step("run", "klotski"): ("make one with 'hakoiri run klotski'", "make one with explore('klotski')"),
     Step("solve", "gap"): ("'hakoiri solve gap FILE' answers them all", ""),
