@@ -1,6 +1,7 @@
 """What a puzzle promises of itself, its start, its texts and its words."""
 
 import re
+from collections import Counter
 from itertools import islice, pairwise
 
 from puzzles.capabilities import Quotient
@@ -113,6 +114,22 @@ def check_moves_in_words(pool: Pool) -> None:
         _check_words(said)
         if known.setdefault((before, said), after) != after and not pool.case.vague:
             raise RefusedError(f"two moves of {describe_key(puzzle, before)} are both called {said!r}")
+
+
+def check_pictures(pool: Pool) -> None:
+    """Each configuration of a path has a text that is read as it, and a picture whose parts have different names."""
+    puzzle, path = pool.puzzle, pool.paths[0]
+    if isinstance(puzzle, Quotient):
+        return
+    texts, pictures = puzzle.render_path(path), puzzle.pictures(path)
+    if not len(texts) == len(pictures) == len(path):
+        raise RefusedError(f"of {len(path)} configurations there are {len(texts)} texts and {len(pictures)} pictures")
+    for key, text, picture in zip(path, texts, pictures, strict=True):
+        if _reads_texts(puzzle) and puzzle.parse(text) != key:
+            raise RefusedError(f"on its path {describe_key(puzzle, key)} is written {text!r}, which is another")
+        names = Counter(part.name for part in picture.parts).most_common(1)
+        if names and names[0][1] > 1:
+            raise RefusedError(f"two parts of the picture of {describe_key(puzzle, key)} are called {names[0][0]!r}")
 
 
 def _lifted(puzzle: Quotient, path: list[Key]) -> list[Key]:

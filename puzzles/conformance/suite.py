@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from puzzles.checks import error_line
-from puzzles.conformance.claims import check_attributes, check_moves_in_words, check_refusals, check_start, check_texts
+from puzzles.conformance.claims import (
+    check_attributes,
+    check_moves_in_words,
+    check_pictures,
+    check_refusals,
+    check_start,
+    check_texts,
+)
 from puzzles.conformance.pool import Case, Pool, explored
 from puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
 from puzzles.conformance.symmetries import check_mirrors, check_orbits
@@ -25,9 +32,10 @@ CHECKS: dict[str, Callable[[Pool], None]] = {
     "mirrors": check_mirrors,
     "orbits": check_orbits,
     "moves in words": check_moves_in_words,
+    "pictures": check_pictures,
 }
 #: What a check takes for granted: if that is refused, it does not look.
-_BUILDS_ON = {"undirected": "expand", "mirrors": "expand", "orbits": "expand", "refusals": "texts"}
+_BUILDS_ON = {"undirected": "expand", "mirrors": "expand", "orbits": "expand", "refusals": "texts", "pictures": "texts"}
 
 
 class Verdict(NamedTuple):

@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
+from hakoiri.cli.answers import asking
 from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
@@ -123,6 +124,19 @@ def test_a_path_becomes_a_film(ending: str, finished: FinishedRuns, tmp_path: Pa
     assert target.read_bytes().startswith(begin)
     if ending != "gif":
         assert "2 of 2: J left" in target.read_text(encoding="utf-8")
+
+
+def test_a_very_long_path_is_no_film_and_has_no_colours(
+    finished: FinishedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = run_name(finished, "path {explored} --to ABBC/ABBC/DEEF/DGHF/.IJ.")
+    usual = finished.hakoiri.here(*line).stdout
+    monkeypatch.setattr(asking, "_FILMED", 1)
+    monkeypatch.setattr(asking, "_COLOURED", 1)
+    refused = finished.hakoiri.here(*line, "--film", str(tmp_path / "path.svg"), check=False)
+    assert "a film has 1 moves at most, this path 2" in refused.error
+    assert not list(tmp_path.iterdir())
+    assert finished.hakoiri.here(*line).stdout == usual
 
 
 def test_diametral_pairs_are_drawn(finished: FinishedRuns, tmp_path: Path) -> None:

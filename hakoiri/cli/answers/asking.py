@@ -23,10 +23,11 @@ from hakoiri.render.tables import counted, fitting_digest, print_json, stderr, s
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath
-    from puzzles.pictures.shapes import Picture
 
 #: Columns of the terminal for the longest bar, at least, before digests are shortened.
 _LEAST_BAR = 10
+#: Moves of the longest film, and of the longest path that is printed in colours.
+_FILMED, _COLOURED = 2_000, 10_000
 _USUALLY_SHOWN = 3
 #: Boards of a layer, which may have millions.
 _BOARDS = 12
@@ -134,7 +135,9 @@ def distance(
         print_json({"run": run.name} | _path_row(found))
     else:
         stdout().print(
-            Text(f"{counted(len(found), 'moves')} from {found.configurations[0]} to {found.configurations[-1]}")
+            Text(
+                f"{counted(len(found), 'moves')} from {found.configurations[0]} to {run.puzzle.render(found.keys[-1])}"
+            )
         )
 
 
@@ -153,35 +156,48 @@ def path(
     json: JsonOption = False,
 ) -> None:
     """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last."""
-    from hakoiri.render.pictures.terminal import print_side_by_side
-
     if film is not None:
         from hakoiri.render.pictures.files import FILMS, check_ending
 
         check_ending(film, FILMS)
     with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
-    pictures = run.puzzle.pictures(found.keys)
     if film is not None:
-        _write_film(run, found, pictures, film)
+        _write_film(run, found, film)
     if json:
         print_json({"run": run.name} | _path_row(found))
         return
     if film is None:
-        titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
-        print_side_by_side(stdout(), found.configurations, titles, pictures)
+        _print_path(run, found)
     # Turns of a cube, say, can be typed in again.
     turns = "" if any(" " in move for move in found.moves) else f": {' '.join(found.moves)}"
     stdout().print(Text(f"{counted(len(found), 'moves')}{turns if found.moves else ''}"))
 
 
-def _write_film(run: "Run", found: "ShortestPath", pictures: "list[Picture]", target: Path) -> None:
+def _print_path(run: "Run", found: "ShortestPath") -> None:
+    """All boards; a very long path without colours, for its pictures would take gigabytes."""
+    from hakoiri.render.pictures.terminal import print_side_by_side
+    from puzzles.pictures.shapes import Picture
+
+    titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
+    coloured = len(found) <= _COLOURED
+    pictures = run.puzzle.pictures(found.keys) if coloured else [Picture(0, 0, ())] * len(found.keys)
+    print_side_by_side(stdout(), found.configurations, titles, pictures)
+
+
+def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
+    from coordinator.errors import UnanswerableError
     from hakoiri.render.pictures.files import write_film
     from hakoiri.render.pictures.film import Film
     from hakoiri.render.pictures.sheet import titled
 
+    if len(found) > _FILMED:
+        raise UnanswerableError(
+            f"a film has {_FILMED:,} moves at most, this path {len(found):,}: name an end that is nearer with --to"
+        )
     words = ["start", *(f"{number} of {len(found)}: {move}" for number, move in enumerate(found.moves, 1))]
-    write_film(Film(f"{titled(run.puzzle)}: {len(found)} moves", pictures, words), target)
+    title = f"{titled(run.puzzle)}: {counted(len(found), 'moves')}"
+    write_film(Film(title, run.puzzle.pictures(found.keys), words), target)
     stderr().print(Text(f"drawn into {target}"))
 
 
@@ -190,7 +206,9 @@ def solutions(
     first: Annotated[
         int, typer.Option("--first", "-n", min=1, metavar="N", help="So many of them, the least first.")
     ] = _USUALLY_SHOWN,
-    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Draw the first into an SVG file.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the first into an .svg or .png file.")
+    ] = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -52,8 +52,9 @@ def _write_gif(film: Film, target: Path) -> None:
 
     from hakoiri.render.pictures.image import image
 
+    width, height = film.width, film.height
     frames = [
-        image(captioned(picture, words, film.width, film.height), _ENLARGED)
+        image(captioned(picture, words, width, height), _ENLARGED)
         for picture, words in zip(film.pictures, film.words, strict=True)
     ]
     samples = frames[:: -(-len(frames) // _SAMPLES)]

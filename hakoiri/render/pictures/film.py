@@ -51,8 +51,9 @@ class Film(NamedTuple):
     def sprites(self) -> list[Sprite]:
         """All sprites, those in front last."""
         found: dict[tuple[str, tuple[Shape, ...]], tuple[int, Sprite]] = {}
+        width = self.width
         for board, picture in enumerate(self.pictures):
-            left = (self.width - picture.width) / 2
+            left = (width - picture.width) / 2
             for layer, part in enumerate(picture.parts):
                 nowhere: list[Place] = [None] * len(self.pictures)
                 fresh = layer, Sprite(part.name, part.shapes, nowhere)

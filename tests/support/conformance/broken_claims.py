@@ -8,6 +8,7 @@ import numpy as np
 from puzzles.contract import Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key, Keys, Mask, ints
+from puzzles.pictures.shapes import Picture
 from tests.support.conformance.dial import Dial, breaks
 
 # What is said of the puzzle
@@ -222,6 +223,27 @@ class TakesWhatItDoesNotList(Dial):
 
     def render(self, key: Key) -> str:
         return super().render(key) if key % self.stride == 0 else f"{key:#x}"
+
+
+# Pictures
+
+
+@breaks("pictures")
+class HasTwoPartsOfOneName(Dial):
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return [picture._replace(parts=picture.parts * 2) for picture in super().pictures(path)]
+
+
+@breaks("pictures")
+class DrawsTheEndsAlone(Dial):
+    def pictures(self, path: list[Key]) -> list[Picture]:
+        return super().pictures([path[0], path[-1]])
+
+
+@breaks("pictures")
+class WritesThePathBackwards(Dial):
+    def render_path(self, path: list[Key]) -> list[str]:
+        return super().render_path(path[::-1])
 
 
 # Goals
