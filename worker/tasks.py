@@ -17,12 +17,14 @@ from puzzles.errors import HakoiriError
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import sort_keys
 from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
+from storage.layers.coded import Block
 from storage.layers.digest import lanes_of
 from worker.deals import hunting, solving
 from worker.errors import PayloadError, TaskError
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.layers.kernels import merge, simple_edges
 from worker.layers.partition import scatter
+from worker.layers.shuffle import Made, gather, spread
 from worker.nakuron import tilting
 from worker.plays import moving
 from worker.solitaires import hunting as hunting_cards
@@ -31,12 +33,6 @@ from worker.solitaires import solving as solving_cards
 Array = NDArray[Any]
 Arrays = Sequence[Array]
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
-
-
-def expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys] -> [the four arrays of `Packed`: their distinct successors, sorted]: little to send."""
-    (keys,) = chunk
-    return pack_blocks(sort_keys(puzzle.expand(keys).successors))
 
 
 def scatter_expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -162,7 +158,6 @@ _WALKERS = {"deals": hunting, "cards": hunting_cards}
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
-    "expand": expand,
     "hunt": hunt,
     "merge": merge_range,
     "move": move,
@@ -173,6 +168,10 @@ TASKS: dict[str, Task] = {
     "solve": solve_deal,
     "subtrees": subtrees,
 }
+
+#: The halves of a layer step between workers: of blocks that lie in Redis they make others (`worker.transport.pieces`).
+Half = Callable[[Puzzle, Arrays, Arrays, list[list[Block]]], Made]
+SHUFFLES: dict[str, Half] = {"gather": gather, "spread": spread}
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:

@@ -5,9 +5,10 @@ import numpy as np
 from puzzles.capabilities import Dealt, Placements, Scored
 from puzzles.checks import check_expansion
 from puzzles.contract import Expansion, Puzzle
-from puzzles.keys.layout import Keys
+from puzzles.keys.layout import Keys, layout_of
 from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from storage.layers.blocks import pack_blocks, unpack_blocks
+from storage.layers.coded import Block, code_bits, decode_into
 from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
@@ -24,7 +25,7 @@ from worker.graphs.searches import (
     sweep,
 )
 from worker.graphs.strong import Bounds, all_diameters, transposed
-from worker.layers.kernels import merge, simple_edges
+from worker.layers.kernels import clear_within, count_bits, list_bits, merge, set_within, simple_edges
 from worker.layers.partition import partition_by, scatter
 from worker.plays.met import Met
 from worker.plays.moving import games_request
@@ -63,9 +64,22 @@ def load_search_kernels(puzzle: Puzzle) -> None:
         merge_sorted([layer, layer])
     unpack_blocks(pack_blocks(layer))
     lanes_of(layer)
+    if layer.ndim == 1:
+        _load_bitmap_kernels(layer)
     if isinstance(puzzle, Placements):
         # No roots: a whole tree would take too long.
         puzzle.count_subtrees(keys[:0])
+
+
+def _load_bitmap_kernels(layer: Keys) -> None:
+    """The same for what workers do to dense keys."""
+    words = np.zeros(2, dtype=np.uint64)
+    set_within(words, layer.copy(), 0)
+    clear_within(words, layer, 0)
+    words[:] = 1
+    coded = code_bits(0, words, 0, 0, 128, count_bits(words), layout_of(layer))
+    decode_into(Block(0, 0, 2, coded.data), layout_of(layer), words, 0, keep=True)
+    list_bits(words, 0, layout_of(layer))
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:

@@ -8,32 +8,44 @@ Whatever is waited for is renewed, so slowness, of a worker or of this process, 
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import redis
 from redis.exceptions import AuthenticationError
 
 from coordinator.executors.flight import Chunk, Flight
+from coordinator.executors.lying import Answer, Lying
 from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
 from puzzles.errors import Step
 from puzzles.registry import PuzzleSpec
+from storage.ledger.manifest import Depth
 from worker.errors import PayloadError, TaskError
-from worker.tasks import Array, Arrays, do_task
+from worker.tasks import SHUFFLES, Array, Arrays, do_task
 from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
 from worker.transport.payload import unpack_arrays
+from worker.transport.pieces import Origin, perform
 
 _WAIT_SECONDS = 0.25
 _RETRY_SECONDS = 0.2
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0
 _MOST_EVENTS = 10_000
+_Value = TypeVar("_Value")
 _AWAY = (redis.ConnectionError, redis.TimeoutError)
-_Result = tuple[int, list[Array]]
+
+
+class _Landed(NamedTuple):
+    """The result of the chunk of a number, and whose it is; ``None`` where what it refers to is not in Redis."""
+
+    number: int
+    origin: Origin
+    result: list[Array] | None
 
 
 class RemoteExecutor:
@@ -55,6 +67,7 @@ class RemoteExecutor:
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
         self._events = event_key(self._request.session)
         self._flight = Flight(connection, "", self._request, ())
+        self.lying = Lying(connection, self._request.session, tuning, self._patiently)
         self._living: set[str] = set()
         self._refusing: set[str] = set()
         self._last_look = 0.0
@@ -64,20 +77,26 @@ class RemoteExecutor:
     @property
     def workers(self) -> int:
         """How many workers live now; at least one, for this process would work itself."""
-        with redis_errors(self._url):
-            try:
-                self._look_for_workers()
-            except _AWAY as error:
-                self._outlast(error)
+        self._patiently(self._look_for_workers)
         return max(1, len(self._living))
 
-    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[_Result]:
+    def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
+        for number, _, result in self._run(task, chunks, shared):
+            if result is not None:
+                yield number, result
+
+    def shuffle(self, task: str, layer: Depth, requests: Iterable[Arrays], shared: Arrays = ()) -> Iterator[Answer]:
+        """`map` for a half of a layer step, which makes blocks of `layer`."""
+        for number, origin, result in self._run(task, requests, shared):
+            yield self.lying.answer(number, origin, layer, result)
+
+    def _run(self, task: str, chunks: Iterable[Arrays], shared: Arrays) -> Iterator[_Landed]:
         self._request = replace(self._request, stage=self._request.stage + 1)
         self._flight = Flight(self._redis, task, self._request, shared)
         numbered = enumerate(chunks)
         with redis_errors(self._url):
             while True:
-                results: list[_Result] = []
+                results: list[_Landed] = []
                 try:
                     self._refill(numbered)
                     if not self._flight.chunks:
@@ -85,15 +104,18 @@ class RemoteExecutor:
                         return
                     self._collect(results)
                     self._reap()
+                    if not results:
+                        results.extend(self._work_alone())
                 except _AWAY as error:
                     self._outlast(error)
                 self._control.check()
-                yield from results or self._work_alone()
+                yield from results
 
     def close(self) -> None:
         """Take back what is in flight, as far as Redis still answers."""
         try:
             self._flight.take_back()
+            self.lying.close()
             self._redis.delete(self._events)
         except redis.RedisError:
             pass  # Every key has a time to live.
@@ -110,7 +132,7 @@ class RemoteExecutor:
 
     # What workers say
 
-    def _collect(self, results: list[_Result]) -> None:
+    def _collect(self, results: list[_Landed]) -> None:
         """Add the results that came within a moment; they are in flight no more."""
         first = None if self._alone else self._redis.brpop([self._events], timeout=_WAIT_SECONDS)
         more = self._redis.rpop(self._events, _MOST_EVENTS) or []
@@ -124,7 +146,7 @@ class RemoteExecutor:
             if (chunk := self._flight.chunks.get(event.token)) is not None:
                 results.extend(self._hear(chunk, event))
 
-    def _hear(self, chunk: Chunk, event: Event) -> Iterator[_Result]:
+    def _hear(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
         """What an event means for its chunk; the result, if that is what it brings."""
         current = event.attempt == chunk.attempt
         if event.kind == "started":
@@ -139,10 +161,12 @@ class RemoteExecutor:
             self._exclude(event)
             if current:
                 self._flight.send(chunk)
+        elif current and self._shuffles:
+            yield self._land(chunk, event.attempt, None)
         elif current:
             self._lose(chunk, f"worker {event.worker} could not do it ({event.detail})")
 
-    def _take_in(self, chunk: Chunk, attempt: int) -> Iterator[_Result]:
+    def _take_in(self, chunk: Chunk, attempt: int) -> Iterator[_Landed]:
         """The result that a worker left; where it is gone or broken, the chunk is sent again."""
         try:
             result = self._flight.fetch(chunk, attempt)
@@ -152,8 +176,15 @@ class RemoteExecutor:
         if result is None:
             self._flight.send(chunk)
         else:
-            self._flight.land(chunk)
-            yield chunk.number, result
+            yield self._land(chunk, attempt, result)
+
+    def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:
+        self._flight.land(chunk)
+        return _Landed(chunk.number, Origin.of(self._request.session, chunk.token, attempt), result)
+
+    @property
+    def _shuffles(self) -> bool:
+        return self._flight.task in SHUFFLES
 
     # What becomes of chunks
 
@@ -167,6 +198,7 @@ class RemoteExecutor:
         self._last_look = now
         self._look_for_workers()
         kept = self._flight.renew()
+        self.lying.renew()
         if self._alone:
             return
         jobs_wait = self._flight.has_waiting_jobs
@@ -219,7 +251,7 @@ class RemoteExecutor:
     def _alone(self) -> bool:
         return time.monotonic() - self._last_company >= _ALONE_SECONDS
 
-    def _work_alone(self) -> Iterator[_Result]:
+    def _work_alone(self) -> Iterator[_Landed]:
         """Where no worker has lived for a while: one chunk and its result, computed here."""
         if not self._alone or not self._flight.chunks:
             return
@@ -228,11 +260,29 @@ class RemoteExecutor:
             which = "no other worker" if self._refusing else "no worker"
             self._observer.note(f"{which} listens on Redis, so this process works alone", Step("worker"))
         chunk = next(iter(self._flight.chunks.values()))
-        result = do_task(self._flight.task, self._puzzle, unpack_arrays(chunk.payload), self._flight.shared)
-        self._flight.land(chunk)
-        yield chunk.number, result
+        yield self._land(chunk, chunk.attempt + 1, self._do(chunk))
+
+    def _do(self, chunk: Chunk) -> list[Array] | None:
+        """The result of a chunk, computed here as the next attempt at it."""
+        arrays, shared = unpack_arrays(chunk.payload), self._flight.shared
+        if not self._shuffles:
+            return do_task(self._flight.task, self._puzzle, arrays, shared)
+        origin = Origin.of(self._request.session, chunk.token, chunk.attempt + 1)
+        try:
+            return perform(self._redis, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays, shared)
+        except PayloadError:
+            return None
 
     # Redis away
+
+    def _patiently(self, call: Callable[[], _Value]) -> _Value:
+        """What a call gives, once Redis is there."""
+        with redis_errors(self._url):
+            while True:
+                try:
+                    return call()
+                except _AWAY as error:
+                    self._outlast(error)
 
     def _outlast(self, error: redis.RedisError) -> None:
         """Wait until Redis is back, then send everything again, for it may have come back empty."""

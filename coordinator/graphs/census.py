@@ -14,9 +14,9 @@ import numpy as np
 from coordinator.errors import ContradictionError
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Eccentricities, Interval, by_bounds, exact_eccentricities, sorted_pairs
-from coordinator.layers.inspection import compare_rules
 from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session
+from coordinator.steps.inspection import compare_rules
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, is_increasing
 from storage.layers.digest import chain

@@ -16,8 +16,8 @@ import numpy as np
 
 from coordinator.errors import ContradictionError
 from coordinator.layers.search import scratch_search
-from coordinator.layers.window import StoredLayer
 from coordinator.session.session import ComputeContext, Control, Observer
+from coordinator.steps.window import StoredLayer
 from puzzles.checks import describe_key
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at

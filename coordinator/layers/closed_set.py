@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
 from coordinator.session.session import Session
+from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import merge_sorted
 from storage.layers.blocks import pack_blocks

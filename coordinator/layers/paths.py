@@ -7,8 +7,8 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from coordinator.layers.search import LayeredSearch, scratch_search
-from coordinator.layers.window import Layer
 from coordinator.session.session import ComputeContext, Control
+from coordinator.steps.window import Layer
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
 from puzzles.errors import Step

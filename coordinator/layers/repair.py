@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from coordinator.layers.search import small_step
-from coordinator.layers.window import HeldLayer, StoredLayer
 from coordinator.session.session import Session
+from coordinator.steps.window import HeldLayer, StoredLayer
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys
 from storage.errors import DamagedError

@@ -6,19 +6,21 @@ older layer; these are kept in sorted segments (`coordinator.layers.closed_set`)
 layer is cut up.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from coordinator.layers.closed_set import ClosedSet
-from coordinator.layers.inspection import inspected_expansion
-from coordinator.layers.pace import Pace
-from coordinator.layers.step import LayerStep
-from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
 from coordinator.session.session import ComputeContext, Control, Session, SilentObserver
+from coordinator.steps.inspection import inspected_expansion
+from coordinator.steps.pace import Pace
+from coordinator.steps.step import LayerStep
+from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
+from coordinator.steps.worth import Worth
 from puzzles.contract import Numbered, Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.layers.digest import chain
@@ -92,6 +94,8 @@ class LayeredSearch:
         self.state = self.store.state
         self.found = Explored.of(self.state)
         self._pace = Pace(self.puzzle.size if isinstance(self.puzzle, Numbered) else None)
+        self._shelves: Any = None
+        self._worth, self._why_here = Worth(), ""
         self.current, self._older = self._window()
 
     def step(self) -> None:
@@ -132,19 +136,46 @@ class LayeredSearch:
         """The layer after `current`, stored; if it is empty nothing is stored."""
         known = [current, *self._older.layers()]
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
+            began = time.thread_time()
             keys = small_step(self.puzzle, all_keys(current), known, self.state.depth + 1)
+            self._worth.made_here(current.size, time.thread_time() - began)
             if len(keys):
                 self._add_small(keys)
             return HeldLayer([keys])
         self.state = self._session.commit_staged(self.state)
-        step = LayerStep(self._session, self.state.depth + 1, current, known, self._pace)
+        step = self._farmed_step(current, known)
+        step = step or LayerStep(self._session, self.state.depth + 1, current, known, self._pace)
+        began = time.process_time()
         record, layer = step.run()
+        if type(step) is LayerStep:
+            self._worth.made_here(current.size, time.process_time() - began)
         self.state = self.store.state
         if record.size:
             self._add(record)
         self.commit()
         step.finish()
         return layer
+
+    def _farmed_step(self, current: Layer, known: list[Layer]) -> LayerStep | None:
+        """The step by workers, if there are any and it pays."""
+        context, self._why_here = self._session.context, ""
+        if context.executor is context.local:
+            return None
+        if not context.budget.is_given and not self._worth.pays(current.size, context.executor.workers):
+            work, handing_out = self._worth.compare(current.size, context.executor.workers)
+            self._why_here = f", made here: {work:.2f} s of work, and {handing_out:.2f} s to hand it out"
+            return None
+        # Here, because rq takes a tenth of a second to import, which nobody need wait for who has no workers.
+        from coordinator.executors.remote import RemoteExecutor
+        from coordinator.steps.farmed import FarmedStep
+        from coordinator.steps.shelf import Shelves
+
+        executor = cast(RemoteExecutor, context.executor)
+        if self._shelves is None:
+            self._shelves = Shelves(executor.lying)
+        return FarmedStep(
+            self._session, self.state.depth + 1, current, known, self._pace, executor, self._shelves, self._worth
+        )
 
     def _add_small(self, keys: Keys) -> None:
         goals = int(np.count_nonzero(self.puzzle.is_goal(keys)))
@@ -162,7 +193,7 @@ class LayeredSearch:
         )
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
-        headline = f"layer {depth}: {record.size:,} new"
+        headline = f"layer {depth}: {record.size:,} new{self._why_here}"
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
 
 

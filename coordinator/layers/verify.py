@@ -16,9 +16,9 @@ import numpy as np
 
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.search import Explored
-from coordinator.layers.window import Layer, StoredLayer
 from coordinator.session.job import Verifier, sample_places
 from coordinator.session.session import Session
+from coordinator.steps.window import Layer, StoredLayer
 from puzzles.keys.layout import Keys, ints, key_at
 from puzzles.keys.order import members
 from storage.layers.blocks import pack_blocks

@@ -45,6 +45,11 @@ class Budget:
     farm_from: int | None = None
     tuning: Tuning = DEFAULT
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the user has said what is cut up and sent."""
+        return self.farm_from is not None or self.chunk is not None
+
     def distributes(self, configurations: int) -> bool:
         if self.farm_from is not None:
             return configurations >= self.farm_from

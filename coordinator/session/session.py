@@ -118,11 +118,6 @@ class ComputeContext:
         """How many workers live elsewhere; 0 where this run sends its chunks to none."""
         return 0 if self.executor is self.local else self.executor.workers
 
-    @property
-    def merger(self) -> Executor:
-        """Where key ranges are merged: elsewhere where more workers live there than this process has threads."""
-        return self.executor if self.executor.workers > self.local.workers else self.local
-
     def cut(self, keys: Keys) -> list[Keys]:
         """`keys` in chunks for the executor, or in one piece where they are too few to be worth sending."""
         if not self.budget.distributes(len(keys)):

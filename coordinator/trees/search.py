@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from coordinator.errors import ContradictionError
-from coordinator.layers.inspection import inspected_expansion
 from coordinator.session.session import Executor, Session
+from coordinator.steps.inspection import inspected_expansion
 from coordinator.trees.estimate import seconds_left
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys

@@ -22,9 +22,9 @@ from storage.ledger.records import seal, unseal
 from storage.names import block_key, split_block_key
 
 _COUNT_BYTES = 4
-_HEADER_BYTES = 4 + _COUNT_BYTES
+HEADER_BYTES = 4 + _COUNT_BYTES
 #: With its header, a full block fills sixteen pages of LMDB to the last byte (LMDB's own page header takes 16).
-_ROOM_BYTES = 16 * 4096 - 16 - _HEADER_BYTES
+ROOM_BYTES = 16 * 4096 - 16 - HEADER_BYTES
 
 
 class Packed(NamedTuple):
@@ -50,7 +50,7 @@ class Packed(NamedTuple):
 def pack_blocks(keys: Keys) -> Packed:
     """The distinct keys of a sorted batch, in blocks of the size that the store likes."""
     layout = layout_of(keys)
-    room = np.empty(min(_ROOM_BYTES, len(keys) * longest_varint(layout) + longest_varint(layout)), dtype=np.uint8)
+    room = np.empty(min(ROOM_BYTES, len(keys) * longest_varint(layout) + longest_varint(layout)), dtype=np.uint8)
     begins, counts, pieces = [], [], []
     begin = 0
     while begin < len(keys):

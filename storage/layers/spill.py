@@ -29,6 +29,7 @@ from storage.engine.environment import require_free, translated
 from storage.engine.files import flush
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, unpack_blocks
+from storage.layers.coded import Coded
 from storage.ledger.manifest import Depth
 from storage.ledger.records import seal, unseal
 from storage.names import SPILL_FOLDER
@@ -69,7 +70,7 @@ class Spill:
     def keys_in(self, number: int) -> int:
         return self.files.keys.get(str(number), 0)
 
-    def append(self, number: int, packed: Packed) -> None:
+    def append(self, number: int, packed: Packed | Coded) -> None:
         """Write a strictly increasing batch to the file of a range. Raises `DiskFullError` before room runs out."""
         lengths, keys, name = dict(self.files.lengths), dict(self.files.keys), str(number)
         begin = lengths.get(name, 0)
@@ -141,7 +142,7 @@ class Spill:
     def _place(self, number: int, offset: int) -> bytes:
         return self._path(number).name.encode() + offset.to_bytes(_OFFSET_BYTES, "big")
 
-    def _frames(self, number: int, packed: Packed, offset: int) -> bytes:
+    def _frames(self, number: int, packed: Packed | Coded, offset: int) -> bytes:
         raw = bytearray()
         for first, count, differences in packed.parts():
             rest = first.to_bytes(self._layout.bytes, "big") + count.to_bytes(_WORD, "big") + differences.tobytes()

@@ -1,15 +1,16 @@
 """The store of one run: its books and its layers of keys. The format of a layer is in `storage.layers.blocks`."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, key_at
+from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
 from puzzles.keys.order import lower_bounds, members, slice_between
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks
+from storage.layers.coded import Coded, count_of
 from storage.layers.digest import digest_text, lanes_of
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Depth, LayerRecord
@@ -57,6 +58,16 @@ class RunStore(Ledger):
             most = min(2 * most, _BATCH)
             for found, value in mine:
                 yield self._decode(found, value)
+
+    def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> Coded:
+        """The blocks of a layer that begin with `firsts`, which are neighbours, without a look inside."""
+        names = [block_key(number, first, self.layout.bytes) for first in firsts]
+        entries = self._environment.entries(database, names[0], len(names))
+        if [name for name, _ in entries] != names:
+            raise self._damaged(f"layer {number} has changed while it was read")
+        values = [value for _, value in entries]
+        numbers = np.array([[count_of(value) for value in values], list(map(len, values))], dtype=np.int64)
+        return Coded(self.layout.pack(firsts), numbers[0], numbers[1], memoryview(b"".join(values)))
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
         """The keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
@@ -114,6 +125,16 @@ class RunStore(Ledger):
         stored = 0
         for name, value in encode_entries(number, packed):
             self.stage(database, name, value)
+            stored += len(name) + len(value)
+            index = zlib.crc32(name, index)
+        return stored, index
+
+    def stage_coded(self, number: Depth, coded: Coded, index: int = 0) -> tuple[int, int]:
+        """`stage_blocks` for blocks that are coded already."""
+        stored, key_bytes = 0, self.layout.bytes
+        for first, value in zip(ints(coded.firsts), coded.values(), strict=True):
+            name = block_key(number, first, key_bytes)
+            self.stage(BLOCKS, name, bytes(value))
             stored += len(name) + len(value)
             index = zlib.crc32(name, index)
         return stored, index

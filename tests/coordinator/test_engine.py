@@ -2,6 +2,7 @@
 
 import shutil
 from contextlib import closing
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,12 +10,15 @@ import numpy as np
 import pytest
 
 import tests.support.toy as toy_module
-from coordinator.layers.buckets import Buckets
 from coordinator.layers.closed_set import ClosedSet
-from coordinator.layers.step import LayerStep
 from coordinator.runs.verify import verify_directory
+from coordinator.session import resources as resources_module
 from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
+from coordinator.session.session import Control, Session, SilentObserver
+from coordinator.steps import worth
+from coordinator.steps.buckets import Buckets
+from coordinator.steps.farmed import FarmedStep
+from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, ints, key_at
@@ -24,7 +28,7 @@ from storage.errors import DamagedError
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
 from storage.names import BLOCKS, LAYERS, SPILL_FOLDER, number_key
-from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, driven, expected, new_run, spied
+from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
 
@@ -35,7 +39,9 @@ WAYPOINTS = (
     (LayerStep, "_save"),
     (Spill, "append"),
     (Buckets, "add_scattered"),
-    (Buckets, "add_sorted"),
+    (FarmedStep, "_spread_all"),
+    (FarmedStep, "_spill_all"),
+    (FarmedStep, "_recover"),
     (Buckets, "cut_again"),
     (ClosedSet, "_put_away"),
 )
@@ -51,9 +57,13 @@ def waypoints(manner: str, keys: str, directed: str) -> set[str]:
     """What a search in this manner must have passed."""
     if manner == "default":
         return set()
-    passed = {"run", "add_sorted" if MANNERS[manner].elsewhere else "add_scattered"}
-    if manner in ("starving", "durable") or (manner in ("spilling", "farmed") and directed == "no"):
+    passed = {"run", "_spread_all" if MANNERS[manner].elsewhere else "add_scattered"}
+    if manner in ("starving", "durable", "farmed, durable") or (
+        manner in ("spilling", "farmed in passes") and directed == "no"
+    ):
         passed |= {"_spill_all", "append"}
+    if manner == "farmed and forgotten":
+        passed |= {"_recover"}
     if manner == "durable":
         passed |= {"_save"}
     if manner in ("crowded", "spilling", "starving") and keys == "clumped":
@@ -85,6 +95,26 @@ def test_the_layers_are_those_of_a_plain_search(
     driven(directory, resources)
     assert_as_expected(directory, options)
     assert waypoints(manner, keys, directed) <= set(calls)
+
+
+@pytest.mark.parametrize(("seconds", "here"), [(0.0, False), (1_000.0, True)])
+def test_layers_that_cost_less_than_handing_them_out_are_made_here(
+    seconds: float, here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the user says nothing of it; and the run says so."""
+    resources = replace(MANNERS["farmed"].take(monkeypatch, "u32"), chunk=None, farm_from=None)
+    monkeypatch.setattr(worth, "_JOB_SECONDS", seconds)
+    monkeypatch.setattr(worth, "_ENOUGH", 1)
+    monkeypatch.setattr(resources_module, "SEND_FROM", 40)
+    calls = spied(monkeypatch, (FarmedStep, "_spread_all"), (Buckets, "add_scattered"))
+    said: list[str] = []
+    before_call(monkeypatch, Session, "tell", lambda _, progress: said.append(progress.headline))
+    options = {"layout": "u32", "keys": "spread", "directed": "no"}
+    directory = new_run(tmp_path, options)
+    driven(directory, resources)
+    assert_as_expected(directory, options)
+    assert set(calls) == {"add_scattered" if here else "_spread_all"}
+    assert any("made here: 0." in text and "s to hand it out" in text for text in said) == here
 
 
 @pytest.mark.parametrize("layout", ["u32", "u256"])

@@ -10,10 +10,11 @@ from random import Random
 
 import pytest
 
-from coordinator.layers.buckets import Buckets
 from coordinator.runs.create import make_run
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control
+from coordinator.steps.buckets import Buckets
+from coordinator.steps.farmed import FarmedStep
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.engine.environment import disk_full
 from storage.errors import StorageError
@@ -125,7 +126,8 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
     "a commit on a full disk": ("durable", (Ledger, "commit"), disk_full(Path())),
     "a spill on a full disk": ("starving", (Spill, "append"), disk_full(Path())),
     "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
-    "a task": ("durable", (Buckets, "_add"), TaskError("a worker lost its mind")),
+    "a task": ("durable", (Buckets, "add_scattered"), TaskError("a worker lost its mind")),
+    "a worker's task": ("farmed, durable", (FarmedStep, "_fetched"), TaskError("a worker lost its mind")),
 }
 
 

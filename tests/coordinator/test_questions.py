@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.layers.step import LayerStep
 from coordinator.session.resources import Resources
 from coordinator.session.tuning import Tuning
+from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, explore, open_run
 from puzzles.registry import PUZZLES
 from storage.layers.scratch import scratch_folder

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from coordinator.layers.window import HeldLayer, Layer, StoredLayer, all_keys
+from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from storage.layers.blocks import pack_blocks
 from storage.layers.store import RunStore

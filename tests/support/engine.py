@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import random
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -9,13 +10,15 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import lmdb
 import numpy as np
 import pytest
+import redis
 
 import coordinator.runs.drive as driving
+from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.opening import open_context as threads_alone
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.layers.search import Explored
@@ -33,8 +36,10 @@ from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_F
 from tests.support.plain import digest_by_the_book
 from tests.support.searching import reference_layers
 from tests.support.toy import Toy, is_goal
+from worker.errors import PayloadError
 from worker.tasks import Array, Arrays, do_task
 from worker.transport.payload import pack_arrays, unpack_arrays
+from worker.transport.pieces import Origin, perform
 
 #: Where keys lie, for each layout: dense ones at either end of what the layout holds, and sparse ones.
 EMBEDDINGS = [
@@ -55,14 +60,90 @@ def open_without_sync(path: str, **options: Any) -> lmdb.Environment:
     return _lmdb_open(path, **options | {"sync": False})
 
 
+class PlainRedis:
+    """The little of Redis that pieces need, in a dictionary. Before each command it `forgets` some keys."""
+
+    def __init__(self, forgets: Callable[[], int] = lambda: 0, room: int = 0) -> None:
+        self.held: dict[str, bytes] = {}
+        self._forgets, self._room = forgets, room
+        self._answers: list[Any] = []
+
+    def pipeline(self, transaction: bool) -> "PlainRedis":
+        """Itself: commands answer at once, and `execute` collects."""
+        self._answers = []
+        return self
+
+    def execute(self) -> list[Any]:
+        """The answers since the last time."""
+        answers, self._answers = self._answers, []
+        return answers
+
+    def info(self, section: str) -> dict[str, int]:
+        """Its room, and what is used of it."""
+        return {"maxmemory": self._room, "used_memory": sum(map(len, self.held.values()))}
+
+    def set(self, name: str, value: Any, ex: int) -> None:
+        """Keep a value."""
+        self._lose()
+        self.held[name] = bytes(value)
+
+    def get(self, name: str) -> bytes | None:
+        """A value."""
+        self._lose()
+        return self.held.get(name)
+
+    def getrange(self, name: str, begin: int, last: int) -> None:
+        """A part of a value."""
+        self._lose()
+        self._answers.append(self.held.get(name, b"")[begin : last + 1])
+
+    def expire(self, name: str, keep: int) -> None:
+        """Whether it is there."""
+        self._answers.append(name in self.held)
+
+    def unlink(self, *names: str) -> None:
+        """Take values away."""
+        for name in names:
+            self.held.pop(name, None)
+
+    delete = unlink
+
+    def _lose(self) -> None:
+        for _ in range(self._forgets()):
+            if self.held:
+                del self.held[next(iter(self.held))]
+
+
 class Elsewhere:
     """Stands in for RQ workers: all that goes there and comes back are bytes, and results come in disorder."""
 
     name = "elsewhere"
 
-    def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control, tuning: Tuning, plain: PlainRedis) -> None:
         self.workers = workers
-        self._puzzle, self._control = puzzle, control
+        self._puzzle, self._control, self._redis, self._stage = puzzle, control, cast(redis.Redis, plain), 0
+        self.lying = Lying(self._redis, "here", tuning, lambda call: call())
+
+    def shuffle(self, task: str, layer: int, requests: Iterable[Arrays], shared: Arrays = ()) -> Iterator[Answer]:
+        """As `RemoteExecutor.shuffle`."""
+        numbered, flying = enumerate(requests), []
+        self._stage += 1
+        while True:
+            while len(flying) < 3 * self.workers and (following := next(numbered, None)) is not None:
+                flying.append((following[0], pack_arrays(following[1])))
+            if not flying:
+                return
+            self._control.check()
+            number, payload = flying.pop()
+            origin, arrays = Origin("here", self._stage, number, 1), unpack_arrays(payload)
+            try:
+                result = perform(
+                    self._redis, task, self._puzzle, origin, 900, arrays, unpack_arrays(pack_arrays(shared))
+                )
+            except PayloadError:
+                yield self.lying.answer(number, origin, layer, None)
+            else:
+                yield self.lying.answer(number, origin, layer, unpack_arrays(pack_arrays(result)))
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         """Take chunks ahead, as the remote executor does, and answer the one drawn last."""
@@ -85,13 +166,16 @@ class Elsewhere:
 class Manner(NamedTuple):
     """Resources, the memory of a layer step in keys, and whether every single piece of work is made durable at once.
 
-    `elsewhere` is the number of workers that are not threads of this process.
+    `elsewhere` is the number of workers that are not threads of this process, `room` the bytes that Redis has for them,
+    if it has a limit, and what it `forgets` before each command is drawn anew for each run.
     """
 
     common: Resources
     keys: int = 1_000_000
     durable: bool = False
     elsewhere: int = 0
+    room: int = 0
+    forgets: Callable[[], Callable[[], int]] = lambda: lambda: 0
 
     def take(self, patch: pytest.MonkeyPatch, layout: str) -> Resources:
         """The resources of runs that are driven in this manner, for keys of `layout`; others are from now on, too."""
@@ -100,6 +184,7 @@ class Manner(NamedTuple):
         patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setattr(driving, "open_context", self._context if self.elsewhere else threads_alone)
         tuning = Tuning(least_bytes=self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES), merged_at_once=64)
+        tuning = replace(tuning, task_bytes=self.keys * LAYOUTS[layout].bytes // 8)
         if self.durable:
             tuning = replace(tuning, checkpoint=-1.0, range_commit=-1.0)
         return replace(self.common, tuning=tuning)
@@ -110,8 +195,14 @@ class Manner(NamedTuple):
     ) -> Iterator[ComputeContext]:
         budget, workers = resources.budget(), resources.workers or 1
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
-            far = Elsewhere(puzzle, self.elsewhere, control)
+            far = Elsewhere(puzzle, self.elsewhere, control, resources.tuning, PlainRedis(self.forgets(), self.room))
             yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers))
+
+
+def _now_and_then() -> Callable[[], int]:
+    """Nothing most of the time, a key now and then, and everything once in a while."""
+    chance = random.Random(20_261_121)
+    return lambda: chance.choices([0, 1, 1_000], [120, 6, 1])[0]
 
 
 MANNERS = {
@@ -122,6 +213,11 @@ MANNERS = {
     "crowded": Manner(Resources(workers=5, memory=1, chunk=50, farm_from=1), 3_000),
     "farmed": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3),
     "half farmed": Manner(Resources(workers=3, memory=1, chunk=90, farm_from=20), 4_000, elsewhere=2),
+    "farmed in passes": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=40), 30_000, elsewhere=2, room=100),
+    "farmed and forgotten": Manner(
+        Resources(workers=1, memory=1, chunk=60, farm_from=1), 900, elsewhere=3, forgets=_now_and_then
+    ),
+    "farmed, durable": Manner(Resources(workers=1, memory=1, chunk=40, farm_from=40), 30_000, True, elsewhere=2),
     "durable": Manner(Resources(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
 }
 

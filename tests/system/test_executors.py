@@ -77,7 +77,7 @@ def collected(executor: Executor, task: str, chunks: list[Arrays], shared: Array
 
 
 @pytest.mark.parametrize("size", [1, 97, 1_000, 100_000])
-@pytest.mark.parametrize("task", ["expand", "neighbours"])
+@pytest.mark.parametrize("task", ["neighbours"])
 def test_every_chunk_has_its_result_once(made: Made, task: str, size: int, keys: Keys) -> None:
     chunks = cut(keys[: 60 * size], size)
     results = collected(made.executor, task, chunks)
@@ -114,28 +114,28 @@ def test_chunks_are_drawn_as_they_are_needed(made: Made, keys: Keys) -> None:
             drawn += 1
             yield chunk
 
-    for finished, _ in enumerate(made.executor.map("expand", chunks())):
+    for finished, _ in enumerate(made.executor.map("neighbours", chunks())):
         most = max(most, drawn - finished)
     assert drawn == 60
     assert most <= 4 * WORKERS
 
 
 def test_no_chunks_have_no_results(made: Made) -> None:
-    assert not list(made.executor.map("expand", iter(())))
+    assert not list(made.executor.map("neighbours", iter(())))
     assert not list(made.executor.map("bounds", [], ring(4)))
 
 
 def test_a_chunk_may_be_empty(made: Made, keys: Keys) -> None:
-    results = collected(made.executor, "expand", [[keys[:0]], [keys[:5]]])
+    results = collected(made.executor, "neighbours", [[keys[:0]], [keys[:5]]])
     assert len(results[0][0]) == 0
     assert len(results[1][0]) > 0
 
 
 @pytest.mark.parametrize("wrong", [[], [np.zeros(1, dtype=np.uint32)] * 2])
 def test_a_task_that_fails_says_which_and_why(made: Made, wrong: Arrays, keys: Keys) -> None:
-    with pytest.raises(TaskError, match=r"task expand failed.*ValueError: .* values to unpack"):
-        collected(made.executor, "expand", [*cut(keys[:100], 10), wrong])
-    results = collected(made.executor, "expand", cut(keys[:100], 10))
+    with pytest.raises(TaskError, match=r"task neighbours failed.*ValueError: .* values to unpack"):
+        collected(made.executor, "neighbours", [*cut(keys[:100], 10), wrong])
+    results = collected(made.executor, "neighbours", cut(keys[:100], 10))
     assert len(results) == 10, "the next stage works"
 
 
@@ -144,7 +144,7 @@ def test_an_interrupt_stops_it(made: Made, keys: Keys) -> None:
         while True:
             yield [keys[:50]]
 
-    results = made.executor.map("expand", forever())
+    results = made.executor.map("neighbours", forever())
     next(results)
     made.control.interrupt("enough")
     with pytest.raises(StopRun, match="enough") as stop:
@@ -156,12 +156,14 @@ def test_an_interrupt_stops_it(made: Made, keys: Keys) -> None:
 def test_a_stage_that_was_left_disturbs_no_other(made: Made, keys: Keys) -> None:
     """Its late results are not taken for those of the next."""
     for size in (30, 20, 10):
-        left = made.executor.map("expand", cut(keys[1_000 : 1_000 + 20 * size], size))
+        left = made.executor.map("neighbours", cut(keys[1_000 : 1_000 + 20 * size], size))
         next(left)
         chunks = cut(keys[: 12 * size], size)
-        results = collected(made.executor, "expand", chunks)
+        results = collected(made.executor, "neighbours", chunks)
         assert sorted(results) == list(range(12))
-        assert all(same(results[number], TASKS["expand"](Klotski(), chunk, ())) for number, chunk in enumerate(chunks))
+        assert all(
+            same(results[number], TASKS["neighbours"](Klotski(), chunk, ())) for number, chunk in enumerate(chunks)
+        )
 
 
 def test_it_knows_its_workers(made: Made) -> None:

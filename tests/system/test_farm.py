@@ -171,7 +171,7 @@ def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -
     for job in jobs:
         raw = zlib.decompress(job[b"data"])
         task, instance, arguments, order = msgpack.unpackb(raw, raw=False)
-        assert (task, instance, arguments) == ("expand", None, [])
+        assert (task, instance, arguments) == ("spread", None, [])
         assert set(order) == {"session", "token", "attempt", "stage", "keep", "puzzle", "puzzle_version"}
         assert len(raw) < 1_000
         assert sum(len(value) for value in job.values()) < 2_000

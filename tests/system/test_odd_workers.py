@@ -64,7 +64,7 @@ OTHER_VERSIONS = {
     "this worker has version 0 of klotski, the run needs 1": (
         "from puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
     ),
-    "this worker knows no task 'expand'": "from worker.tasks import TASKS; del TASKS['expand']",
+    "this worker knows no task 'spread'": "from worker.tasks import SHUFFLES; del SHUFFLES['spread']",
     "does not understand the request": (
         "from worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token, attempt, keep: None"
     ),
@@ -159,7 +159,7 @@ def test_a_coordinator_that_was_away_goes_on(farm: Workers, keys: Keys) -> None:
     puzzle, spec = Klotski(), PuzzleSpec("klotski")
     with closing(RemoteExecutor(farm.url, connection, puzzle, spec, Control(), notes, 1 << 28, tuning)) as executor:
         chunks: list[Arrays] = [[keys[begin : begin + 10]] for begin in range(0, 100, 10)]
-        results = executor.map("expand", chunks)
+        results = executor.map("neighbours", chunks)
         numbers = [next(results)[0]]
         wait_until(lambda: not [key for key in connection.scan_iter("hakoiri:*") if re.search(b":(in|out):", key)])
         numbers += [number for number, _ in results]
@@ -170,7 +170,7 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
     """Each further worker is asked after twice the time."""
     deadline, times = 0.2, []
     queue = TaskQueue(connection=redis_server.client)
-    with working(redis_server, [[keys[:1]]], "expand", (), Tuning(deadline=deadline)):
+    with working(redis_server, [[keys[:1]]], "neighbours", (), Tuning(deadline=deadline)):
         for attempt in range(1, 5):
             (job,) = wait_until(lambda: queue.jobs)
             times.append(monotonic())
@@ -185,7 +185,7 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
 def test_a_slow_job_that_rq_takes_for_abandoned_is_not_spoken_of(redis_server: RedisServer, tmp_path: Path) -> None:
     """RQ does so after seven minutes; the job goes on all the same."""
     client, queue = redis_server.client, TaskQueue(connection=redis_server.client)
-    job = queue.enqueue("expand")
+    job = queue.enqueue("neighbours")
     client.delete(queue.key)
     job.set_status(JobStatus.STARTED)
     client.zadd(queue.started_job_registry.key, {f"{job.id}:execution": 1})
@@ -247,7 +247,7 @@ def test_a_worker_that_refuses_leaves_time_for_others(redis_server: RedisServer,
         return bool(list(redis_server.client.scan_iter(f"rq:job:*-1-0-{times}")))
 
     with (
-        working(redis_server, [[keys[:1]]], "expand", (), Tuning()),
+        working(redis_server, [[keys[:1]]], "neighbours", (), Tuning()),
         other_worker(redis_server, next(iter(OTHER_VERSIONS.values()))),
     ):
         wait_until(lambda: sent(2))
@@ -274,5 +274,5 @@ def test_inputs_in_flight_take_a_quarter_of_the_memory(redis_server: RedisServer
 
         assert context.executor.workers == 20
         with pytest.raises(StopRun):
-            list(context.executor.map("expand", chunks()))
+            list(context.executor.map("neighbours", chunks()))
     assert drawn == 16

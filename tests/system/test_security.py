@@ -136,10 +136,10 @@ def order(**changes: Any) -> dict[str, Any]:
 
 
 def own_puzzle(name: str, digest: Any) -> bytes:
-    return called("expand", **order(puzzle=KLOTSKI | {"name": name, "digest": digest}))
+    return called("neighbours", **order(puzzle=KLOTSKI | {"name": name, "digest": digest}))
 
 
-GOOD = called("expand", **order())
+GOOD = called("neighbours", **order())
 ATTACKS: dict[str, dict[str, Any]] = {
     "trap": {"data": called("trap.spring")},
     "os.system": {"data": called("os.system", f"{sys.executable} -c 'import trap'")},
@@ -152,7 +152,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "no name": {"data": called("")},
     "name of another type": {"data": zlib.compress(msgpack.packb([{"expand": 1}, None, [], {}]))},
     "instance": {"data": called("spring", instance="trap")},
-    "instance of a task": {"data": called("expand", instance={"trap": "spring"}, **order())},
+    "instance of a task": {"data": called("neighbours", instance={"trap": "spring"}, **order())},
     "pickled job": {"data": zlib.compress(pickle.dumps(("trap.spring", None, (), {})))},
     "pickled evil": {"data": zlib.compress(pickle.dumps(Evil()))},
     "plain pickled evil": {"data": pickle.dumps(Evil())},
@@ -163,9 +163,9 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "success callback": {"data": GOOD, "success_callback_name": "trap.spring"},
     "failure callback": {"data": called("os.system"), "failure_callback_name": "trap.spring"},
     "stopped callback": {"data": called("os.system"), "stopped_callback_name": "trap.spring"},
-    "puzzle by path": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "trap.py:spring"}))},
-    "puzzle by module": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "trap"}))},
-    "puzzle by system": {"data": called("expand", **order(puzzle=KLOTSKI | {"name": "os:system"}))},
+    "puzzle by path": {"data": called("neighbours", **order(puzzle=KLOTSKI | {"name": "trap.py:spring"}))},
+    "puzzle by module": {"data": called("neighbours", **order(puzzle=KLOTSKI | {"name": "trap"}))},
+    "puzzle by system": {"data": called("neighbours", **order(puzzle=KLOTSKI | {"name": "os:system"}))},
     "puzzle by file": {"data": own_puzzle("trap.py:spring", TRAP_DIGEST)},
     "puzzle by path and digest": {"data": own_puzzle("/tmp/evil.py:X", TRAP_DIGEST)},
     "puzzle by module and digest": {"data": own_puzzle("trap:spring", TRAP_DIGEST)},
@@ -177,13 +177,15 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "own file, dunder": {"data": own_puzzle("own.py:__builtins__", OWN_DIGEST)},
     "own file by path": {"data": own_puzzle("../own.py:Named", OWN_DIGEST)},
     "digest of another type": {"data": own_puzzle("own.py:Named", ["trap"])},
-    "puzzle of another type": {"data": called("expand", **order(puzzle=["trap"]))},
-    "options of another type": {"data": called("expand", **order(puzzle=KLOTSKI | {"options": [["trap", "spring"]]}))},
-    "fields too many": {"data": called("expand", **order(trap="spring"))},
-    "fields too few": {"data": called("expand", session="feed")},
-    "arguments": {"data": called("expand", "trap", "spring", **order())},
-    "huge counts": {"data": called("expand", **order(attempt=2**63, stage=2**62, puzzle_version=-(2**63)))},
-    "huge session": {"data": called("expand", **order(session="x" * 1_000_000))},
+    "puzzle of another type": {"data": called("neighbours", **order(puzzle=["trap"]))},
+    "options of another type": {
+        "data": called("neighbours", **order(puzzle=KLOTSKI | {"options": [["trap", "spring"]]}))
+    },
+    "fields too many": {"data": called("neighbours", **order(trap="spring"))},
+    "fields too few": {"data": called("neighbours", session="feed")},
+    "arguments": {"data": called("neighbours", "trap", "spring", **order())},
+    "huge counts": {"data": called("neighbours", **order(attempt=2**63, stage=2**62, puzzle_version=-(2**63)))},
+    "huge session": {"data": called("neighbours", **order(session="x" * 1_000_000))},
     "times of another type": {"data": GOOD, "timeout": "trap", "result_ttl": "trap", "failure_ttl": "trap"},
     "state of another type": {"data": GOOD, "status": "trap"},
     "dependency": {"data": GOOD, "dependency_ids": json.dumps(["trap"])},

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit, lowest_bit, popcount
-from puzzles.keys.layout import Counts, Keys, layout_of
-from puzzles.keys.order import equal, less, members, put, sort_keys
+from puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
+from puzzles.keys.order import equal, less, members, put, slice_between, sort_keys
 
 Words = NDArray[np.uint64]
 
 #: A bitmap takes the place of sorting where the keys of a range are dense: fewer than this many numbers per key,
 #: duplicates counted. Measured: docs/measurements.md.
 DENSE_SPAN = 64
-_WORD_BITS = 64
+WORD_BITS = 64
 #: So many times fewer keys than others are looked up among them one by one; else both are walked through.
 _FEW = 32
 
@@ -67,6 +67,20 @@ def _clear_bits(words: Words, keys: Keys, first: np.uint64) -> None:
 
 
 @jit
+def _set_within(words: Words, keys: Keys, base: np.uint64) -> int:
+    count = 0
+    span = np.uint64(len(words)) << np.uint64(6)
+    for index in range(len(keys)):
+        offset = np.uint64(keys[index]) - base
+        if offset < span:
+            words[offset >> np.uint64(6)] |= np.uint64(1) << (offset & np.uint64(63))
+        else:
+            keys[count] = keys[index]
+            count += 1
+    return count
+
+
+@jit
 def _count_bits(words: Words) -> int:
     total = np.uint64(0)
     for index in range(len(words)):
@@ -84,7 +98,7 @@ def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
             keys[count] = base + lowest_bit(word)
             word &= word - np.uint64(1)
             count += 1
-        base += np.uint64(_WORD_BITS)
+        base += np.uint64(WORD_BITS)
 
 
 @jit
@@ -129,21 +143,40 @@ def merge(parts: Sequence[Keys], known: Sequence[Keys]) -> Keys:
     keys = sort_keys(np.concatenate(parts) if len(parts) > 1 else parts[0].copy())
     keys = keys[: _unique(keys)]
     for others in known:
-        keys = keys[: _subtract(keys, others)]
+        few = len(others) > _FEW * len(keys)
+        keys = keys[~members(others, keys)] if few else keys[: _subtract(keys, others)]
     return keys
 
 
 def _merge_dense(parts: Sequence[Keys], known: Sequence[Keys], least: int, most: int) -> Keys:
     first = np.uint64(least)
-    words = np.zeros((most - least) // _WORD_BITS + 1, dtype=np.uint64)
+    words = np.zeros((most - least) // WORD_BITS + 1, dtype=np.uint64)
     for part in parts:
         _set_bits(words, part, first)
     for others in known:
-        dtype = others.dtype.type
-        begin, end = np.searchsorted(others, dtype(least)), np.searchsorted(others, dtype(most), side="right")
-        _clear_bits(words, others[begin:end], first)
-    keys = layout_of(parts[0]).empty(_count_bits(words))
-    _list_bits(words, first, keys)
+        _clear_bits(words, slice_between(others, least, most + 1), first)
+    return list_bits(words, least, layout_of(parts[0]))
+
+
+def set_within(words: Words, keys: Keys, base: Key) -> int:
+    """Set the bits of the keys that a bitmap from `base` on has; move the others to the front, return how many."""
+    return int(_set_within(words, keys, np.uint64(base)))
+
+
+def clear_within(words: Words, keys: Keys, base: Key) -> None:
+    """Clear the bits of those of some increasing keys that a bitmap from `base` on has."""
+    _clear_bits(words, slice_between(keys, base, base + len(words) * WORD_BITS), np.uint64(base))
+
+
+def count_bits(words: Words) -> int:
+    """How many bits are set."""
+    return int(_count_bits(words))
+
+
+def list_bits(words: Words, base: Key, layout: Layout) -> Keys:
+    """The keys of a bitmap, whose first bit stands for `base`."""
+    keys = layout.empty(_count_bits(words))
+    _list_bits(words, np.uint64(base), keys)
     return keys
 
 

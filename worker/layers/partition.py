@@ -6,6 +6,7 @@ range of each cell. So finding a range is one look-up, and ranges are cut where 
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,11 @@ def scatter(keys: Keys, table: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int6
     ordered = np.empty_like(keys)
     _scatter(keys, places, nexts, ordered)
     return ordered, ends
+
+
+def bounds_of(table: NDArray[np.int64], layout: Layout) -> list[tuple[Key, Key]]:
+    """The keys of each range of a partition, low <= key < high; `table` is the partition's."""
+    base, shift = table[:2].tolist()
+    cells = np.searchsorted(table[2:], np.arange(1, int(table[-1]) + 1)).tolist()
+    cuts = [0, *((base + cell) << shift for cell in cells), layout.greatest + 1]
+    return list(pairwise(cuts))

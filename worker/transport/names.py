@@ -31,3 +31,8 @@ def shared_key(session: str, stage: int) -> str:
 def result_key(session: str, token: str, attempt: int) -> str:
     """The result of one attempt at a chunk; each attempt has its own, so that a late one harms nobody."""
     return f"hakoiri:{session}:out:{token}:{attempt}"
+
+
+def piece_key(session: str, stage: int, chunk: int, attempt: int, piece: int) -> str:
+    """Coded blocks that an attempt at a chunk has left for other workers."""
+    return f"hakoiri:{session}:piece:{stage}.{chunk}:{attempt}:{piece}"

@@ -17,11 +17,12 @@ from puzzles.contract import Puzzle
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError, WorkerError
-from worker.tasks import TASKS, Arrays
+from worker.tasks import SHUFFLES, TASKS, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
 from worker.transport.names import QUEUE, event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
+from worker.transport.pieces import Origin, perform
 from worker.warm import load_all_kernels
 
 _MAX_DETAIL = 500
@@ -93,7 +94,7 @@ def _perform(
 
 
 def _understood(task: str, **fields: Any) -> TaskRequest:
-    if task not in TASKS:
+    if task not in TASKS and task not in SHUFFLES:
         raise WorkerError(f"this worker knows no task {task!r}; {_SAME}")
     try:
         return TaskRequest(**fields)
@@ -104,7 +105,12 @@ def _understood(task: str, **fields: Any) -> TaskRequest:
 def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: Puzzle) -> tuple[EventKind, object]:
     """What became of an attempt, and the error or text that says why; its result is in Redis."""
     try:
-        result = pack_arrays(TASKS[task](puzzle, *_fetch(connection, request)))
+        chunk, shared = _fetch(connection, request)
+        if task in SHUFFLES:
+            origin = Origin.of(request.session, request.token, request.attempt)
+            result = pack_arrays(perform(connection, task, puzzle, origin, request.keep, chunk, shared))
+        else:
+            result = pack_arrays(TASKS[task](puzzle, chunk, shared))
     except redis.RedisError:
         raise
     except PayloadError as error:

@@ -1,10 +1,11 @@
 """One layer step of any size: U(N) expanded in chunks, its successors merged key range by key range.
 
-    U(N) -> chunks -> expand (threads or workers) -> buckets by key range, beyond the budget spilled to disk
-         -> for each range: merge, less the known keys (threads or workers) -> blocks -> LMDB
+    U(N) -> chunks -> expand -> buckets by key range, beyond the budget spilled to disk
+         -> for each range: merge, less the known keys -> blocks -> LMDB
 
-Nothing of it depends on how large the layer is. Finished ranges are committed every few seconds, and a long expansion
-is made durable by spilling all of it; a kill costs what was done since then (`Tuning.checkpoint`).
+by threads of this process; `coordinator.steps.farmed` has workers do both halves. Nothing of it depends on how large
+the layer is. Finished ranges are committed every few seconds, and a long expansion is made durable by spilling all of
+it; a kill costs what was done since then (`Tuning.checkpoint`).
 """
 
 import time
@@ -14,14 +15,14 @@ from itertools import pairwise
 from typing import Any
 
 from coordinator.errors import StopRun
-from coordinator.layers.buckets import Buckets, merge_chunk
-from coordinator.layers.inspection import inspected_expansion
-from coordinator.layers.pace import Pace
-from coordinator.layers.window import HeldLayer, Layer, StoredLayer
 from coordinator.session.session import Session
+from coordinator.steps.buckets import Buckets, merge_chunk
+from coordinator.steps.inspection import inspected_expansion
+from coordinator.steps.pace import Pace
+from coordinator.steps.window import HeldLayer, Layer, StoredLayer
 from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import sort_keys
-from storage.layers.blocks import Packed, unpack_blocks
+from storage.layers.blocks import Packed
 from storage.layers.digest import NOTHING, add_lanes, digest_text
 from storage.layers.spill import Spill, SpillFiles
 from storage.ledger.manifest import Depth, LayerRecord, Progress
@@ -74,7 +75,8 @@ class LayerStep:
         self._pieces: list[Keys] | None = []
         self._piece_bytes = 0
         self._durable_at = time.monotonic()
-        self._merger = self._context.local
+        #: Successors per key range, duplicates counted, and how many ranges a long layer has at least.
+        self._range_keys, self._least_ranges = self._shares.range_keys, 2 * self._context.local.workers
 
     def run(self) -> tuple[LayerRecord, Layer]:
         """The record, staged but not committed, and the keys of the new layer. Raises as `explore` does.
@@ -82,7 +84,7 @@ class LayerStep:
         What was finished before an error is kept for the next session.
         """
         self._take_up()
-        self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
+        self._begin()
         try:
             self._pace.expand(self._partial.expanded)
             self._expand_all()
@@ -104,8 +106,16 @@ class LayerStep:
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
-        layer = StoredLayer(self._store, self._depth, done.size) if self._pieces is None else HeldLayer(self._pieces)
-        return record, layer
+        return record, self._made()
+
+    def _made(self) -> Layer:
+        """The new layer."""
+        stored = StoredLayer(self._store, self._depth, self._partial.size)
+        return stored if self._pieces is None else HeldLayer(self._pieces)
+
+    def _begin(self) -> None:
+        """Get ready for what `_expand_some` gives."""
+        self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
 
     # Progress
 
@@ -144,8 +154,8 @@ class LayerStep:
         successors = sort_keys(successors.copy())
         known = sum(layer.size for layer in self._known)
         expected = int(self._branching * self._current.size) + known // _KNOWN_WEIGHT
-        least = 2 * self._context.local.workers if expected > self._shares.range_keys // 8 else 1
-        return partition_by(successors, max(least, -(-expected // self._shares.range_keys)))
+        least = self._least_ranges if expected > self._range_keys // 8 else 1
+        return partition_by(successors, max(least, -(-expected // self._range_keys)))
 
     def _save(self) -> None:
         """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
@@ -163,8 +173,6 @@ class LayerStep:
         while done < self._current.size:
             for size in self._expand_some(done):
                 done += size
-                if self._buckets.held_bytes > self._shares.bucket_bytes:
-                    self._spill_all()
                 left = self._pace.expanding_left(done, self._current.size)
                 self._tell("expanded", done, self._current.size, left)
                 self._session.control.check()
@@ -176,25 +184,25 @@ class LayerStep:
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
-        executor, sizes = self._context.executor, {}
-        remote = self._context.remote_workers
-        size = self._shares.chunk_size(self._current.size, self._branching, remote, self._seconds_each)
+        sizes: dict[int, int] = {}
+        size = self._shares.chunk_size(self._current.size, self._branching, pace=self._seconds_each)
 
         def chunks() -> Iterator[Arrays]:
             for number, keys in enumerate(self._current.chunks(begin, size)):
                 sizes[number] = len(keys)
                 yield [keys]
-                if time.monotonic() - self._durable_at > self._context.tuning.checkpoint:
+                if self._checkpoint_is_due:
                     return
 
-        if remote:
-            for number, packed in executor.map("expand", chunks()):
-                self._buckets.add_sorted(unpack_blocks(Packed(*packed)))
-                yield sizes.pop(number)
-        else:
-            for number, (keys, ends) in executor.map("scatter", chunks(), [self._partition.table]):
-                self._buckets.add_scattered(keys, ends)
-                yield sizes.pop(number)
+        for number, (keys, ends) in self._context.local.map("scatter", chunks(), [self._partition.table]):
+            self._buckets.add_scattered(keys, ends)
+            if self._buckets.held_bytes > self._shares.bucket_bytes:
+                self._spill_all()
+            yield sizes.pop(number)
+
+    @property
+    def _checkpoint_is_due(self) -> bool:
+        return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
     def _spill_all(self) -> None:
         numbers = self._buckets.held()
@@ -210,8 +218,7 @@ class LayerStep:
         pieces: list[list[Array]] = []
         completes: list[int | None] = []
         following = 0
-        self._merger = self._context.merger
-        for number, result in self._merger.map("merge", self._merge_chunks(completes)):
+        for number, result in self._context.local.map("merge", self._merge_chunks(completes)):
             waiting[number] = result
             while following in waiting:
                 pieces.append(waiting.pop(following))
@@ -229,15 +236,15 @@ class LayerStep:
         buckets = self._buckets
         for number in range(self._partial.merged, self._partition.ranges):
             low, high = buckets.bounds[number]
-            pieces = self._pieces_of(number, low, high)
+            pieces = self._pieces_of(buckets.keys_in(number), low, high)
             if not buckets.keys_in(number):
                 completes.append(number)
                 yield merge_chunk([], [], [], keep=False)
                 continue
             if pieces == 1:
                 completes.append(number)
-                keep = self._merger is self._context.local and self._pieces is not None
-                yield merge_chunk(buckets.take(number), buckets.spilled(number), self._known_in(low, high), keep)
+                known, keep = self._known_in(low, high), self._pieces is not None
+                yield merge_chunk(buckets.take(number), buckets.spilled(number), known, keep)
                 continue
             # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
             cuts = [low, *buckets.cut_again(number, pieces), high]
@@ -246,31 +253,34 @@ class LayerStep:
                 yield merge_chunk(buckets.between(number, begin, end), [], self._known_in(begin, end), keep=False)
             buckets.take(number)
 
-    def _pieces_of(self, number: int, low: Key, high: Key) -> int:
-        """In how many pieces a range must be merged to fit its share of the memory; half as much again is tolerated."""
+    def _pieces_of(self, keys: int, low: Key, high: Key) -> int:
+        """In how many pieces to merge a range of `keys` successors to fit its share; half as much again will do."""
         known = sum(layer.at_most(low, high) for layer in self._known)
-        load = self._buckets.keys_in(number) + known // _KNOWN_WEIGHT
-        return 1 if load <= 3 * self._shares.range_keys // 2 else -(-load // self._shares.range_keys)
+        load = keys + known // _KNOWN_WEIGHT
+        return 1 if load <= 3 * self._range_keys // 2 else -(-load // self._range_keys)
 
     def _known_in(self, low: Key, high: Key) -> list[Keys]:
         return [keys for layer in self._known for keys in layer.between(low, high)]
 
     def _take_in(self, result: list[Array]) -> None:
         """Stage the blocks of a merged piece, and add it to the progress."""
-        summary, firsts, counts, ends, data, keys = result
+        summary, *packed, keys = result
+        self._add(summary, self._store.stage_blocks(self._depth, Packed(*packed), self._partial.index))
+        self._piece_bytes += keys.nbytes
+        if len(keys) < int(summary[0]) or self._piece_bytes > self._shares.layer_bytes:
+            self._pieces = None
+        if self._pieces is not None:
+            self._pieces.append(keys)
+
+    def _add(self, summary: Array, staged: tuple[int, int]) -> None:
+        """Add to the progress what a merge says of a piece, and its bytes, with the index of all blocks so far."""
+        old, (stored, index) = self._partial, staged
         size, goals, *lanes = (int(value) for value in summary)
-        old = self._partial
-        stored, index = self._store.stage_blocks(self._depth, Packed(firsts, counts, ends, data), old.index)
         lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), (lanes[0], lanes[1]))
         self._partial = replace(
             old, size=old.size + size, goals=old.goals + goals, lane_0=lane_0, lane_1=lane_1,
             stored=old.stored + stored, index=index,
         )  # fmt: skip
-        self._piece_bytes += keys.nbytes
-        if len(keys) < size or self._piece_bytes > self._shares.layer_bytes:
-            self._pieces = None
-        if self._pieces is not None:
-            self._pieces.append(keys)
 
     def _finish_range(self, number: int) -> None:
         self._partial = replace(self._partial, merged=number + 1)

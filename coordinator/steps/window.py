@@ -1,21 +1,36 @@
 """The older layers that a new one is merged against, and the last one that is expanded: in memory, or on disk."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.layout import Key, Keys, key_at, layout_of
 from puzzles.keys.order import slice_between
+from storage.layers.coded import Coded, code_keys
 from storage.layers.store import RunStore
 from storage.names import BLOCKS
 from worker.layers.kernels import difference
 
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
+
+
+class Blocks(NamedTuple):
+    """A layer as coded blocks: the number of the layer that they are made for, their first keys, and their bytes."""
+
+    number: int
+    firsts: Keys
+    #: From a block's number to another's.
+    read: Callable[[int, int], Coded]
+
+    @property
+    def beyond(self) -> Key:
+        """Greater than any key."""
+        return layout_of(self.firsts).greatest + 1
 
 
 class Layer(Protocol):
@@ -43,6 +58,9 @@ class Layer(Protocol):
 
     def sample(self) -> Keys:
         """Some thousand keys from all over the layer, or all of them; sorted."""
+
+    def blocks(self) -> Blocks:
+        """The layer as blocks, coded already where it is on disk."""
 
 
 class HeldLayer:
@@ -79,6 +97,10 @@ class HeldLayer:
         step = max(1, self.size // (_SAMPLE_PLACES * _SAMPLE_KEYS))
         return np.concatenate([piece[::step] for piece in self._pieces])
 
+    def blocks(self) -> Blocks:
+        coded = code_keys(0, all_keys(self))
+        return Blocks(0, coded.firsts, coded.between)
+
 
 class StoredLayer:
     """A layer, or a segment of older keys, on disk, read as needed."""
@@ -93,7 +115,7 @@ class StoredLayer:
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         waiting: list[Keys] = []
         count = 0
-        for block in self._blocks(0):
+        for block in self._decoded(0):
             rest = block[begin:]
             begin = max(0, begin - len(block))
             while len(rest):
@@ -110,9 +132,9 @@ class StoredLayer:
     def between(self, low: Key, high: Key) -> list[Keys]:
         found = []
         if len(self._recent) and key_at(self._recent, 0) <= low <= key_at(self._recent, -1):
-            blocks = chain([self._recent], self._blocks(key_at(self._recent, -1) + 1, after=True))
+            blocks = chain([self._recent], self._decoded(key_at(self._recent, -1) + 1, after=True))
         else:
-            blocks = chain(self._blocks(low))
+            blocks = chain(self._decoded(low))
         for block in blocks:
             self._recent = block
             if key_at(block, 0) < high:
@@ -130,7 +152,7 @@ class StoredLayer:
     def _firsts(self) -> list[Key]:
         return self._store.first_keys(self._number, self._database)
 
-    def _blocks(self, begin: Key, after: bool = False) -> Iterator[Keys]:
+    def _decoded(self, begin: Key, after: bool = False) -> Iterator[Keys]:
         return self._store.blocks(self._number, begin, self._database, after)
 
     def exclude_from(self, keys: Keys) -> Keys:
@@ -140,9 +162,17 @@ class StoredLayer:
         chosen = self._firsts[:: max(1, len(self._firsts) // _SAMPLE_PLACES)]
         found = []
         for first in chosen:
-            block = next(self._blocks(first))
+            block = next(self._decoded(first))
             found.append(block[:: max(1, len(block) // _SAMPLE_KEYS)])
         return np.concatenate(found)
+
+    def blocks(self) -> Blocks:
+        layout, firsts = self._store.layout, self._firsts
+
+        def read(begin: int, end: int) -> Coded:
+            return self._store.coded(self._number, firsts[begin:end], self._database)
+
+        return Blocks(self._number, layout.pack(firsts), read)
 
 
 def all_keys(layer: Layer) -> Keys:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from puzzles.keys.layout import Key, Keys, Layout, ints
-from puzzles.keys.order import lower_bounds, mask_between, sort_keys
+from puzzles.keys.order import mask_between, sort_keys
 from storage.layers.blocks import Packed
 from storage.layers.spill import Spill
 from worker.layers.partition import Partition
@@ -31,23 +31,14 @@ class Buckets:
         self._layout, self._spill = layout, spill
         self._buckets = [_Bucket() for _ in range(partition.ranges)]
         self._first = first
-        bounds = [partition.bounds(number, layout) for number in range(partition.ranges)]
-        self.bounds = bounds
-        self._cuts = layout.pack([low for low, _ in bounds[1:]])
+        self.bounds = [partition.bounds(number, layout) for number in range(partition.ranges)]
         #: Bytes of the keys in memory and of the arrays around them.
         self.held_bytes = 0
 
     def add_scattered(self, keys: Keys, ends: Array) -> None:
         """What the task ``scatter`` gave."""
-        self._add(keys, ends.tolist())
-
-    def add_sorted(self, keys: Keys) -> None:
-        """What the task ``expand`` gave."""
-        self._add(keys, [*lower_bounds(keys, self._cuts).tolist(), len(keys)])
-
-    def _add(self, keys: Keys, ends: list[int]) -> None:
         begin = 0
-        for number, end in enumerate(ends):
+        for number, end in enumerate(ends.tolist()):
             if end > begin and number >= self._first:
                 bucket = self._buckets[number]
                 bucket.parts.append(keys[begin:end])

@@ -1,0 +1,173 @@
+"""Coded blocks as they travel: the LMDB values of `storage.layers.blocks`, one after the other, and where each lies.
+
+A worker makes them with their checksums, another reads them, the store puts slices of them, and nobody between these
+decodes them. The checksum of a block covers its name, the number of the layer that it is made for and its first key.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
+from storage.errors import DamagedError
+from storage.layers.bitmap import Words, decode_bits, encode_bits
+from storage.layers.blocks import HEADER_BYTES, ROOM_BYTES, Packed, encode_entries
+from storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
+from storage.names import block_key
+
+Buffer = bytes | bytearray | memoryview
+#: No block has more bytes than this.
+MOST_BYTES = HEADER_BYTES + ROOM_BYTES
+
+
+class Coded(NamedTuple):
+    """Blocks in increasing order: their first keys, how many keys and how many bytes each has (int64), their values."""
+
+    firsts: Keys
+    counts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    data: memoryview
+
+    def parts(self) -> Iterator[tuple[Key, int, memoryview]]:
+        """(first key, how many keys, their differences) of each block, as `Packed.parts` gives them."""
+        for first, count, value in zip(ints(self.firsts), self.counts.tolist(), self.values(), strict=True):
+            yield first, count, value[HEADER_BYTES:]
+
+    def values(self) -> Iterator[memoryview]:
+        """The LMDB value of each block."""
+        begin = 0
+        for length in self.lengths.tolist():
+            yield self.data[begin : begin + length]
+            begin += length
+
+    def between(self, begin: int, end: int) -> "Coded":
+        """The blocks from number `begin` to number `end`, which is not among them."""
+        low, high = int(self.lengths[:begin].sum()), int(self.lengths[:end].sum())
+        chosen = slice(begin, end)
+        return Coded(self.firsts[chosen], self.counts[chosen], self.lengths[chosen], self.data[low:high])
+
+
+class Block(NamedTuple):
+    """One coded block: the layer that it is made for, its first key, how many keys it has (`size`), its LMDB value."""
+
+    number: int
+    first: Key
+    size: int
+    value: Buffer
+
+
+def code_keys(number: int, keys: Keys) -> Coded:
+    """The distinct keys of a sorted batch, for layer `number`."""
+    layout = layout_of(keys)
+
+    def encode(begin: int, room: Bytes) -> tuple[int, int, int]:
+        end, count, differences = encode_block(keys, begin, room, layout)
+        return end, count, len(differences)
+
+    begins, counts, lengths, data = _code(len(keys), 0, len(keys), layout, encode)
+    firsts = keys[np.array(begins, dtype=np.int64)]
+    return _sealed(number, firsts, counts, lengths, data)
+
+
+def code_bits(number: int, words: Words, base: Key, begin: int, end: int, count: int, layout: Layout) -> Coded:
+    """The `count` keys of a bitmap's bits `begin` to `end`, which is not among them; bit 0 stands for `base`."""
+    longest = longest_varint(layout)
+
+    def encode(place: int, room: Bytes) -> tuple[int, int, int]:
+        return encode_bits(words, place, end, room, longest)
+
+    # Where the first bit is: nothing fits into no room.
+    begin, *_ = encode(begin - 1, np.empty(0, dtype=np.uint8))
+    begins, counts, lengths, data = _code(count, begin, end, layout, encode)
+    return _sealed(number, layout.pack([base + place for place in begins]), counts, lengths, data)
+
+
+def code_packed(number: int, packed: Packed, layout: Layout) -> Coded:
+    """Blocks that have no checksums yet."""
+    values = [value for _, value in encode_entries(number, packed)]
+    lengths = np.array([len(value) for value in values], dtype=np.int64)
+    return Coded(packed.firsts, packed.counts, lengths, memoryview(b"".join(values)))
+
+
+def join_coded(parts: Sequence[Coded], layout: Layout) -> Coded:
+    """The blocks of all of them in turn."""
+    if len(parts) == 1:
+        return parts[0]
+    firsts = np.concatenate([layout.empty(0), *(part.firsts for part in parts)])
+    counts, lengths = (
+        np.concatenate([np.empty(0, dtype=np.int64), *columns])
+        for columns in ([part.counts for part in parts], [part.lengths for part in parts])
+    )
+    return Coded(firsts, counts, lengths, memoryview(b"".join(part.data for part in parts)))
+
+
+def count_of(value: Buffer) -> int:
+    """How many keys an LMDB value says that it has."""
+    return int.from_bytes(value[4:HEADER_BYTES], "big")
+
+
+def decode(block: Block, layout: Layout) -> Keys:
+    """The keys of a block; `DamagedError` if a byte of it differs."""
+    keys = decode_block(_differences(block, layout), block.first, block.size, layout)
+    if keys is None:
+        raise _broken(block)
+    return keys
+
+
+def decode_into(block: Block, layout: Layout, words: Words, base: Key, keep: bool) -> None:
+    """Set, or unless `keep` clear, the bits of a block's keys; those beyond the bitmap are passed over."""
+    data = np.frombuffer(_differences(block, layout), dtype=np.uint8)
+    if not decode_bits(data, block.first, block.size, layout.greatest, words, base, keep):
+        raise _broken(block)
+
+
+def is_sound(block: Block, layout: Layout) -> bool:
+    """Whether the checksum of a block and its number of keys are right."""
+    value, name = memoryview(block.value), block_key(block.number, block.first, layout.bytes)
+    checksum = int.from_bytes(value[:4], "big")
+    return count_of(value) == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum
+
+
+def _differences(block: Block, layout: Layout) -> memoryview:
+    if not is_sound(block, layout):
+        raise _broken(block)
+    return memoryview(block.value)[HEADER_BYTES:].toreadonly()
+
+
+def _broken(block: Block) -> DamagedError:
+    return DamagedError(f"a coded block of layer {block.number} at {block.first:#x} is damaged")
+
+
+def _code(
+    count: int, begin: int, end: int, layout: Layout, encode: Callable[[int, Bytes], tuple[int, int, int]]
+) -> tuple[list[int], list[int], list[int], Bytes]:
+    """Where each block begins, how many keys it has, how many bytes with its header, and room for all of them."""
+    longest = longest_varint(layout)
+    # Every block but the last takes nearly all of its room.
+    blocks = count * longest // (ROOM_BYTES - longest) + 1
+    data = np.empty(count * longest + blocks * (HEADER_BYTES + longest), dtype=np.uint8)
+    begins, counts, lengths, used = [], [], [], 0
+    while begin < end:
+        room = data[used + HEADER_BYTES :][:ROOM_BYTES]
+        begins.append(begin)
+        begin, keys, length = encode(begin, room)
+        counts.append(keys)
+        lengths.append(HEADER_BYTES + length)
+        used += HEADER_BYTES + length
+    return begins, counts, lengths, data[:used]
+
+
+def _sealed(number: int, firsts: Keys, counts: list[int], lengths: list[int], data: Bytes) -> Coded:
+    """Write the headers before the differences."""
+    view, used = data.data, 0
+    key_bytes = layout_of(firsts).bytes
+    for first, count, length in zip(ints(firsts), counts, lengths, strict=True):
+        value = view[used : used + length]
+        value[4:HEADER_BYTES] = count.to_bytes(4, "big")
+        value[:4] = zlib.crc32(value[4:], zlib.crc32(block_key(number, first, key_bytes))).to_bytes(4, "big")
+        used += length
+    numbers = np.array([counts, lengths], dtype=np.int64)
+    return Coded(firsts, numbers[0], numbers[1], view)

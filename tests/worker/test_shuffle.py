@@ -1,0 +1,170 @@
+"""The halves of a layer step between workers, against sets; and what lies in Redis between them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
+from puzzles.sliding_blocks.klotski import Klotski
+from storage.errors import DamagedError
+from storage.layers.coded import Block, Coded, code_keys, decode, decode_into, is_sound
+from tests.support.engine import PlainRedis
+from worker.errors import PayloadError
+from worker.layers.partition import Partition, partition_by
+from worker.layers.shuffle import Made, gather, spread
+from worker.transport.payload import pack_arrays, unpack_arrays
+from worker.transport.pieces import LENGTH, Lot, Origin, perform, read_catalogue
+
+LAYER = 7
+
+
+class Steps(Klotski):
+    """Each key leads to those a little off; the keys are those of any layout."""
+
+    def __init__(self, layout: Layout, offsets: Sequence[int]) -> None:
+        super().__init__()
+        self.layout = layout
+        self._offsets = offsets
+
+    def expand(self, keys: Keys) -> Any:
+        """In no order, with duplicates."""
+        found = [(key + offset) % (self.layout.greatest + 1) for key in ints(keys) for offset in self._offsets]
+        successors = self.layout.pack(found)
+        return type("Expansion", (), {"successors": successors})
+
+    def is_goal(self, keys: Keys) -> Any:
+        """Every third."""
+        return np.array([key % 3 == 0 for key in ints(keys)], dtype=np.bool_)
+
+
+def blocks_of(number: int, coded: Coded) -> list[Block]:
+    """The blocks one by one."""
+    parts = zip(ints(coded.firsts), coded.counts.tolist(), coded.values(), strict=True)
+    return [Block(number, first, count, value) for first, count, value in parts]
+
+
+def keys_of(blocks: list[Block], layout: Layout) -> list[Key]:
+    return [key for block in blocks for key in ints(decode(block, layout))]
+
+
+def drawn(layout: Layout, count: int, span: int, base: int, seed: int) -> list[Key]:
+    """Distinct keys within a span, in order."""
+    chance = np.random.default_rng(seed)
+    return sorted({base + int(chance.integers(0, min(span, 1 << 62))) for _ in range(count)})
+
+
+#: Dense keys and sparse ones, at either end of a layout.
+SPANS = [(name, span, high) for name in LAYOUTS for span in (3_000, 1 << 28) for high in (False, True)]
+
+
+@pytest.mark.parametrize("offsets", [(-1, 2, 64, 901), (-100_000_003, 5)], ids=["near", "far"])
+@pytest.mark.parametrize(("name", "span", "high"), SPANS)
+def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offsets: tuple[int, ...]) -> None:
+    layout, number = LAYOUTS[name], LAYER - 1
+    base = layout.greatest - span if high else 0
+    puzzle = Steps(layout, offsets)
+    current, known = drawn(layout, 900, span, base, 1), drawn(layout, 500, span, base, 2)
+    lots = [blocks_of(number, code_keys(number, layout.pack(keys))) for keys in (current, known)]
+    successors = {(key + offset) % (layout.greatest + 1) for key in current for offset in offsets}
+    partition = partition_by(layout.pack(sorted(successors)), 5)
+    pieces: dict[int, list[Block]] = {}
+    for skipped, count in ((0, 400), (400, len(current) - 400)):
+        header = np.array([skipped, count, LAYER], dtype=np.int64)
+        _, made = spread(puzzle, [header], [partition.table], lots)
+        for place, coded in made.items():
+            pieces.setdefault(place, []).extend(blocks_of(LAYER, coded))
+    expected = successors - set(current) - set(known)
+    assert {key for blocks in pieces.values() for key in keys_of(blocks, layout)} >= expected
+    found: list[Key] = []
+    for place in range(partition.ranges):
+        low, last = partition.bounds(place, layout)[0], partition.bounds(place, layout)[1] - 1
+        mine = {key for key in expected if low <= key <= last}
+        for begin, end in ((low, (low + last) // 2), ((low + last) // 2 + 1, last)):
+            summary, merged = gathered(puzzle, pieces.get(place, []), lots, begin, end)
+            keys = keys_of(blocks_of(LAYER, merged[0]), layout) if merged else []
+            assert summary[:2].tolist() == [len(keys), sum(key % 3 == 0 for key in keys)]
+            assert set(keys) == {key for key in mine if begin <= key <= end}
+            found += keys
+    assert found == sorted(expected)
+
+
+def gathered(puzzle: Steps, pieces: list[Block], lots: list[list[Block]], low: Key, last: Key) -> Made:
+    known = [block for lot in lots for block in lot]
+    return gather(puzzle, [np.array([LAYER, 1]), puzzle.layout.pack([low, last])], (), [pieces, known])
+
+
+@pytest.mark.parametrize("place", [0, 5, 8, -1])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_block_with_another_byte_is_damaged(name: str, place: int) -> None:
+    layout = LAYOUTS[name]
+    (block,) = blocks_of(LAYER, code_keys(LAYER, layout.pack(drawn(layout, 100, 9_000, 0, 3))))
+    broken = bytearray(block.value)
+    broken[place] ^= 1
+    damaged = [block._replace(value=bytes(broken)), block._replace(number=8), block._replace(first=block.first + 1)]
+    for wrong in damaged:
+        assert not is_sound(wrong, layout)
+        with pytest.raises(DamagedError, match=r"layer [78] at 0x"):
+            decode(wrong, layout)
+    if layout.words == 1:
+        with pytest.raises(DamagedError):
+            decode_into(damaged[0], layout, np.zeros(9_000, dtype=np.uint64), 0, keep=True)
+
+
+# What lies in Redis
+
+
+@pytest.fixture
+def left() -> Iterator[tuple[PlainRedis, Steps, Lot, Partition]]:
+    """A Redis with blocks of a layer, where they lie, and ranges of its successors."""
+    server, puzzle = PlainRedis(), Steps(LAYOUTS["u64"], (1, 50_000))
+    coded = code_keys(LAYER - 1, puzzle.layout.pack(drawn(puzzle.layout, 2_000, 1 << 40, 0, 4)))
+    origin = Origin("here", 0, 1, 0)
+    server.set(origin.name(0), coded.data, ex=9)
+    yield server, puzzle, origin.lot(0, LAYER - 1, coded), partition_by(coded.firsts, 3)
+
+
+def performed(server: Any, puzzle: Steps, lot: Lot, partition: Partition) -> list[Any]:
+    header = np.array([0, 2_000, LAYER], dtype=np.int64)
+    arrays = unpack_arrays(pack_arrays([header, *lot, *Lot.empty(puzzle.layout)]))
+    return perform(server, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays, [partition.table])
+
+
+def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition]) -> None:
+    server, puzzle, lot, partition = left
+    _, *catalogue = performed(server, puzzle, lot, partition)
+    pieces = dict(read_catalogue(catalogue))
+    assert len(pieces) == partition.ranges
+    for place, coded in pieces.items():
+        value = server.held[f"hakoiri:here:piece:1.0:2:{place}"]
+        assert len(value) == int(coded.lengths.sum())
+        whole = Coded(coded.firsts, coded.counts, coded.lengths, memoryview(value))
+        low, high = partition.bounds(place, puzzle.layout)
+        assert all(low <= key < high for key in keys_of(blocks_of(LAYER, whole), puzzle.layout))
+
+
+@pytest.mark.parametrize("harm", ["gone", "shorter", "another byte"])
+def test_a_piece_that_is_lost_or_broken_is_missing(harm: str, left: tuple[Any, Steps, Lot, Partition]) -> None:
+    server, puzzle, lot, partition = left
+    (name,) = server.held
+    value = server.held.pop(name)
+    if harm != "gone":
+        server.held[name] = value[:-1] if harm == "shorter" else value[:-1] + bytes([value[-1] ^ 1])
+    with pytest.raises(PayloadError):
+        performed(server, puzzle, lot, partition)
+    assert harm == "shorter" or not server.held
+
+
+@pytest.mark.parametrize(("column", "value"), [(LENGTH, 1 << 40), (LENGTH, 0), (LENGTH, -5), (0, -1), (6, 1 << 40)])
+def test_impossible_figures_are_refused(column: int, value: int, left: tuple[Any, Steps, Lot, Partition]) -> None:
+    server, puzzle, lot, partition = left
+    lot.places[-1, column] = value
+    with pytest.raises(PayloadError, match="where pieces lie is not readable"):
+        performed(server, puzzle, lot, partition)
+
+
+@pytest.mark.parametrize("token", ["", "1", "1.2.3", "a.1", "1.-1", "1." + "9" * 40, "../x.1"])
+def test_a_token_that_is_not_two_numbers_names_no_piece(token: str) -> None:
+    with pytest.raises(PayloadError, match="is not a stage and a chunk"):
+        Origin.of("here", token, 1)

@@ -1,0 +1,153 @@
+"""The two halves of a layer step between workers: coded blocks in, coded blocks out, keys only in between.
+
+`spread` expands some of U(N) and makes a piece for each key range; `gather` makes a range of U(N+1) of all pieces of
+that range. Both take away known keys: `spread` those at hand, to send less, `gather` all of them. Where keys are
+dense, both work in bitmaps, without sorting.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
+from puzzles.keys.order import slice_between
+from storage.layers.bitmap import Words
+from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, decode_into, join_coded
+from storage.layers.digest import lanes_of
+from worker.errors import PayloadError
+from worker.layers.kernels import DENSE_SPAN, WORD_BITS, clear_within, count_bits, list_bits, merge, set_within, split
+from worker.layers.partition import bounds_of, scatter
+
+Arrays = Sequence[NDArray[Any]]
+#: What a half makes: some numbers, and blocks by the number of their piece.
+Made = tuple[NDArray[np.uint64], dict[int, Coded]]
+#: Keys expanded at a time, so that their successors stay in the second-level cache.
+_BATCH = 1 << 16
+#: A bitmap of all successors of a chunk has at most so many bits for each of them, and in all.
+_SPARSEST, _MOST_BITS = 256, 1 << 30
+#: The successors of the first keys may reach this part less far than those of all.
+_MARGIN = 4
+
+
+def spread(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
+    """[how many keys of U(N) to pass over, how many to expand; number of U(N+1)], blocks of U(N) and of known keys.
+
+    Makes of the successors a piece for each range of a partition, whose table is `shared`.
+    """
+    (table,) = shared
+    skipped, count, number = arrays[0].tolist()
+    current, known = lots
+    keys = _keys(current, puzzle.layout)[skipped : skipped + count]
+    if len(keys) != count:
+        raise PayloadError(f"{count} keys announced, {len(keys)} found")
+    batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
+    pieces = _by_range(number, batches, -(-count // _BATCH), [keys, _keys(known, puzzle.layout)], table)
+    return np.empty(0, dtype=np.uint64), pieces
+
+
+def gather(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
+    """[number of U(N+1), whether it is final], [least and greatest key of a range], blocks of it and of known keys.
+
+    Makes [how many keys, and where it is final how many goals, the lanes of the digest] and one piece, if any.
+    """
+    (number, final), bounds = arrays[0].tolist(), arrays[1]
+    pieces, known = lots
+    keys = _merged(puzzle.layout, pieces, known, key_at(bounds, 0), key_at(bounds, 1))
+    summary = [len(keys), 0, 0, 0]
+    if final and len(keys):
+        summary[1:] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
+    return np.array(summary, dtype=np.uint64), {0: code_keys(number, keys)} if len(keys) else {}
+
+
+def _keys(blocks: list[Block], layout: Layout) -> Keys:
+    return np.concatenate([layout.empty(0), *(decode(block, layout) for block in blocks)])
+
+
+def _by_range(
+    number: int, batches: Iterator[Keys], count: int, known: list[Keys], table: NDArray[Any]
+) -> dict[int, Coded]:
+    """The keys of `count` batches less the `known` ones, coded by range."""
+    first = next(batches, None)
+    if first is None:
+        return {}
+    rest = chain([first], batches)
+    window = _window(first, count)
+    if window is None:
+        return _sorted_pieces(number, rest, known, table)
+    base, words = window
+    # Few successors lie beyond the window that the first ones have.
+    outside = [keys[: set_within(words, keys, base)].copy() for keys in rest]
+    for keys in known:
+        clear_within(words, keys, base)
+    pieces = _dense_pieces(number, words, base, layout_of(first), table)
+    for place, coded in _sorted_pieces(number, outside, known, table).items():
+        pieces[place] = join_coded([pieces[place], coded], layout_of(first)) if place in pieces else coded
+    return pieces
+
+
+def _window(keys: Keys, batches: int) -> tuple[Key, Words] | None:
+    """The first key and the words of a bitmap for so many batches like `keys`; ``None`` where it would be too large."""
+    if keys.ndim > 1 or not len(keys):
+        return None
+    least, most = int(keys.min()), int(keys.max())
+    margin = (most - least) // _MARGIN
+    base = max(0, least - margin)
+    bits = most + margin - base + 1
+    if bits > min(_MOST_BITS, _SPARSEST * len(keys) * batches):
+        return None
+    return base, np.zeros(bits // WORD_BITS + 1, dtype=np.uint64)
+
+
+def _dense_pieces(number: int, words: Words, base: Key, layout: Layout, table: NDArray[Any]) -> dict[int, Coded]:
+    pieces = {}
+    for place, (low, high) in enumerate(bounds_of(table, layout)):
+        begin, end = (min(max(bound - base, 0), len(words) * WORD_BITS) for bound in (low, high))
+        count = count_bits(words[begin // WORD_BITS : -(-end // WORD_BITS)])
+        if count:
+            coded = code_bits(number, words, base, begin, end, count, layout)
+            if len(coded.firsts):
+                pieces[place] = coded
+    return pieces
+
+
+def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], table: NDArray[Any]) -> dict[int, Coded]:
+    parts: dict[int, list[Keys]] = {}
+    for keys in batches:
+        ordered, ends = scatter(keys, table)
+        for place, part in enumerate(np.split(ordered, ends[:-1])):
+            if len(part):
+                parts.setdefault(place, []).append(part)
+    pieces = {}
+    for place, (low, high) in enumerate(bounds_of(table, layout_of(known[0]))):
+        if place in parts:
+            keys = merge(parts.pop(place), [slice_between(others, low, high) for others in known])
+            if len(keys):
+                pieces[place] = code_keys(number, keys)
+    return pieces
+
+
+def _merged(layout: Layout, pieces: list[Block], known: list[Block], low: Key, last: Key) -> Keys:
+    """The distinct keys from `low` to `last` of some blocks, in any order, that are none of the known ones."""
+    least = max(low, min((block.first for block in pieces), default=low))
+    if least > last:
+        return layout.empty(0)
+    if layout.words == 1 and last - least < min(_MOST_BITS, DENSE_SPAN * sum(block.size for block in pieces)):
+        return _merged_in_bitmap(layout, pieces, known, least, last)
+    # Neither the pieces nor the known blocks end where the range does.
+    parts, olds = ([slice_between(decode(block, layout), low, last + 1) for block in lot] for lot in (pieces, known))
+    return merge(parts or [layout.empty(0)], olds)
+
+
+def _merged_in_bitmap(layout: Layout, pieces: list[Block], known: list[Block], least: Key, last: Key) -> Keys:
+    words = np.zeros((last - least) // WORD_BITS + 1, dtype=np.uint64)
+    for block in pieces:
+        decode_into(block, layout, words, least, keep=True)
+    for block in known:
+        decode_into(block, layout, words, least, keep=False)
+    # The last word reaches beyond the range.
+    words[-1] &= np.uint64((1 << (last - least) % WORD_BITS + 1) - 1)
+    return list_bits(words, least, layout)

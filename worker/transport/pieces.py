@@ -1,0 +1,193 @@
+"""Coded blocks that workers leave in Redis for each other: fetched and left here, named by numbers alone.
+
+A piece is a string key of some blocks, one after the other. Its name says which attempt at which chunk left it, so
+that a late or doubled attempt never mixes with the one that counts; it expires unless it is renewed. Where its blocks
+lie in it, and what their first keys are, the coordinator knows and says in requests.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import redis
+from numpy.typing import NDArray
+
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Keys, Layout, ints
+from storage.errors import DamagedError
+from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound
+from worker.errors import PayloadError
+from worker.tasks import SHUFFLES, Arrays
+from worker.transport.names import piece_key
+
+#: The columns of `Lot.places`.
+STAGE, CHUNK, ATTEMPT, PIECE, BEGIN, LENGTH, NUMBER, COLUMNS = range(8)
+#: Bytes asked for at a time.
+_AT_ONCE = 1 << 24
+_LOTS = 2
+
+
+class Lot(NamedTuple):
+    """Coded blocks that lie in Redis: where (a row of `places` each), their first keys, how many keys they have.
+
+    A place is the stage, chunk, attempt and number of a piece, the block's first byte there and its length, and the
+    number of the layer that the block is made for.
+    """
+
+    places: NDArray[np.int64]
+    firsts: Keys
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, layout: Layout) -> "Lot":
+        """No blocks."""
+        return cls(np.empty((0, COLUMNS), dtype=np.int64), layout.empty(0), np.empty(0, dtype=np.int64))
+
+    def take(self, chosen: "slice | NDArray[np.bool_]") -> "Lot":
+        """Some of the blocks."""
+        return Lot(self.places[chosen], self.firsts[chosen], self.counts[chosen])
+
+
+def join_lots(lots: Sequence[Lot]) -> Lot:
+    """The blocks of at least one lot, in turn."""
+    places, firsts, counts = (np.concatenate(column) for column in zip(*lots, strict=True))
+    return Lot(places, firsts, counts)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One attempt at one chunk of a stage: who left some pieces."""
+
+    session: str
+    stage: int
+    chunk: int
+    attempt: int
+
+    @classmethod
+    def of(cls, session: str, token: str, attempt: int) -> "Origin":
+        """From a request; `PayloadError` unless its token is two numbers."""
+        numbers = token.split(".")
+        if len(numbers) != 2 or not all(number.isdecimal() and len(number) < 19 for number in numbers):
+            raise PayloadError(f"token {token[:40]!r} is not a stage and a chunk")
+        return cls(session, int(numbers[0]), int(numbers[1]), attempt)
+
+    def name(self, piece: int) -> str:
+        """The Redis key of a piece."""
+        return piece_key(self.session, self.stage, self.chunk, self.attempt, piece)
+
+    def lot(self, piece: int, number: int, coded: Coded) -> Lot:
+        """Where the blocks of a piece of layer `number` lie."""
+        places = np.empty((len(coded.firsts), COLUMNS), dtype=np.int64)
+        places[:, :BEGIN] = self.stage, self.chunk, self.attempt, piece
+        places[:, BEGIN] = np.cumsum(coded.lengths) - coded.lengths
+        places[:, LENGTH], places[:, NUMBER] = coded.lengths, number
+        return Lot(places, coded.firsts, coded.counts)
+
+
+def perform(
+    connection: redis.Redis, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays, shared: Arrays
+) -> list[NDArray[Any]]:
+    """Do a half of a layer step with what lies in Redis, and leave there what it makes for `keep` seconds.
+
+    The answer: its numbers, and of the pieces left which they are, how many blocks each has, and of all their blocks
+    the first keys, counts and lengths. `PayloadError` if something is missing or broken; what is broken is removed.
+    """
+    lots = [Lot(*arrays[begin : begin + 3]) for begin in range(len(arrays) - 3 * _LOTS, len(arrays), 3)]
+    blocks = [_fetch(connection, origin.session, lot) for lot in lots]
+    try:
+        numbers, pieces = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], shared, blocks)
+    except DamagedError as error:
+        _remove_broken(connection, origin.session, lots, blocks, puzzle.layout)
+        raise PayloadError(str(error)) from error
+    _leave(connection, origin, pieces, keep)
+    return [numbers, *_catalogue(pieces, puzzle.layout)]
+
+
+def read_catalogue(arrays: Arrays) -> Iterator[tuple[int, Coded]]:
+    """The pieces that an answer tells of, without their bytes."""
+    numbers, sizes, firsts, counts, lengths = arrays
+    ends = np.cumsum(sizes)
+    for number, begin, end in zip(numbers.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
+        yield number, Coded(firsts[begin:end], counts[begin:end], lengths[begin:end], memoryview(b""))
+
+
+def names_of(session: str, places: NDArray[np.int64]) -> list[str]:
+    """The Redis keys in which some blocks lie, one for each stretch of them (`stretches`)."""
+    return [piece_key(session, *row) for row in places[stretches(places), :BEGIN].tolist()]
+
+
+def stretches(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At which rows another stretch of one piece begins."""
+    same = (places[1:, :BEGIN] == places[:-1, :BEGIN]).all(axis=1)
+    follows = places[1:, BEGIN] == places[:-1, BEGIN] + places[:-1, LENGTH]
+    return np.flatnonzero(np.concatenate([np.ones(min(1, len(places)), dtype=np.bool_), ~(same & follows)]))
+
+
+def _fetch(connection: redis.Redis, session: str, lot: Lot) -> list[Block]:
+    _check(lot)
+    cuts = [*stretches(lot.places).tolist(), len(lot.places)]
+    rows, ends = lot.places.tolist(), np.cumsum(lot.places[:, LENGTH])
+    values: list[bytes] = []
+    pipeline, waiting = connection.pipeline(transaction=False), 0
+    for begin, end in pairwise(cuts):
+        length = int(lot.places[begin:end, LENGTH].sum())
+        pipeline.getrange(piece_key(session, *rows[begin][:BEGIN]), rows[begin][BEGIN], rows[begin][BEGIN] + length - 1)
+        waiting += length
+        if waiting > _AT_ONCE:
+            values += pipeline.execute()
+            waiting = 0
+    values += pipeline.execute()
+    blocks = []
+    for (begin, end), value in zip(pairwise(cuts), values, strict=True):
+        if len(value) != int(ends[end - 1] - ends[begin]) + rows[begin][LENGTH]:
+            raise PayloadError("a piece is gone from Redis")
+        offset = rows[begin][BEGIN]
+        for row, first, count in zip(rows[begin:end], ints(lot.firsts[begin:end]), lot.counts[begin:end], strict=True):
+            place = row[BEGIN] - offset
+            blocks.append(Block(row[NUMBER], first, int(count), memoryview(value)[place : place + row[LENGTH]]))
+    return blocks
+
+
+def _check(lot: Lot) -> None:
+    """`PayloadError` unless all figures are possible: nothing is allocated by what a message says."""
+    places = lot.places
+    sound = places.ndim == 2 and places.shape[1] == COLUMNS and len(places) == len(lot.firsts) == len(lot.counts)
+    if not sound or (places < 0).any() or (places[:, NUMBER] >= 1 << 32).any():
+        raise PayloadError("where pieces lie is not readable")
+    if (places[:, LENGTH] > MOST_BYTES).any() or (places[:, LENGTH] < 8).any() or (places[:, BEGIN] >= 1 << 32).any():
+        raise PayloadError("where pieces lie is not readable: no block is so long")
+
+
+def _leave(connection: redis.Redis, origin: Origin, pieces: dict[int, Coded], keep: int) -> None:
+    pipeline, waiting = connection.pipeline(transaction=False), 0
+    for number, coded in pieces.items():
+        pipeline.set(origin.name(number), coded.data, ex=keep)
+        waiting += len(coded.data)
+        if waiting > _AT_ONCE:
+            pipeline.execute()
+            waiting = 0
+    pipeline.execute()
+
+
+def _catalogue(pieces: dict[int, Coded], layout: Layout) -> list[NDArray[Any]]:
+    coded = list(pieces.values())
+    numbers = np.array([list(pieces), [len(piece.firsts) for piece in coded]], dtype=np.int64)
+    firsts = np.concatenate([layout.empty(0), *(piece.firsts for piece in coded)])
+    nothing = np.empty(0, dtype=np.int64)
+    counts, lengths = (
+        np.concatenate([nothing, *columns])
+        for columns in ([piece.counts for piece in coded], [piece.lengths for piece in coded])
+    )
+    return [numbers[0], numbers[1], firsts, counts, lengths]
+
+
+def _remove_broken(
+    connection: redis.Redis, session: str, lots: list[Lot], blocks: list[list[Block]], layout: Layout
+) -> None:
+    """Make what is broken missing, so that whoever made it is asked again."""
+    for lot, fetched in zip(lots, blocks, strict=True):
+        broken = [not is_sound(block, layout) for block in fetched]
+        for name in names_of(session, lot.places[np.array(broken, dtype=np.bool_)]):
+            connection.delete(name)
