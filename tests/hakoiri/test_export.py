@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -159,3 +160,13 @@ def test_progress_is_shown_and_an_export_can_be_stopped(toy: Run, tmp_path: Path
         export_run(toy, target, control=ImpatientControl(len(watcher.seen) - 1))
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
     assert target.read_bytes() == written
+
+
+def test_without_pyarrow_the_message_says_how_to_get_it(
+    small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for write in (export_run, export_edges):
+        with pytest.raises(UnanswerableError, match=r"needs pyarrow: pip install 'hakoiri\[parquet\]'"):
+            write(small_run, tmp_path / "run.parquet")
+    assert list(tmp_path.iterdir()) == []
