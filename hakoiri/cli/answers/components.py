@@ -69,43 +69,55 @@ def diameter(
 
     Of a large component that may take long; the interval in which it lies is shown, and kept by Ctrl-C.
     """
-    from coordinator.errors import StopRun
-    from coordinator.session.session import Control
-    from hakoiri.render.pictures.terminal import print_side_by_side
-    from hakoiri.render.progress import shown_progress
-    from puzzles.keys.layout import ints
-
     if plot is not None:
         from hakoiri.render.pictures.files import check_ending
 
         check_ending(plot)
-    control = Control()
-    with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
-        try:
-            with shown_progress(stderr()) as progress:
-                found = run.diameter(component, control, progress)
-        except StopRun as stop:
-            _print_interval(run, stop.reason, json)
-            raise typer.Exit(received.exit_code) from None
-        pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
-        row = _component_row(found.record, run.puzzle)
+    with opened(name, data, memory) as run:
+        found = _measured(run, component, json)
         of_start = run.whole and run.start_component == found.record.component
-    count = found.record.pair_count
+    row, count = _component_row(found.record, run.puzzle), found.record.pair_count
     if plot is not None:
         _plot_pairs(run, found, plot)
     if json:
+        from puzzles.keys.layout import ints
+
+        pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
         print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
         return
     if of_start:
         row["component"] = f"{row['component']}, that of the usual start"
     stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
-    for number, pair in enumerate(pairs, 1):
-        keys = [run.puzzle.parse(text) for text in pair]
-        drawn, texts = run.puzzle.pictures(keys), run.puzzle.render_path(keys)
+    _print_pairs(run, found)
+
+
+def _measured(run: "Run", component: int | None, json: bool) -> "Diameter":
+    """The diameter; stopped by the user, the interval in which it lies is printed, and the command ends."""
+    from coordinator.errors import StopRun
+    from coordinator.session.session import Control
+    from hakoiri.render.progress import shown_progress
+
+    control = Control()
+    with stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                return run.diameter(component, control, progress)
+        except StopRun as stop:
+            _print_interval(run, stop.reason, json)
+            raise typer.Exit(received.exit_code) from None
+
+
+def _print_pairs(run: "Run", found: "Diameter") -> None:
+    from hakoiri.render.pictures.terminal import print_side_by_side
+    from puzzles.keys.layout import ints
+
+    count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
+    for number, pair in enumerate(found.pairs, 1):
+        texts, drawn = run.puzzle.render_path(ints(pair)), run.puzzle.pictures(ints(pair))
         stdout().print()
-        print_side_by_side(stdout(), texts, [f"pair {number}", f"{counted(found.diameter, 'moves')} away"], drawn)
-    if count is not None and count > len(pairs):
-        stdout().print(f"[dim]and {counted(count - len(pairs), 'pairs')} more[/dim]")
+        print_side_by_side(stdout(), texts, [f"pair {number}", away], drawn)
+    if count is not None and count > len(found.pairs):
+        stdout().print(f"[dim]and {counted(count - len(found.pairs), 'pairs')} more[/dim]")
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
