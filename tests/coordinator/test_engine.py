@@ -1,10 +1,12 @@
 """One suite for every layout, directed or not, in every manner: the layers are those of a plain search, always."""
 
 import shutil
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,18 +75,23 @@ def waypoints(manner: str, keys: str, directed: str) -> set[str]:
     return passed
 
 
-#: Manners that differ little from others are tried with the narrowest and the widest keys alone.
-SEARCHES = [
-    (layout, keys, manner)
-    for layout, keys in EMBEDDINGS
-    for manner in MANNERS
-    if manner not in ("chunks", "crowded", "half farmed")
-    or (layout in ("u32", "u256") and keys in ("spread", "clumped"))
-]
+def searches() -> Iterator[Any]:
+    """Every manner with the narrowest and the widest keys, directed and not.
+
+    Else in turn one or the other, and not the manners that differ little from others; what is left is slow.
+    """
+    for number, (layout, keys) in enumerate(EMBEDDINGS):
+        thorough = layout in ("u32", "u256") and keys in ("spread", "clumped")
+        for place, manner in enumerate(MANNERS):
+            for directed in ("no", "yes"):
+                in_turn = (number + place) % 2 == (directed == "yes")
+                if thorough or (in_turn and manner not in ("chunks", "crowded", "half farmed")):
+                    yield layout, keys, directed, manner
+                else:
+                    yield pytest.param(layout, keys, directed, manner, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("directed", ["no", "yes"])
-@pytest.mark.parametrize(("layout", "keys", "manner"), SEARCHES)
+@pytest.mark.parametrize(("layout", "keys", "directed", "manner"), list(searches()))
 def test_the_layers_are_those_of_a_plain_search(
     layout: str, keys: str, directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,9 +206,9 @@ def test_verify_finds_such_runs_right_and_wrong_ones_wrong(
     assert any("layer 3" in fault for fault in report.faults)
 
 
-@pytest.mark.parametrize("directed", ["no", "yes"])
 @pytest.mark.parametrize(
-    ("layout", "keys"), [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
+    ("layout", "keys", "directed"),
+    [("u32", "clumped", "yes"), ("u64", "high", "no"), ("u128", "clumped", "no"), ("u256", "spread", "yes")],
 )
 def test_paths_along_the_moves_are_shortest(
     layout: str, keys: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -75,8 +75,7 @@ def assert_begun_well(directory: Path, options: dict[str, str]) -> None:
         assert found == right.records[: len(found)]
 
 
-@searches
-@pytest.mark.parametrize("manner", ["starving", "durable", "any"])
+@every_other("manner", ["starving", "durable", "any"])
 def test_a_search_may_be_interrupted_at_any_check(
     manner: str, options: dict[str, str], manners: Callable[[str], Resources], tmp_path: Path
 ) -> None:
@@ -99,14 +98,14 @@ def test_a_range_that_is_cut_again_may_be_interrupted_between_its_pieces(
     resources = manners("starving")
     pieces = calls_of([(Buckets, "between")], new_run(tmp_path / "undisturbed", options), resources)["between"]
     stopped = 0
-    for piece in range(2, pieces, 2):
+    for piece in range(2, pieces, 4):
         directory, control = new_run(tmp_path, options), Control()
         with monkeypatch.context() as patch:
             before_call(patch, Buckets, "between", Countdown(piece, partial(control.interrupt, "between pieces")))
             stopped += driven(directory, resources, control).status == "interrupted"
         driven(directory, resources)
         assert_as_expected(directory, options)
-    assert stopped > 5
+    assert stopped > 2
 
 
 def calls_of(steps: Sequence[tuple[type, str]], directory: Path, resources: Resources) -> Counter[str]:

@@ -45,8 +45,10 @@ def starved(tiles: Run) -> Run:
 
 
 @pytest.mark.parametrize("directed", ["no", "yes"])
-@pytest.mark.parametrize("manner", ["default", "spilling"])
-@pytest.mark.parametrize(("layout", "keys"), [("u32", "high"), ("u64", "clumped"), ("u256", "spread")])
+@pytest.mark.parametrize(
+    ("layout", "keys", "manner"),
+    [("u32", "high", "spilling"), ("u64", "clumped", "default"), ("u256", "spread", "spilling")],
+)
 def test_paths_between_any_two_are_shortest(
     layout: str, keys: str, manner: str, directed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

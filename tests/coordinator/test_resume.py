@@ -112,9 +112,15 @@ def test_a_search_survives_any_number_of_interruptions(usual_run: Run, tmp_path:
         assert sessions == sorted(sessions)
 
 
-@pytest.mark.parametrize("resources", [Resources(), Resources(workers=2, chunk=5_000)], ids=["default", "chunks"])
 @pytest.mark.parametrize(
-    "step", [("configurations", 20_000), ("components", 1), ("components", 2), ("components", 300)], ids=str
+    ("step", "resources"),
+    [
+        (("configurations", 20_000), Resources(workers=2, chunk=5_000)),
+        (("components", 1), Resources()),
+        (("components", 2), Resources(workers=2, chunk=5_000)),
+        (("components", 300), Resources()),
+    ],
+    ids=str,
 )
 def test_an_interrupted_census_goes_on_where_it_stopped(
     step: tuple[str, int], resources: Resources, whole_run: Run, tmp_path: Path
@@ -137,7 +143,9 @@ def test_an_interrupted_census_goes_on_where_it_stopped(
         assert run.components() == whole_run.components()
 
 
-@pytest.mark.parametrize("checks", [1, 3, 12, 14, 17, 40])
+@pytest.mark.parametrize(
+    "checks", [1, 12, 17, 40, *(pytest.param(checks, marks=pytest.mark.slow) for checks in (3, 14))]
+)
 def test_a_census_may_be_interrupted_at_any_check(checks: int, whole_run: Run, tmp_path: Path) -> None:
     directory = started(tmp_path, "whole")
     control = ImpatientControl(checks)
