@@ -1,9 +1,11 @@
 """What many tests share: the whole space, reference rules, a census, and explorations large, small and merged."""
 
+import gc
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,28 +32,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return len(os.sched_getaffinity(0))
 
 
+def pytest_collection_finish() -> None:
+    """What is there now stays: otherwise whoever searches for garbage goes through all tests and modules each time."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def all_keys() -> Keys:
     """Every configuration of Hakoiri-musume, in increasing order."""
     return np.concatenate(list(Klotski().configurations()))
-
-
-@pytest.fixture(scope="session")
-def slow_successors() -> Callable[[str], Successors]:
-    """The plain Python successors of a metric, each configuration expanded once for all tests."""
-    known: dict[str, dict[Key, list[Key]]] = {}
-
-    def of_metric(metric: str) -> Successors:
-        puzzle, table = Klotski({"metric": metric}), known.setdefault(metric, {})
-
-        def successors(key: Key) -> list[Key]:
-            if key not in table:
-                table[key] = puzzle.successors(key)
-            return table[key]
-
-        return successors
-
-    return of_metric
 
 
 @pytest.fixture(scope="session")
@@ -76,18 +65,21 @@ def small_starts(whole_run: Run) -> dict[int, str]:
 
 
 @pytest.fixture(scope="session")
-def slow_rules(all_keys: Keys, slow_successors: Callable[[str], Successors]) -> SlowRules:
-    """Plain successors by metric, and whether mirror images count as one.
+def slow_rules(all_keys: Keys) -> SlowRules:
+    """Successors by metric, and whether mirror images count as one, for plain searches.
 
-    Those of the unit metric come from the kernel: a slow test compares it with plain Python on the whole space.
+    They come from the kernels: a slow test compares these with plain Python on the whole space.
     """
     class_of = dict(zip(all_keys.tolist(), Klotski().canonical(all_keys).tolist(), strict=True))
-    found, counts = Klotski().expand(all_keys)
-    rows = np.split(found, np.cumsum(counts)[:-1])
-    unit = {key: row.tolist() for key, row in zip(all_keys.tolist(), rows, strict=True)}
+
+    @cache
+    def table(metric: str) -> dict[Key, list[Key]]:
+        found, counts = Klotski({"metric": metric}).expand(all_keys)
+        rows = np.split(found, np.cumsum(counts)[:-1])
+        return {key: row.tolist() for key, row in zip(all_keys.tolist(), rows, strict=True)}
 
     def rules(metric: str, merge_mirrors: bool) -> Successors:
-        successors = unit.__getitem__ if metric == "unit" else slow_successors(metric)
+        successors = table(metric).__getitem__
         return (lambda key: [class_of[image] for image in successors(key)]) if merge_mirrors else successors
 
     return rules

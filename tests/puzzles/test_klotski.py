@@ -133,11 +133,11 @@ def test_goal_is_the_daughter_in_the_middle_of_the_bottom(all_keys: Keys) -> Non
 
 
 @pytest.mark.slow
-def test_expand_agrees_with_plain_python_on_the_whole_space(
-    all_keys: Keys, slow_successors: Callable[[str], Successors]
-) -> None:
-    found, counts = Klotski().expand(all_keys)
-    successors = map(slow_successors("unit"), all_keys.tolist())
+@pytest.mark.parametrize("metric", METRICS)
+def test_expand_agrees_with_plain_python_on_the_whole_space(metric: str, all_keys: Keys) -> None:
+    puzzle = Klotski({"metric": metric})
+    found, counts = puzzle.expand(all_keys)
+    successors = map(puzzle.successors, all_keys.tolist())
     for part, expected in zip(np.split(found, np.cumsum(counts)[:-1]), successors, strict=True):
         assert sorted(part.tolist()) == sorted(expected)
 

@@ -218,12 +218,12 @@ def running(place: Path) -> Iterator[Service]:
 
 @contextmanager
 def command_lines() -> Iterator[set[str]]:
-    """What the command lines of all processes of this machine are while the block runs, seen many times a second."""
+    """What the command lines of all processes of this machine are while the block runs, seen some times a second."""
     seen: set[str] = set()
     done = threading.Event()
 
     def look() -> None:
-        while not done.wait(0.05):
+        while not done.wait(0.2):
             for file in Path("/proc").glob("[0-9]*/cmdline"):
                 with suppress(OSError):  # It has just ended.
                     seen.add(file.read_text(encoding="utf-8", errors="replace").replace("\0", " "))

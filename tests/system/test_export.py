@@ -141,7 +141,7 @@ def test_merged_mirrors(ending: str, merged: tuple[Hakoiri, dict[str, Any]], tmp
 
 @pytest.mark.parametrize(
     ("kind", "ending"),
-    [("interrupted", "npz"), ("interrupted", "csv"), ("until the goal", "graphml")],
+    [("interrupted", "graphml"), ("interrupted", "csv"), ("until the goal", "npz")],
 )
 def test_an_unfinished_run(
     kind: str, ending: str, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path, finished: FinishedRuns
@@ -191,19 +191,16 @@ def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Pa
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, finished: FinishedRuns, tmp_path: Path) -> None:
-    (tmp_path / f"taken.{ending}").mkdir()
-    (tmp_path / "file").touch()
-    for target in (
-        tmp_path / "none" / f"run.{ending}",
-        tmp_path / "file" / f"run.{ending}",
-        tmp_path / f"taken.{ending}",
-    ):
-        refused = finished.hakoiri.here("export", finished.explored["run"], "--to", str(target), check=False)
+def test_a_target_that_cannot_be_written_leaves_nothing(ending: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
+    hakoiri.here("run", "klotski", "--from", START_OF_2)
+    place = tmp_path / "place"
+    (place / f"taken.{ending}").mkdir(parents=True)
+    (place / "file").touch()
+    for target in (place / "none" / f"run.{ending}", place / "file" / f"run.{ending}", place / f"taken.{ending}"):
+        refused = hakoiri.here("export", "last", "--to", str(target), check=False)
         assert (refused.code, refused.stdout) == (1, "")
         assert f"cannot write {target}" in refused.error
-    left = sorted(path.relative_to(tmp_path).name for path in tmp_path.rglob("*"))
-    assert left == ["file", f"taken.{ending}"]
+    assert sorted(path.name for path in place.rglob("*")) == ["file", f"taken.{ending}"]
 
 
 def test_parquet_holds_what_csv_does(finished: FinishedRuns, tmp_path: Path) -> None:
