@@ -79,14 +79,14 @@ class TreeVerifier(Verifier):
         results = [record.result for record in records.values()]
         sums = [sum(values) for values in zip(*results, strict=True)][:4] if results else [0] * 4
         # A repair counts again what the chunks' sums contradict, and goes by how many chunks there are.
-        summed, told = self._report.damage, self._report.fault
+        summed, lasting = self._report.damage, self._report.fault
         for what, said, derived, wrong in (
             ("solutions", found.solutions, sums[0], summed),
             ("orbits", found.orbits, sums[1], summed),
             ("classes", found.classes, sums[2], summed),
             ("nodes", found.nodes, sums[3] + nodes, summed),
-            ("chunks done", found.chunks_done, len(records), told),
-            ("chunks", found.chunks, cutting.chunks, told),
+            ("chunks done", found.chunks_done, len(records), lasting),
+            ("chunks", found.chunks, cutting.chunks, lasting),
         ):
             if said != derived:
                 wrong(f"the state counts {said} {what}, the chunks have {derived}")

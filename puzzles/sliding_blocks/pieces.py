@@ -36,9 +36,9 @@ Amounts = tuple[int, ...]
 
 
 class Kind(NamedTuple):
-    """Pieces that are not told apart, or the blanks: their shape, how many there are, and what they cover by corner.
+    """Interchangeable pieces, or the blanks: their shape, how many there are, and what they cover by corner.
 
-    The one piece of a kind that has a `letter` is told from all others, and is called by it everywhere.
+    The one piece of a kind that has a `letter` is distinct from all others, and has that letter on every board.
     """
 
     shape: Shape
@@ -109,9 +109,7 @@ class Pieces:
         if kind == NO_KIND:
             shape, others = self.shape_name(cells), sorted(self.letters)
             if letter in self.letters:
-                raise ConfigurationError(
-                    f"piece {letter}, which is told from all others, has another shape than {shape}"
-                )
+                raise ConfigurationError(f"piece {letter} is distinct, and has another shape than {shape}")
             besides = f" besides those with letters of their own, {','.join(others)}" if others else ""
             raise ConfigurationError(f"the board has no piece of the shape of {letter}, {shape}{besides}")
         return Standing(kind, (min(cell // self.columns for cell in cells), min(cell % self.columns for cell in cells)))
@@ -150,7 +148,7 @@ class Pieces:
         begins |= dict.fromkeys(self.free - covered, self.blank)
         return number_of([begins[cell] for cell in sorted(begins)], self.counts)
 
-    def drawn(self, pieces: Iterable[Standing], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
+    def text(self, pieces: Iterable[Standing], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
         """The canonical text of a board with these pieces: distinct ones under their own letters."""
         called = {letter: self.cells(piece) for piece in pieces if (letter := self.kinds[piece.kind].letter)}
         others = [self.cells(piece) for piece in pieces if not self.kinds[piece.kind].letter]
@@ -236,7 +234,7 @@ class Blocks(Puzzle):
         return self.pieces.slides(piece, free, longest)
 
     def render(self, key: Key) -> str:
-        return self.pieces.drawn(self.unpack(key), {})
+        return self.pieces.text(self.unpack(key), {})
 
     def describe_move(self, before: Key, after: Key) -> str:
         """The letter of the piece and its way, e.g. ``"E down"`` or, by the finger metric, ``"G right, down"``."""

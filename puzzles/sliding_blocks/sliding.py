@@ -2,8 +2,8 @@
 
 A configuration is the sequence of what begins at the free cells in reading order, a key its number among all such
 sequences (`puzzles.sliding_blocks.tables`). Pieces of equal shape are interchangeable, and letters mean nothing, but
-for those that are told apart. That takes 19 bits for the pieces of Hakoiri-musume, and 92 at most for whatever fits on
-64 cells; 28 bits where all of its ten pieces are told apart.
+for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 at most for whatever fits on
+64 cells; 28 bits where all of its ten pieces are distinct.
 """
 
 import re
@@ -40,7 +40,7 @@ from puzzles.sliding_blocks.tables import Words, make_tables
 
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
 
-#: Every piece is told from all others.
+#: Every piece is distinct.
 ALL = "all"
 #: Pieces and blanks that must stand where they do; empty where there is no goal.
 Wishes = frozenset[Standing]
@@ -54,7 +54,7 @@ class Sliding(Blocks):
     stands there with the top left corner of its bounding box. It is pinned as a board.
 
     Pieces of equal shape are the same, whatever their letters. Those of option `distinct`, such as ``A,B`` or ``all``,
-    are told from all others and keep the letters that they have in the start: then a goal means that very piece.
+    are distinct from all others and keep the letters that they have in the start: then a goal means that very piece.
     """
 
     name = "sliding"
@@ -62,7 +62,7 @@ class Sliding(Blocks):
     options = {
         "metric": Choice(METRICS),
         "goal": Text("PIECE@ROW,COLUMN or a board with * for anything"),
-        "distinct": Text("pieces that are told from others of their shape: A,B or all"),
+        "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
     }
     start_is_board = True
     #: How many keys `configurations` lists at a time.
@@ -96,7 +96,7 @@ class Sliding(Blocks):
         self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
-        """The letters of the pieces that are told apart; where there are none, the option is no parameter at all."""
+        """The letters of the distinct pieces; where there are none, the option is no parameter at all."""
         if not (text := self.parameters.pop("distinct").strip()):
             return frozenset()
         try:
@@ -228,7 +228,7 @@ def _mirror_images(pieces: Pieces) -> Words | None:
 def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
     """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
 
-    Warns of a piece that is meant by its letter alone and not told from others of its shape.
+    Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
     """
     return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
 
@@ -236,7 +236,7 @@ def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
 def render_goal(pieces: Pieces, wishes: Wishes) -> str:
     """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
     blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
-    return pieces.drawn([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
+    return pieces.text([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
 
 
 def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
@@ -273,7 +273,7 @@ def goal_board(pieces: Pieces, text: str) -> Wishes:
 
 
 def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
-    """The letters of the pieces that are told apart: of all of them by ``all``."""
+    """The letters of the distinct pieces: of all of them by ``all``."""
     if text == ALL:
         return frozenset(start.pieces)
     letters = {word.strip() for word in text.split(",")}
