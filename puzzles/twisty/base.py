@@ -127,6 +127,7 @@ class Twisty(Numbered):
         for colour in self.pieces.faces:
             if (there := colours.count(colour)) != self.pieces.row:
                 raise ConfigurationError(f"colour {colour} is there {there} times, expected {self.pieces.row}")
+        self._check_still(colours)
         return self._key_of(colours)
 
     def _turned(self, turns: list[str]) -> Key:
@@ -152,18 +153,20 @@ class Twisty(Numbered):
             for colour in row:
                 if colour not in faces + anything:
                     raise ConfigurationError(f"face {face}: {colour!r} is no colour; they are {', '.join(faces)}")
-        colours = "".join(rows)
+        return "".join(rows)
+
+    def _check_still(self, colours: str, anything: str = "") -> None:
         for name, place in self.pieces.still.items():
             if not _like(_seen(colours, place), _seen(self._home, place), anything):
                 raise ConfigurationError(
                     f"{name} never moves: it must have the colours {_seen(self._home, place)}, here it has "
                     f"{_seen(colours, place)}; turn the whole puzzle until that piece is in its place"
                 )
-        return colours
 
     def match(self, pattern: str) -> Matching:
         """Place by place: a table says which pieces will do there, with which twists."""
         colours, exchanged = self._read(pattern, "?"), len(self.pieces.exchanged)
+        self._check_still(colours, "?")
         orders, twists = np.array(self._orders), self._all_twists()
         tables = []
         for here, place in enumerate(self._places):
