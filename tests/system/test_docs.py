@@ -58,7 +58,6 @@ def typed(text: Path) -> list[list[str]]:
         "docs/nakuron.md",
         # The same commands are typed by tests/system/test_magic_stars.py.
         pytest.param("docs/magic-stars.md", marks=pytest.mark.slow),
-        pytest.param("docs/gallery.md", marks=pytest.mark.slow),
     ],
 )
 def test_every_command_in_the_text_works(
