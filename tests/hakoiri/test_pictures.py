@@ -247,3 +247,15 @@ def test_pieces_have_different_grounds_on_every_terminal(system: str) -> None:
         assert sorted(grounds) == list("ABCDEFGHIJ")
         assert all(len(found) == 1 for found in grounds.values()), grounds
         assert len(set.union(*grounds.values())) == 10
+
+
+@pytest.mark.parametrize("system", ["standard", "256", "truecolor"])
+def test_tiles_have_different_grounds_on_every_terminal(system: str) -> None:
+    """Fifteen shades of one scale, of which terminals of fewer colours would make eleven."""
+    out = io.StringIO()
+    console = Console(file=out, width=70, force_terminal=True, color_system=system)  # type: ignore[arg-type]
+    puzzle = PuzzleSpec("tiles", {"rows": "4", "columns": "4"}).build()
+    print_side_by_side(console, [puzzle.render(0)], ["start"], [puzzle.picture(0)])
+    styles = re.findall(r"\x1b\[([0-9;]+)m[1-9a-f]", out.getvalue())
+    grounds = {re.sub(r"^(38;[25];[\d;]*?|30;)(?=4\d|10\d)", "", style) for style in styles}
+    assert (len(styles), len(grounds)) == (15, 15)

@@ -1,6 +1,7 @@
 """Pictures on a terminal: characters on coloured ground, small ones side by side."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from rich.console import Console
 from rich.text import Text
@@ -11,12 +12,18 @@ from puzzles.nakuron.drawing import COLOURS, draw_board, framed_rows
 from puzzles.pictures.colours import ink
 from puzzles.pictures.shapes import Picture, Span
 
+#: Brightness of red, green and blue on a terminal of 256 colours.
+_LEVELS = (0, 95, 135, 175, 215, 255)
 #: What a terminal of 16 colours has for grounds, those beside each other being unlike.
 _SIXTEEN = (
     "yellow", "bright_cyan", "green", "bright_yellow", "magenta", "red", "blue", "bright_green", "bright_magenta",
     "white", "bright_red", "bright_black", "cyan", "bright_blue", "bright_white",
 )  # fmt: skip
-_FEW = ("standard", "windows")
+#: Those of a terminal of 256 colours by their numbers, without the greys at the end.
+_CUBE = {
+    16 + 36 * red + 6 * green + blue: f"#{_LEVELS[red]:02x}{_LEVELS[green]:02x}{_LEVELS[blue]:02x}"
+    for red, green, blue in product(range(6), repeat=3)
+}
 
 
 def print_nakuron(console: Console, board: Board) -> None:
@@ -41,11 +48,7 @@ class _Paint:
 
     def __init__(self, console: Console, pictures: Sequence[Picture]) -> None:
         fills = dict.fromkeys(span.fill for picture in pictures for row in picture.rows for span in row if span.fill)
-        few = console.color_system in _FEW
-        self._styles = {
-            fill: f"black on {_SIXTEEN[number % len(_SIXTEEN)]}" if few else f"{ink(fill)} on {fill}"
-            for number, fill in enumerate(fills)
-        }
+        self._styles = dict(zip(fills, _styles(list(fills), console.color_system), strict=True))
 
     def text(self, span: Span) -> Text:
         """The characters of a span in its colours."""
@@ -54,6 +57,26 @@ class _Paint:
     def style(self, fill: str) -> str:
         """The style of what has this ground; nothing for none."""
         return self._styles.get(fill, "")
+
+
+def _styles(fills: Sequence[str], system: str | None) -> list[str]:
+    """A style for each colour, all different while the terminal has colours left."""
+    if system in ("standard", "windows"):
+        return [f"black on {_SIXTEEN[number % len(_SIXTEEN)]}" for number in range(len(fills))]
+    if system != "256":
+        return [f"{ink(fill)} on {fill}" for fill in fills]
+    left, found = set(_CUBE), []
+    for fill in fills:
+        nearest = min(sorted(left or _CUBE), key=lambda number: _distance(_CUBE[number], fill))
+        left.discard(nearest)
+        found.append(f"{ink(_CUBE[nearest])} on color({nearest})")
+    return found
+
+
+def _distance(one: str, other: str) -> int:
+    """How unlike two colours are, red, green and blue as squares."""
+    parts = zip(bytes.fromhex(one[1:]), bytes.fromhex(other[1:]), strict=True)
+    return sum((first - second) ** 2 for first, second in parts)
 
 
 def print_picture(console: Console, text: str, picture: Picture) -> None:
