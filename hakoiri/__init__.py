@@ -11,9 +11,12 @@ only `Puzzle` from here does not load the search.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+#: As for type checkers; `typing` would be the slowest import here, and Ctrl-C is not seen to before it (`__main__`).
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from coordinator.session.resources import Resources
     from hakoiri.api import Diameter, Run, ShortestPath, census, delete_run, explore, open_run, resume_run, verify_run
     from puzzles.capabilities import Dealt, Scored, ScoredMoves
@@ -45,7 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'hakoiri' has no attribute {name!r}")
     return getattr(import_module(_MODULE_OF[name]), name)

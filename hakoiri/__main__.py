@@ -3,8 +3,11 @@
 import os
 import signal
 import sys
-from types import FrameType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 
 def main() -> None:
@@ -23,7 +26,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _interrupted(_: int, frame: FrameType | None) -> None:
+def _interrupted(_: int, frame: "FrameType | None") -> None:
     """Raise ``KeyboardInterrupt``, or end at once while a module is imported, which may catch it or be left in pieces.
 
     Commands that have work in hand put their own handler in place of this (`hakoiri.cli.driving.stopping_with`).
@@ -35,7 +38,7 @@ def _interrupted(_: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _unraisable(lost: Any) -> None:
+def _unraisable(lost: "Any") -> None:
     """What was raised where nobody can catch it, as in a destructor: Ctrl-C counts there, too."""
     if lost.exc_type is KeyboardInterrupt:
         _end()

@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment
+from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import Workers
 
 #: Interrupts itself where a module is looked for, or a function is called first.
@@ -133,7 +134,8 @@ def test_ctrl_c_in_the_first_moment(line: str, tmp_path: Path, farm: Workers) ->
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
 
 
-def test_ctrl_c_at_once_ends_workers_cleanly(hakoiri: Hakoiri, farm: Workers) -> None:
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_at_once_ends_workers_cleanly(begun: bool, hakoiri: Hakoiri, farm: Workers) -> None:
     """As a terminal does it: the signal goes to all processes of the group, the workers that have just begun, too."""
     with subprocess.Popen(
         [HAKOIRI, "worker", "-n", "1", "--redis", farm.url], env=clean_environment(), stdin=subprocess.DEVNULL,
@@ -141,6 +143,9 @@ def test_ctrl_c_at_once_ends_workers_cleanly(hakoiri: Hakoiri, farm: Workers) ->
     ) as process:  # fmt: skip
         assert process.stderr is not None
         assert "1 worker process" in process.stderr.readline()
+        if begun:
+            # It has begun, and takes longer than this to import what it needs.
+            wait_until(lambda: psutil.Process(process.pid).children())
         os.killpg(process.pid, signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 0
