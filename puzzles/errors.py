@@ -43,6 +43,12 @@ class Step(NamedTuple):
         return tuple(step for step in steps if step.do in get_args(Do))
 
 
+def counted(number: int, things: str) -> str:
+    """How many there are of what `things` names in the plural: ``1 move``, ``2,220 layers checked``."""
+    first, *rest = things.split(" ")
+    return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """What a mistyped word may stand for, to be put after it in a message; empty where nothing is near."""
     near = get_close_matches(word.lower(), known)

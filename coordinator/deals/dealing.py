@@ -10,7 +10,7 @@ from coordinator.executors.opening import cores
 from coordinator.session.resources import Resources
 from coordinator.session.session import Observer
 from puzzles.capabilities import Dealt
-from puzzles.errors import ConfigurationError, PuzzleError, Step
+from puzzles.errors import ConfigurationError, PuzzleError, Step, counted
 from puzzles.registry import PuzzleSpec, names_of
 from worker.tasks import SOLVERS
 
@@ -41,7 +41,7 @@ def deals_of(puzzle: Dealt, text: str) -> Iterator[str]:
     announced = int(lines.pop(0)) if lines and _announces(lines, puzzle.rows_of_deal) else None
     texts = _deal_texts(lines, puzzle.rows_of_deal)
     if announced is not None and announced != len(texts):
-        raise ConfigurationError(f"the first line announces {announced} deals, {len(texts)} follow")
+        raise ConfigurationError(f"the first line announces {counted(announced, 'deals')}, {len(texts):,} follow")
     if not texts:
         raise ConfigurationError(f"there is no deal in the text {text[:40]!r}")
     for number, each in enumerate(texts, 1):

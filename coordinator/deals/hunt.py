@@ -13,6 +13,7 @@ from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Dealt
 from puzzles.contract import Puzzle
+from puzzles.errors import counted
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
@@ -232,5 +233,5 @@ class HuntDeals(Job):
             {"after": f"{record.seconds:,.0f} s", "deal": number, **asdict(record.figures), "when": record.when}
             for number, record in enumerate(records, 1)
         ]
-        left = f"{len(rows) - _ROWS} records before" if len(rows) > _ROWS else ""
+        left = f"{counted(len(rows) - _ROWS, 'records')} before" if len(rows) > _ROWS else ""
         return [Table("records", rows[-_ROWS:], rest=left)] if rows else []

@@ -12,6 +12,7 @@ from coordinator.session.job import Check, Job, Play
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
+from puzzles.errors import counted
 from storage.ledger.manifest import Depth, LayerRecord
 
 
@@ -53,7 +54,7 @@ class Explore(Job):
         return {
             "configurations": summary["configurations"],
             "depth": summary["depth"],
-            "nearest goal": "none" if goal is None else f"{goal} move{'s' * (goal != 1)}",
+            "nearest goal": "none" if goal is None else counted(goal, "moves"),
             "widest three layers": None if widest is None else f"{widest:,} around layer {at}",
             "best score": summary.get("score"),
             "in moves": summary.get("moves"),

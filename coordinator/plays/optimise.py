@@ -17,7 +17,7 @@ from coordinator.plays.beam import Beam, most_width
 from coordinator.plays.plan import BEAM, FIRST_WIDTH, NO_PLAY, Best, OptimisePlan, Round, fitted_width, require_width
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, counted
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress
@@ -258,7 +258,7 @@ class Optimisation:
 
     def _tell(self, what: str) -> None:
         left = self._left()
-        headline = f"best {self._best.score:,} in {self._best.moves:,} moves; {what}"
+        headline = f"best {self._best.score:,} in {counted(self._best.moves, 'moves')}; {what}"
         tried = sum(each.tried for each in self._rounds.values()) + self._unfinished
         seconds = (left, left) if 0 <= left < float("inf") else None
         self._session.tell(Progress(tried, None, "moves tried", headline, seconds))

@@ -11,6 +11,7 @@ from coordinator.runs.catalogue import sweep
 from coordinator.runs.drive import drive
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer
+from puzzles.errors import counted
 from storage.errors import GoneError, RunHeldError
 from storage.ledger.lock import holder_of, serving
 from storage.names import QUEUED_FILE, created_at, run_directories
@@ -98,7 +99,7 @@ def _drive_one(
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}", *getattr(error, "steps", ()))
         return "error"
-    done = f"{state.progress.done:,} {state.progress.unit}"
+    done = counted(state.progress.done, state.progress.unit)
     report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")
     return state.status
 

@@ -143,7 +143,7 @@ def required_redis(given: str | None) -> str:
 
 
 ConfArgument = Annotated[
-    str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., or a text file.")
+    str, typer.Argument(metavar="CONF", help="Board rows joined by '/', a key 0x..., a text file, or - for stdin.")
 ]
 RunArgument = Annotated[
     str,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hakoiri.api import Run
 from hakoiri.render.pictures.files import check_ending
 from hakoiri.render.pictures.sheet import titled
-from hakoiri.render.tables import counted
 from puzzles.capabilities import Placements
+from puzzles.errors import counted
 from storage.engine.files import replaced
 
 if TYPE_CHECKING:

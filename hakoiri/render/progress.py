@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from hakoiri.render.tables import counted
 from hakoiri.steps import worded
-from puzzles.errors import Step
+from puzzles.errors import Step, counted
 from storage.ledger.manifest import Progress
 
 #: Without a terminal, how often a long run says where it is.

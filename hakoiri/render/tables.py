@@ -49,12 +49,6 @@ def _leave_quietly() -> None:
     raise SystemExit(0)
 
 
-def counted(number: int, things: str) -> str:
-    """How many there are of what `things` names in the plural: ``1 move``, ``2,220 layers checked``."""
-    first, *rest = things.split(" ")
-    return " ".join([f"{number:,}", first.removesuffix("s") if number == 1 else first, *rest])
-
-
 class _Table(Table):
     """A table whose numbers are never cut: words wrap where the terminal is too narrow, then lines run on."""
 

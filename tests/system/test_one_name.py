@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
-from hakoiri.render.tables import counted
+from puzzles.errors import counted
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import State
 from tests.system.helpers import ROOT, START_OF_2, FinishedRuns, Hakoiri

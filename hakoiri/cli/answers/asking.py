@@ -19,7 +19,8 @@ from hakoiri.cli.options import (
     WideOption,
     read_board,
 )
-from hakoiri.render.tables import counted, fitting_digest, print_json, stderr, stdout, table
+from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
+from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath

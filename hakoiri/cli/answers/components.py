@@ -9,7 +9,8 @@ from rich.text import Text
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
-from hakoiri.render.tables import counted, facts, print_json, rows_table, stderr, stdout, table
+from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
+from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents

@@ -9,6 +9,7 @@ from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
 from hakoiri.render.tables import print_json, stderr, stdout
+from puzzles.errors import counted
 
 
 def export(
@@ -58,7 +59,7 @@ def export(
     if target is not None:
         stdout().print(f"{row[what]:,} {what} written to {target}")
     if edges is not None:
-        stdout().print(f"{row['edges']:,} moves written to {edges}")
+        stdout().print(f"{counted(row['edges'], 'moves')} written to {edges}")
 
 
 def register(app: typer.Typer) -> None:

@@ -6,6 +6,8 @@ from enum import Enum
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
+from puzzles.errors import counted
+
 if TYPE_CHECKING:
     from puzzles.contract import Puzzle
     from puzzles.keys.layout import Key
@@ -37,11 +39,6 @@ class Choice:
         """Of a move of a piece: where it sets out to, else nothing."""
         found = _PIECE_MOVE.match(self.words)
         return found[2] if found else ""
-
-
-def counted(moves: int) -> str:
-    """So many moves, in words."""
-    return "1 move" if moves == 1 else f"{moves} moves"
 
 
 class Game:
@@ -110,7 +107,7 @@ class Game:
         self.path.append(choice.target)
         self._look()
         if self.solved:
-            self.message = f"goal reached after {counted(len(self.path) - 1)}"
+            self.message = f"goal reached after {counted(len(self.path) - 1, 'moves')}"
         elif not self.choices:
             self.message = "no move leads on from here"
 

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
-from hakoiri.cli.puzzles.game import ARROWS, Game, Press, counted
+from hakoiri.cli.puzzles.game import ARROWS, Game, Press
 from hakoiri.render.tables import print_json, stderr, stdout
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, counted
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -70,7 +70,7 @@ def _draw(console: Console, game: Game) -> None:
     from hakoiri.render.pictures.terminal import print_picture
 
     console.clear()
-    console.print(Text(f"{game.puzzle.name}, {counted(len(game.path) - 1)}", "bold"))
+    console.print(Text(f"{game.puzzle.name}, {counted(len(game.path) - 1, 'moves')}", "bold"))
     print_picture(console, game.puzzle.render_path(game.path)[-1], game.puzzle.pictures(game.path)[-1])
     listed = Text()
     for number, choice in enumerate(game.choices):
@@ -145,7 +145,7 @@ class _Hints:
                 return "no goal can be reached from here"
         place = self._way.index(game.here)
         best = next(choice.words for choice in game.choices if choice.target == self._way[place + 1])
-        return f"you are {counted(len(self._way) - 1 - place)} from the goal, best: {best}"
+        return f"you are {counted(len(self._way) - 1 - place, 'moves')} from the goal, best: {best}"
 
     def _look_for_run(self, puzzle: "Puzzle", text: str) -> None:
         """Open a finished run of the same puzzle that holds a configuration, the one made last first."""

@@ -17,9 +17,9 @@ from hakoiri.cli.driving import no_coordinator, stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument, WideOption
 from hakoiri.render.progress import progress_count, progress_text
 from hakoiri.render.streams import results
-from hakoiri.render.tables import counted, facts, print_json, stderr, stdout, table
+from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 from hakoiri.steps import in_command_line, worded
-from puzzles.errors import Step
+from puzzles.errors import Step, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

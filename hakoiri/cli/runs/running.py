@@ -35,7 +35,7 @@ FromOption = Annotated[
     typer.Option(
         "--from",
         metavar="CONF|FILE",
-        help="Start here: rows joined by '/', 0x..., or a text file.",
+        help="Start here: rows joined by '/', 0x..., a text file, or - for stdin.",
         show_default="usual",
     ),
 ]

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, required_redis
-from hakoiri.render.tables import counted, print_json, stderr, stdout
+from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.steps import worded
-from puzzles.errors import Step
+from puzzles.errors import Step, counted
 from storage.ledger.manifest import local_time
 
 
