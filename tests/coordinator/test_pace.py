@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.layers import pace as pace_module
 from coordinator.session.resources import Resources
 from coordinator.session.session import SilentObserver
+from coordinator.steps import pace as pace_module
 from coordinator.steps.pace import Pace
 from hakoiri.api import explore
 from storage.ledger.manifest import Progress
