@@ -63,7 +63,8 @@ class MergedMirrors(Quotient):
         return self.base.render(key)
 
     def describe_move(self, before: Key, after: Key) -> str:
-        return self.base.describe_move(before, after)
+        """The move from `before` that leads to an image of `after`."""
+        return self.base.describe_move(*self.lift([before, after], before))
 
     def describe_moves(self, path: list[Key]) -> list[str]:
         return self.base.describe_moves(path)

@@ -16,8 +16,9 @@ from coordinator.errors import StopRun, UnanswerableError
 from hakoiri.api import Run, explore
 from hakoiri.export import stream
 from hakoiri.export.files import export_edges, export_run
-from puzzles.keys.layout import LAYOUTS, ints
+from puzzles.keys.layout import LAYOUTS, ints, key_at
 from puzzles.registry import PUZZLES
+from puzzles.sliding_blocks.klotski import Klotski
 from storage.ledger.manifest import Progress
 from tests.support.searching import ImpatientControl
 
@@ -114,6 +115,18 @@ def test_graphs(toy: Run, tmp_path: Path) -> None:
         assert found.get(edge, found.get(edge[::-1])) == toy.puzzle.describe_move(*edge)
     assert len(found) == len(expected)
     assert {int(key, 16): there["depth"] for key, there in graph.nodes(data=True)} == run_keys(toy)
+
+
+def test_moves_between_classes_of_mirror_images_are_those_of_a_board(small_run: Run, tmp_path: Path) -> None:
+    board = Klotski()
+    with explore(start=small_run.puzzle.start, merge_mirrors=True, data=tmp_path / "runs") as merged:
+        assert export_edges(merged, tmp_path / "moves.csv", moves=True) > 100
+    with (tmp_path / "moves.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        here, there = int(row["source"], 16), int(row["target"], 16)
+        after = [key for key in board.successors(here) if key_at(board.canonical(board.keys([key])), 0) == there]
+        assert row["move"] in [board.describe_move(here, key) for key in after]
 
 
 def test_a_drawing_has_every_board_and_every_move(small_run: Run, tmp_path: Path) -> None:
