@@ -3,7 +3,7 @@
 A cell is row * columns + column.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from puzzles.pictures.colours import apart, ink
 from puzzles.pictures.shapes import EDGE, GROUND, Label, Part, Picture, Rectangle, Shape, Span
@@ -16,24 +16,25 @@ _CELL, _GAP, _RADIUS, _LETTER = 48, 2, 7, 20
 _EMPTY, _WALL = ".", "#"
 
 
-def followed(first: str, boards: Sequence[Iterable[Covered]], columns: int) -> list[Lettered]:
+def followed(first: str, boards: Sequence[Mapping[Covered, int]]) -> list[Lettered]:
     """The pieces of each board of a path by the letters that they have on its `first` board, given as text.
 
-    A move takes one piece from its cells to others. If more have changed, pieces of one shape keep their order.
+    A board says of which kind the piece on some cells is. A move takes one piece from its cells to others; if more
+    have changed, pieces of one kind keep their order.
     """
 
-    def order(piece: Covered) -> tuple[list[int], int]:
-        return [cell - min(piece) for cell in sorted(piece)], min(piece)
+    def order(piece: tuple[Covered, int]) -> tuple[int, int]:
+        return piece[1], min(piece[0])
 
     text = first.replace("/", "")
-    known = {piece: text[min(piece)] for piece in boards[0]}
+    known = {(cells, kind): text[min(cells)] for cells, kind in boards[0].items()}
     found = []
     for board in boards:
-        there = set(board)
+        there = set(board.items())
         left, come = sorted(known.keys() - there, key=order), sorted(there - known.keys(), key=order)
         moved = dict(zip(left, come, strict=True))
         known = {moved.get(piece, piece): letter for piece, letter in known.items()}
-        found.append({letter: piece for piece, letter in sorted(known.items(), key=lambda item: min(item[0]))})
+        found.append({letter: cells for (cells, _), letter in sorted(known.items(), key=lambda item: min(item[0][0]))})
     return found
 
 

@@ -266,8 +266,8 @@ class Blocks(Puzzle):
 
     def _followed(self, path: list[Key]) -> list[Lettered]:
         """The boards of a path; each piece keeps the letter that it has on the first one."""
-        covered = [set(map(self.pieces.cells, self.unpack(key))) for key in path]
-        return followed(self.render(path[0]), covered, self.pieces.columns)
+        boards = [{self.pieces.cells(piece): piece.kind for piece in self.unpack(key)} for key in path]
+        return followed(self.render(path[0]), boards)
 
 
 def shape_of(cells: Iterable[int], columns: int) -> Shape:

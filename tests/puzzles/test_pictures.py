@@ -236,3 +236,13 @@ def test_balls_keep_their_names_while_they_roll() -> None:
             assert before[name][2] == shapes
             assert {"up": right == 0 >= down, "down": right == 0 <= down, "left": down == 0 >= right,
                     "right": down == 0 <= right}[move.split(",")[0]]  # fmt: skip
+
+
+@pytest.mark.parametrize("distinct", ["all", "A,C"])
+def test_distinct_pieces_keep_their_letters_wherever_two_boards_stand_side_by_side(distinct: str) -> None:
+    """No move leads from one to the other, so pieces that are the same keep their order alone."""
+    puzzle = made("sliding", "ABC/D..", distinct=distinct)
+    there = puzzle.parse("CBA/..D")
+    first, second = puzzle.render_path([puzzle.start, there])
+    assert puzzle.parse(first) == puzzle.start and puzzle.parse(second) == there
+    assert (second[0], second[2]) == ("C", "A")
