@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.dealing import fitted
+from coordinator.deals.dealing import dealt, fitted
 from coordinator.deals.study import Studied, StudyDeals, kept_deals
 from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
 from coordinator.deals.study_table import Deal, tally
@@ -161,6 +161,14 @@ def test_shortened_solutions_lie_between_the_found_and_the_shortest(tmp_path: Pa
 
 
 # Caps
+
+
+def test_a_deal_is_solved_to_its_own_goal_alone() -> None:
+    spec = PuzzleSpec("gap", {"ranks": "3", "goal": "** 11 ** **/** ** ** **/** ** ** **/** ** ** **"})
+    assert spec.build().parameters["goal"].startswith("** 11")
+    with pytest.raises(PuzzleError, match="gap is solved to its own goal") as refusal:
+        dealt(spec)
+    assert refusal.value.steps == (Step("run", "gap"),)
 
 
 def test_a_capped_deal_counts_neither_way(tmp_path: Path) -> None:
