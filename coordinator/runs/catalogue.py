@@ -5,8 +5,10 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,13 +115,14 @@ def find_run(data: Path, name: str) -> Path:
 
 def list_runs(data: Path) -> list[RunStatus]:
     """Every run in a data directory, the oldest first; a damaged one is listed as such."""
-    found = map(_status_of, sorted(run_directories(data), key=created_at))
+    asked_once = cache(is_served)
+    found = (_status_of(directory, asked_once) for directory in sorted(run_directories(data), key=created_at))
     return [status for status in found if status is not None]
 
 
-def _status_of(directory: Path) -> RunStatus | None:
+def _status_of(directory: Path, served: Callable[[Path], bool]) -> RunStatus | None:
     try:
-        return status_of(directory)
+        return status_of(directory, served)
     except AddressSpaceError:
         raise
     except GoneError:
@@ -145,13 +148,13 @@ def finished_twin(data: Path, manifest: Manifest) -> str | None:
     return next(twins, None)
 
 
-def status_of(directory: Path) -> RunStatus:
-    """How one run stands. `DamagedError` if its file cannot be read."""
+def status_of(directory: Path, served: Callable[[Path], bool] = is_served) -> RunStatus:
+    """How one run stands; `served` says whether its data directory is. `DamagedError` if its file cannot be read."""
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder, awaited = holder_of(directory), (directory / QUEUED_FILE).exists()
-    served = not awaited or holder is not None or is_served(directory.parent)
+    taken = not awaited or holder is not None or served(directory.parent)
     with Ledger(directory) as store:
-        return RunStatus(directory.name, store.manifest, store.state, holder, awaited, served)
+        return RunStatus(directory.name, store.manifest, store.state, holder, awaited, taken)
 
 
 def cancel_run(directory: Path) -> Status:

@@ -250,11 +250,13 @@ def test_a_queued_run_says_that_nobody_will_take_it(hakoiri: Hakoiri) -> None:
     queued = hakoiri.here("enqueue", "klotski")
     assert command in queued.stderr
     assert command in hakoiri.here("status", "last").stderr
+    assert command in hakoiri.here("runs").stderr
     assert hakoiri.ask("status", "last")["served"] is False
     with serving(hakoiri.data):
         assert hakoiri.here("enqueue", "klotski").stderr == ""
         assert hakoiri.ask("enqueue", "klotski")["served"] is True
         assert hakoiri.here("status", "last").stderr == ""
+        assert hakoiri.here("runs").stderr == ""
     hakoiri.here("cancel", "last")
     assert hakoiri.here("status", "last").stderr == "", "it waits for nobody"
 

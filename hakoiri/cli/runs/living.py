@@ -58,6 +58,8 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
     for status in found:
         if status.fault:
             stderr().print(f"[red]{status.run}: {worded(status.fault, status.fault.steps)}[/red]")
+    if not all(status.served for status in found):
+        stderr().print(Text(no_coordinator(data_directory(data))))
 
 
 def status(
