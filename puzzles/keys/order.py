@@ -72,8 +72,8 @@ def _lower_bounds(keys: Keys, wanted: Keys, found: NDArray[np.int64]) -> None:
 
 
 @jit
-def _insertion_sort(rows: Keys, begin: int, end: int) -> None:
-    held = np.empty((1, rows.shape[1]), dtype=rows.dtype)
+def insertion_sort(rows: Keys, begin: int, end: int, held: Keys) -> None:
+    """Sort some keys of a batch in place; `held` is room for one key."""
     for index in range(begin + 1, end):
         put(held, 0, rows, index)
         place = index
@@ -91,12 +91,13 @@ def _sort_ties(rows: Keys, word: int, long: NDArray[np.int64]) -> int:
     """
     begin = 0
     count = 0
+    held = np.empty((1, rows.shape[1]), dtype=rows.dtype)
     while begin < len(rows):
         end = begin + 1
         while end < len(rows) and rows[end, word] == rows[begin, word]:
             end += 1
         if end - begin <= _SHORT:
-            _insertion_sort(rows, begin, end)
+            insertion_sort(rows, begin, end, held)
         else:
             long[count, 0] = begin
             long[count, 1] = end

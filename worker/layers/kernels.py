@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from puzzles.jit import jit, lowest_bit, popcount
 from puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
-from puzzles.keys.order import equal, less, members, put, slice_between, sort_keys
+from puzzles.keys.order import equal, insertion_sort, less, members, put, slice_between, sort_keys
 
 Words = NDArray[np.uint64]
 
@@ -109,13 +109,7 @@ def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
     held = successors[:1].copy()
     for source in range(len(sources)):
         end = begin + counts[source]
-        for index in range(begin + 1, end):
-            put(held, 0, successors, index)
-            place = index
-            while place > begin and less(held, 0, successors, place - 1):
-                put(successors, place, successors, place - 1)
-                place -= 1
-            put(successors, place, held, 0)
+        insertion_sort(successors, begin, end, held)
         first = total
         for index in range(begin, end):
             if equal(successors, index, sources, source):
