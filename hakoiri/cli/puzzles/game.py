@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from puzzles.contract import Puzzle
     from puzzles.keys.layout import Key
 
-#: A move of one piece, called by one character, in some direction and perhaps on from there.
-_PIECE_MOVE = re.compile(r"(\S) (up|down|left|right)\b")
+#: A move in some direction and perhaps on from there, of one piece, called by one character, or of all.
+_DIRECTED_MOVE = re.compile(r"(?:(\S) )?(up|down|left|right)\b")
 
 
 class Press(Enum):
@@ -28,16 +28,17 @@ ARROWS = (Press.UP, Press.DOWN, Press.LEFT, Press.RIGHT)
 
 @dataclass(frozen=True)
 class Choice:
-    """A move that can be made: its words, where it leads, and the character that it is called by."""
+    """A move that can be made: its words, where it leads, and the character that it, or its piece, is called by."""
 
     words: str
     target: "Key"
     called: str
+    of_piece: bool
 
     @property
     def direction(self) -> str:
-        """Of a move of a piece: where it sets out to, else nothing."""
-        found = _PIECE_MOVE.match(self.words)
+        """Where it sets out to, if that is in its words."""
+        found = _DIRECTED_MOVE.match(self.words)
         return found[2] if found else ""
 
 
@@ -74,7 +75,7 @@ class Game:
         if isinstance(key, str):
             found = [choice for choice in self.choices if choice.called == self._called(key)]
             # A piece that was called by its letter is the one that arrows mean from now on.
-            self.selected = found[0].called if found and found[0].direction else self.selected
+            self.selected = found[0].called if found and found[0].of_piece else self.selected
             self._choose(found, key)
         elif key in ARROWS:
             mine = [choice for choice in self.choices if self.selected in ("", choice.called)]
@@ -131,10 +132,10 @@ class Game:
         """See what can be done on the last board."""
         targets = list(dict.fromkeys(self.puzzle.successors(self.here)))
         words = [self._words(target) for target in targets]
-        pieces = [_PIECE_MOVE.match(each) for each in words]
+        pieces = [found[1] if (found := _DIRECTED_MOVE.match(each)) else None for each in words]
         # By their pieces if all moves are such; else in alphabetical order of the list, as far as letters go.
-        named = [piece[1] for piece in pieces if piece] if all(pieces) else [*ascii_letters, *[""] * len(words)]
-        self.choices = [Choice(*found) for found in zip(words, targets, named, strict=False)]
+        named = [piece for piece in pieces if piece] if all(pieces) else [*ascii_letters, *[""] * len(words)]
+        self.choices = [Choice(*found, all(pieces)) for found in zip(words, targets, named, strict=False)]
         self.cursor = 0
         if self.selected not in named:
             self.selected = ""

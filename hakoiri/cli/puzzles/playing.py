@@ -75,7 +75,7 @@ def _draw(console: Console, game: Game) -> None:
     listed = Text()
     for number, choice in enumerate(game.choices):
         style = "reverse" if number == game.cursor else "bold" if choice.called == game.selected else ""
-        named = choice.words if choice.direction else f"{choice.called} {choice.words}"
+        named = choice.words if choice.of_piece else f"{choice.called} {choice.words}"
         listed.append(named, style).append("   ")
     console.print(listed)
     console.print(Text(_HELP, "dim"))
