@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO
 
 #: What is drawn, and what stands for it where a stream has no such characters.
@@ -13,6 +13,7 @@ _DRAWN = "─│┌┐└┘├┤┬┴┼█▀▒●○×·…—–"  # noqa
 _PLAIN = "-|+++++++++##%*ox..--"
 _LOOKALIKES = dict(zip(_DRAWN, _PLAIN, strict=True))
 _ERRORS = "hakoiri.lookalike"
+_STDOUT, _STDERR = 1, 2
 
 #: Stdout as it was, while others print.
 _results: list[TextIO] = []
@@ -26,12 +27,39 @@ def results() -> TextIO:
 @contextmanager
 def results_apart() -> Iterator[None]:
     """While the block runs, what anybody else prints, such as a user's puzzle, goes to stderr."""
-    _results.append(sys.stdout)
+    with _own_descriptor(sys.stdout) as stream:
+        _results.append(stream)
+        try:
+            with redirect_stdout(sys.stderr):
+                yield
+        finally:
+            _results.pop()
+
+
+@contextmanager
+def _own_descriptor(stream: TextIO) -> Iterator[TextIO]:
+    """Stdout by a descriptor that nobody else knows: programs and libraries that a puzzle calls write to the usual one.
+
+    In a process whose stdout is no file, it is given as it is.
+    """
     try:
-        with redirect_stdout(sys.stderr):
-            yield
+        usual = stream.fileno() == _STDOUT
+    except OSError:
+        usual = False
+    if not usual:
+        yield stream
+        return
+    stream.flush()
+    kept = os.dup(_STDOUT)
+    os.dup2(_STDERR, _STDOUT)
+    own = open(kept, "w", encoding=stream.encoding, errors=stream.errors)  # noqa: SIM115
+    try:
+        yield own
+        own.flush()
     finally:
-        _results.pop()
+        os.dup2(kept, _STDOUT)
+        with suppress(OSError):  # What could not be written has been said.
+            own.close()
 
 
 def print_line(text: str) -> None:

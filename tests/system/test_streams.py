@@ -47,6 +47,14 @@ def test_what_a_users_puzzle_prints_does_not_mix_with_the_results(tmp_path: Path
     assert hakoiri.here("distance", "last", "4/4/0").stdout == "7 moves from 8/0/0 to 4/4/0\n"
 
 
+def test_what_a_puzzle_has_printed_by_others_does_not_mix_with_the_results(tmp_path: Path, hakoiri: Hakoiri) -> None:
+    calling = changed(("        found = []", "        import os; os.write(1, b'aloud\\n'); found = []"))
+    ran = hakoiri("run", written(tmp_path, calling), "--json")
+    assert ran.json["configurations"] == 16
+    assert ran.stderr.splitlines().count("aloud") >= 16
+    assert hakoiri("path", "last").stdout.endswith("7 moves\n")
+
+
 def test_control_characters_in_a_text_leave_an_export_xml(tmp_path: Path, hakoiri: Hakoiri) -> None:
     odd = changed(('        return "/".join', '        return "\\x1b\\x00<&>" + "/".join'))
     hakoiri.here("run", written(tmp_path, odd.replace("def parse_text", "def unread")))
