@@ -17,10 +17,9 @@ import numpy as np
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.session.session import ComputeContext, Control, Session, SilentObserver
 from coordinator.steps.inspection import inspected_expansion
-from coordinator.steps.pace import Pace
+from coordinator.steps.pace import Pace, Worth
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
-from coordinator.steps.worth import Worth
 from puzzles.contract import Numbered, Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.layers.digest import chain

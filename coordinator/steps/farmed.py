@@ -17,11 +17,10 @@ import numpy as np
 from coordinator.executors.lying import Answer
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.session import Session
-from coordinator.steps.pace import Pace
+from coordinator.steps.pace import Pace, Worth
 from coordinator.steps.shelf import Cut, Shelves
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer
-from coordinator.steps.worth import Worth
 from puzzles.keys.layout import Key, ints
 from storage.layers.coded import Block, Coded, code_packed, is_sound, join_coded
 from storage.ledger.manifest import Depth

@@ -9,11 +9,16 @@ known, and it is the most that it can take at the pace of the last layers: some 
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 #: A half of a layer says nothing of its pace before.
 _LEAST_SECONDS = 1.0
 #: Layers whose pace counts; the slowest of them does.
 _LAYERS = 3
+#: The processor time that a job takes of all processes together, and the jobs that a worker has in a small layer.
+_JOB_SECONDS, _JOBS_EACH = 0.010, 2
+#: Fewer configurations say nothing of what one costs.
+_ENOUGH = 1_000
 
 
 class Pace:
@@ -70,3 +75,32 @@ class Pace:
         if self._most is None or layer_left is None or not self._each:
             return None
         return layer_left + max(self._each) * max(0, self._most - expanded)
+
+
+@dataclass
+class Worth:
+    """Whether a layer is worth handing out: its work against what the jobs and the wire cost.
+
+    Seconds per configuration: of one core that makes the next layer of it, and of the wire. 0 while unknown.
+    """
+
+    work: float = 0.0
+    wire: float = 0.0
+
+    def made_here(self, configurations: int, seconds: float) -> None:
+        """A layer was made here, in so many seconds of processor time."""
+        if configurations >= _ENOUGH:
+            self.work = seconds / configurations
+
+    def handed_out(self, configurations: int, moved: int, pace: float) -> None:
+        """A layer was made by workers, who moved so many bytes over a wire that takes `pace` seconds for each."""
+        self.wire = moved * pace / configurations
+
+    def compare(self, configurations: int, workers: int) -> tuple[float, float]:
+        """The seconds that the layer after so many configurations takes one core, and those that go to hand it out."""
+        return configurations * self.work, workers * _JOBS_EACH * _JOB_SECONDS + configurations * self.wire
+
+    def pays(self, configurations: int, workers: int) -> bool:
+        """Whether workers should have it; where nothing is known yet, they should."""
+        work, handing_out = self.compare(configurations, workers)
+        return not self.work or work >= handing_out
