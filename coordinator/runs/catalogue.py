@@ -20,7 +20,7 @@ from storage.engine.environment import translated
 from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of, is_served
-from storage.ledger.manifest import ENDED, Manifest, State, Status
+from storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
 from storage.names import (
     CERTIFICATE_BEGINS,
     QUEUED_FILE,
@@ -65,8 +65,7 @@ class RunStatus:
     @property
     def rate_unit(self) -> str:
         """What the rate counts, in a second: ``configurations/s``."""
-        progress = self.state.progress
-        return f"{progress.unit if progress.work is None else progress.work_unit}/s"
+        return per_second(self.state.progress)
 
     @property
     def rate(self) -> float:

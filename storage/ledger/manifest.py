@@ -64,6 +64,12 @@ class Progress:
     most_left: float | None = None
 
 
+def per_second(progress: Progress) -> str:
+    """The unit of its rate: ``configurations/s``; of ``deals tried`` it is ``deals/s``."""
+    unit = progress.unit if progress.work is None else progress.work_unit
+    return f"{unit.partition(' ')[0]}/s"
+
+
 @dataclass(frozen=True)
 class State:
     """How far a run has come, always that of its last commit; the same for every kind of run.

@@ -39,5 +39,5 @@ def test_the_rate_is_that_of_the_work_under_way(monkeypatch: pytest.MonkeyPatch)
     line = ProgressLine(Console(file=StringIO()))
     for seconds, done in ((0, 0), (10, 1_000), (20, 0), (22, 100)):
         now[0] = seconds
-        line.progress(Progress(done, None, "deals"))
-    assert str(line.__rich__()) == "100 deals, 50 deals/s, 0:00:22"
+        line.progress(Progress(done, None, "deals tried"))
+    assert str(line.__rich__()) == "100 deals tried, 50 deals/s, 0:00:22"
