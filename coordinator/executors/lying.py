@@ -3,6 +3,7 @@
 Nothing of it is needed for good: pieces can be made again, blocks of layers are in the store.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -60,7 +61,7 @@ class Lying:
         self._put = 0
         self._renewed = time.monotonic()
         self.bytes = 0
-        #: The seconds that a byte took last, and all bytes that workers have left.
+        #: The fewest seconds that a byte took (others may have kept it waiting), and all bytes that workers have left.
         self.pace, self.left = 0.0, 0
 
     def share(self) -> int:
@@ -99,7 +100,7 @@ class Lying:
         began = time.monotonic()
         value = self._patiently(lambda: get_bytes(self._redis, name))
         if value is not None and len(value) > _TELLING:
-            self.pace = (time.monotonic() - began) / len(value)
+            self.pace = min(self.pace or math.inf, (time.monotonic() - began) / len(value))
         return value
 
     def has(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -8,9 +8,11 @@ layer from the store. Where pieces take too much of Redis, and at checkpoints, e
 blocks, which goes to its spill file as it is.
 """
 
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,11 +30,13 @@ from worker.errors import TaskError
 from worker.tasks import Arrays
 from worker.transport.pieces import LENGTH, Lot, join_lots
 
-#: Configurations of a chunk, and up to how many for each worker it has but one. A job of RQ's costs some 10 ms.
-_LEAST_CHUNK, _MOST_CHUNK, _ONE_EACH = 1 << 15, 1 << 22, 1 << 21
+#: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
+_LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 5 << 20
 _MOST_SECONDS = 2.0
 #: What is left is fetched by others, blocks of layers several times (measured: docs/measurements.md).
 _TIMES_MOVED = 4
+#: Bytes in Redis for each successor of a range, while it is merged, about; ranges are not cut smaller than the least.
+_RANGE_BYTES, _LEAST_RANGE = 4, 1 << 16
 #: Frames of a spill file put into one piece.
 _FRAMES = 64
 
@@ -47,6 +51,15 @@ class _Unit(NamedTuple):
     high: Key
 
 
+@dataclass(frozen=True)
+class _Request(Generic[_What]):
+    """What is asked for, the arrays that say so, and those of its blocks that are on disk, too."""
+
+    what: _What
+    arrays: Arrays
+    borrowed: Lot
+
+
 class FarmedStep(LayerStep):
     """The making of a layer by the workers of `executor`; `shelves` say where layers lie, from step to step."""
 
@@ -57,11 +70,15 @@ class FarmedStep(LayerStep):
         super().__init__(session, depth, current, known, pace)
         self._executor, self._lying, self._shelves, self._worth = executor, executor.lying, shelves, worth
         self._left_before = executor.lying.left
-        self._range_keys = max(1, self._context.tuning.task_bytes // self._layout.bytes)
         self._workers = self._least_ranges = executor.workers
+        # What a worker sorts, and what lies in Redis of the ranges under way: pieces, known blocks and new ones.
+        self._share = self._lying.share()
+        fitting = max(_LEAST_RANGE, self._share // (_RANGE_BYTES * self._workers))
+        self._range_keys = max(1, min(fitting, self._context.tuning.task_bytes // self._layout.bytes))
         #: By chunk of U(N) that is expanded and not spilled, and by range, the pieces.
         self._spread: dict[Cut, dict[int, Lot]] = {}
-        self._piece_bytes = 0
+        #: The most that the pieces of a configuration take.
+        self._bytes_each = 1.0
         #: By unit, what is merged and not yet taken in; and the blocks taken in.
         self._gathered: dict[_Unit, Answer] = {}
         self._taken: list[Lot] = []
@@ -70,7 +87,6 @@ class FarmedStep(LayerStep):
     def _begin(self) -> None:
         self._bounds = [self._partition.bounds(number, self._layout) for number in range(self._partition.ranges)]
         self._lying.retain(chain.from_iterable(self._shelves.of(layer).names() for layer in self._known))
-        self._share = self._lying.share()
 
     def _made(self) -> Layer:
         self._pieces = None
@@ -87,9 +103,12 @@ class FarmedStep(LayerStep):
         """Have chunks expanded from key number `begin` on, until Redis is full enough or a checkpoint is due."""
 
         def cuts() -> Iterator[Cut]:
+            before, sent = len(self._spread), list[Cut]()
             for cut in self._shelves.of(self._current).cuts(begin, self._chunk_size()):
                 yield cut
-                if self._checkpoint_is_due or self._lying.bytes > self._share:
+                sent.append(cut)
+                under_way = sum(cut.size for cut in sent[len(self._spread) - before :]) + cut.size
+                if self._checkpoint_is_due or self._lying.bytes + under_way * self._bytes_each > self._share:
                     return
 
         yield from self._spread_all(cuts())
@@ -97,36 +116,36 @@ class FarmedStep(LayerStep):
     def _chunk_size(self) -> int:
         if self._shares.chunk is not None:
             return self._shares.chunk
-        size = self._current.size
-        each = 1 if size <= _ONE_EACH * self._workers else 2
-        most = min(
-            _MOST_CHUNK, int(self._range_keys / max(1.0, self._branching)), int(_MOST_SECONDS / self._seconds_each)
-        )
-        return max(1, min(most, max(_LEAST_CHUNK, -(-size // (each * self._workers)))))
+        room = self._share / (2 * self._workers * self._bytes_each)
+        most = min(room, _MOST_CHUNK, self._range_keys / max(1.0, self._branching), _MOST_SECONDS / self._seconds_each)
+        # As few rounds of all workers as possible, each with something to do for all of them.
+        rounds = math.ceil(self._current.size / (max(1.0, most) * self._workers))
+        return max(math.ceil(self._current.size / (rounds * self._workers)), min(int(most), _LEAST_CHUNK), 1)
 
     def _spread_all(self, cuts: Iterator[Cut]) -> Iterator[int]:
         """Have chunks expanded, again where an answer says that something was lost; the size of each."""
         while True:
             lost = []
-            requests = ((cut, self._spread_request(cut)) for cut in cuts)
+            requests = (self._spread_request(cut) for cut in cuts)
             for cut, answer in self._asked("spread", requests, [self._partition.table]):
                 if answer.lost:
                     lost.append(cut)
                     continue
                 self._spread[cut] = dict(answer.lots)
-                self._piece_bytes += _bytes(answer.lots.values())
+                self._bytes_each = max(self._bytes_each, _bytes(answer.lots.values()) / cut.size)
                 yield cut.size
             if not lost:
                 return
             cuts = iter(lost)
 
-    def _spread_request(self, cut: Cut) -> Arrays:
+    def _spread_request(self, cut: Cut) -> _Request[Cut]:
         shelf = self._shelves.of(self._current)
         nearby = [Lot.empty(self._layout)]
         if self._puzzle.undirected:
             nearby += [self._shelves.of(layer).between(*shelf.bounds(cut)) for layer in self._known[1:]]
         header = np.array([cut.skipped, cut.size, self._depth], dtype=np.int64)
-        return [header, *shelf.lot(cut.first, cut.end), *join_lots(nearby)]
+        current, known = shelf.lot(cut.first, cut.end), join_lots(nearby)
+        return _Request(cut, [header, *current, *known], join_lots([current, known]))
 
     def _spill_all(self) -> None:
         """Merge the pieces of each range, and put them away on disk."""
@@ -175,19 +194,20 @@ class FarmedStep(LayerStep):
             self._gathered.update((unit, Answer(0, np.zeros(4, dtype=np.uint64), {})) for unit in units)
         return units
 
-    def _gather_requests(self, units: Iterable[_Unit], final: bool) -> Iterator[tuple[_Unit, Arrays]]:
+    def _gather_requests(self, units: Iterable[_Unit], final: bool) -> Iterator[_Request[_Unit]]:
         """Of those units whose pieces are not known to be lost."""
         for unit in units:
             lots = [Lot.empty(self._layout), *self._pieces_in(unit.number)]
             if all(self._lying.has(lot.places).all() for lot in lots):
-                nearby = [Lot.empty(self._layout)]
+                nearby, spilled = [Lot.empty(self._layout)], list[Lot]()
                 if final:
-                    lots += self._spilled(unit.number)
+                    spilled = self._spilled(unit.number)
                     nearby += [self._shelves.of(layer).between(unit.low, unit.high) for layer in self._known]
                 header = np.array([self._depth, final], dtype=np.int64)
                 bounds = self._layout.pack([unit.low, unit.high - 1])
-                pieces = join_lots([_overlapping(lot, unit) for lot in lots])
-                yield unit, [header, bounds, *pieces, *join_lots(nearby)]
+                pieces = join_lots([_overlapping(lot, unit) for lot in (*lots, *spilled)])
+                arrays = [header, bounds, *pieces, *join_lots(nearby)]
+                yield _Request(unit, arrays, join_lots([*nearby, *spilled]))
 
     def _take_ranges(self, units: dict[int, list[_Unit]]) -> None:
         """Stage the next ranges as far as all their units are merged and lie there; a range is taken whole."""
@@ -204,6 +224,8 @@ class FarmedStep(LayerStep):
             for answer, coded in found:
                 self._add(answer.numbers, self._store.stage_coded(self._depth, coded, self._partial.index))
                 self._taken += answer.lots.values()
+                if self._is_full:
+                    self._drop(answer.lots.values())
             self._drop_pieces(number)
             del units[number]
             self._finish_range(number)
@@ -211,20 +233,29 @@ class FarmedStep(LayerStep):
     # What lies in Redis
 
     def _asked(
-        self, task: str, requests: Iterator[tuple[_What, Arrays]], shared: Arrays = ()
+        self, task: str, requests: Iterator[_Request[_What]], shared: Arrays = ()
     ) -> Iterator[tuple[_What, Answer]]:
         """What is asked for, and the answer."""
-        asked: dict[int, _What] = {}
+        asked: dict[int, _Request[_What]] = {}
 
         def arrays() -> Iterator[Arrays]:
-            for number, (what, request) in enumerate(requests):
-                asked[number] = what
-                yield request
+            for number, request in enumerate(requests):
+                asked[number] = request
+                yield request.arrays
 
         for answer in self._executor.shuffle(task, self._depth, arrays(), shared):
             if answer.lost:
                 self._note_loss()
-            yield asked.pop(answer.number), answer
+            request = asked.pop(answer.number)
+            if self._is_full:
+                used = set(self._names(other.borrowed for other in asked.values()))
+                self._lying.drop(name for name in self._names([request.borrowed]) if name not in used)
+            yield request.what, answer
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether blocks that are also on disk had better make room for pieces."""
+        return self._lying.bytes > self._share // 2
 
     def _fetched(self, answer: Answer) -> Coded | None:
         """The blocks that an answer tells of, if they lie there and are sound."""
@@ -284,8 +315,6 @@ class FarmedStep(LayerStep):
         self._drop([lots.pop(number) for lots in self._spread.values() if number in lots])
 
     def _drop(self, lots: Iterable[Lot]) -> None:
-        lots = list(lots)
-        self._piece_bytes -= _bytes(lots)
         self._lying.drop(self._names(lots))
 
     def _names(self, lots: Iterable[Lot]) -> Iterator[str]:

@@ -17,6 +17,8 @@ _LEAST_SECONDS = 1.0
 _LAYERS = 3
 #: The processor time that a job takes of all processes together, and the jobs that a worker has in a small layer.
 _JOB_SECONDS, _JOBS_EACH = 0.010, 2
+#: What a layer made here leaves of the wire's measure, so that one bad moment does not keep all further layers here.
+_FORGOTTEN = 0.8
 #: Fewer configurations say nothing of what one costs.
 _ENOUGH = 1_000
 
@@ -88,7 +90,8 @@ class Worth:
     wire: float = 0.0
 
     def made_here(self, configurations: int, seconds: float) -> None:
-        """A layer was made here, in so many seconds of processor time."""
+        """A layer was made here, in so many seconds of processor time. What is known of the wire loses weight."""
+        self.wire *= _FORGOTTEN
         if configurations >= _ENOUGH:
             self.work = seconds / configurations
 

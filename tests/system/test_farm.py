@@ -10,6 +10,7 @@ import psutil
 import pytest
 import redis
 
+from storage.names import SPILL_FOLDER
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
@@ -210,23 +211,73 @@ def test_a_flushed_redis(
         goes_on(running, finished)
 
 
+@pytest.mark.parametrize("what", ["piece", pytest.param("in", marks=SLOW)])
 def test_a_redis_that_is_flushed_again_and_again(
-    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+    what: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
+    """As soon as requests, or pieces that workers have left for each other, lie there."""
     with workers(redis_server.url, 2):
-        resources = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "150", "--deadline", "5")
+        resources = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40", "--deadline", "5")
         running, flushed = hakoiri.start("run", "klotski", *resources, "--json"), 0
 
         def flushed_enough() -> bool:
             nonlocal flushed
-            if list(redis_server.client.scan_iter("hakoiri:*:in:*")):
+            if list(redis_server.client.scan_iter(f"hakoiri:*:{what}:*")):
                 redis_server.flush()
                 flushed += 1
-            return flushed == 3 or running.process.poll() is not None
+            return flushed == 5 or running.process.poll() is not None
 
         wait_until(flushed_enough)
-        assert flushed == 3, running.stderr
+        assert flushed == 5, running.stderr
         goes_on(running, finished)
+
+
+def test_pieces_with_other_bytes_are_made_again(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
+) -> None:
+    """A byte in the middle of every piece that lies there, ten times."""
+    with workers(redis_server.url, 2):
+        resources = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40")
+        running, spoiled = hakoiri.start("run", "klotski", *resources, "--json"), 0
+
+        def spoiled_enough() -> bool:
+            nonlocal spoiled
+            for name in redis_server.client.scan_iter("hakoiri:*:piece:*"):
+                # IMPORTANT: only of one that is there still, or it would stay for ever.
+                if redis_server.client.strlen(name) > 20:
+                    redis_server.client.setrange(name, 9, b"\xff")
+                    redis_server.client.expire(name, 60)
+                    spoiled += 1
+            return spoiled >= 10 or running.process.poll() is not None
+
+        wait_until(spoiled_enough)
+        assert spoiled >= 10, running.stderr
+        goes_on(running, finished)
+
+
+@pytest.mark.slow
+def test_a_redis_with_little_room_has_layers_made_in_passes(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers
+) -> None:
+    """What does not fit is merged and spilled, and nothing is refused or evicted."""
+    expected = hakoiri.ask("run", "cube2")["digest"]
+    hakoiri.here("delete", "last", "--yes")
+    with workers(redis_server.url, 2):
+        client = redis_server.client
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 5_000_000)
+        resources = ("--redis", redis_server.url, "--farm-from", "5000", "--chunk", "50000", "--json")
+        running, spilled = hakoiri.start("run", "cube2", *resources), False
+
+        def over() -> bool:
+            nonlocal spilled
+            spilled = spilled or bool(list(hakoiri.data.glob(f"*/{SPILL_FOLDER}")))
+            return spilled or running.process.poll() is not None
+
+        wait_until(over)
+        assert spilled, running.stderr
+        found = running.finish().json
+    assert found["digest"] == expected
+    assert client.info("stats")["evicted_keys"] == 0
 
 
 @pytest.mark.parametrize("empty", [False, True])

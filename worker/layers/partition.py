@@ -58,13 +58,16 @@ class Partition:
 
 def partition_by(sample: Keys, ranges: int) -> Partition:
     """About `ranges` ranges of about equally many keys each, if the keys are distributed as in the sorted `sample`."""
-    values = ints(sample)
+    values = ints(sample[[0, -1]])
     least, span = values[0], values[-1] - values[0]
     shift = max(0, span.bit_length() - _CELL_BITS, values[-1].bit_length() - _CELL_NUMBER_BITS)
     # The first cell may be cut by the least key, so the span may reach one cell more.
     shift += (values[-1] >> shift) - (least >> shift) >= 1 << _CELL_BITS
     base = least >> shift
-    cells = np.array([(value >> shift) - base for value in values], dtype=np.int64)
+    if sample.ndim == 1:
+        cells = (sample.astype(np.uint64) >> np.uint64(shift)).astype(np.int64) - base
+    else:
+        cells = np.array([(value >> shift) - base for value in ints(sample)], dtype=np.int64)
     ranges = min(ranges, _MOST_RANGES)
     wanted = cells[(np.arange(1, ranges) * len(cells)) // ranges]
     return Partition(base, shift, tuple(int(cut) for cut in np.unique(wanted[wanted > 0])))

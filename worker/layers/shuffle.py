@@ -5,8 +5,7 @@ that range. Both take away known keys: `spread` those at hand, to send less, `ga
 dense, both work in bitmaps, without sorting.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,8 @@ Made = tuple[NDArray[np.uint64], dict[int, Coded]]
 _BATCH = 1 << 16
 #: A bitmap of all successors of a chunk has at most so many bits for each of them, and in all.
 _SPARSEST, _MOST_BITS = 256, 1 << 30
-#: The successors of the first keys may reach this part less far than those of all.
-_MARGIN = 4
+#: So many keys show where the successors of all lie; those may reach this part of the span further at either end.
+_PROBE, _MARGIN = 1 << 12, 32
 
 
 def spread(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
@@ -44,9 +43,12 @@ def spread(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block
     keys = _keys(current, puzzle.layout)[skipped : skipped + count]
     if len(keys) != count:
         raise PayloadError(f"{count} keys announced, {len(keys)} found")
+    if not count:
+        return np.empty(0, dtype=np.uint64), {}
+    step = -(-count // _PROBE)
+    window = _window(puzzle.expand(keys[::step]).successors, step)
     batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
-    pieces = _by_range(number, batches, -(-count // _BATCH), [keys, _keys(known, puzzle.layout)], table)
-    return np.empty(0, dtype=np.uint64), pieces
+    return np.empty(0, dtype=np.uint64), _by_range(number, batches, window, [keys, _keys(known, puzzle.layout)], table)
 
 
 def gather(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
@@ -68,36 +70,34 @@ def _keys(blocks: list[Block], layout: Layout) -> Keys:
 
 
 def _by_range(
-    number: int, batches: Iterator[Keys], count: int, known: list[Keys], table: NDArray[Any]
+    number: int, batches: Iterable[Keys], window: tuple[Key, Words] | None, known: list[Keys], table: NDArray[Any]
 ) -> dict[int, Coded]:
-    """The keys of `count` batches less the `known` ones, coded by range."""
-    first = next(batches, None)
-    if first is None:
-        return {}
-    rest = chain([first], batches)
-    window = _window(first, count)
+    """The keys of some batches less the `known` ones, coded by range: those in the window by its bitmap."""
     if window is None:
-        return _sorted_pieces(number, rest, known, table)
+        return _sorted_pieces(number, batches, known, table)
     base, words = window
-    # Few successors lie beyond the window that the first ones have.
-    outside = [keys[: set_within(words, keys, base)].copy() for keys in rest]
+    outside = [keys[: set_within(words, keys, base)].copy() for keys in batches]
     for keys in known:
         clear_within(words, keys, base)
-    pieces = _dense_pieces(number, words, base, layout_of(first), table)
+    layout = layout_of(known[0])
+    pieces = _dense_pieces(number, words, base, layout, table)
     for place, coded in _sorted_pieces(number, outside, known, table).items():
-        pieces[place] = join_coded([pieces[place], coded], layout_of(first)) if place in pieces else coded
+        pieces[place] = join_coded([pieces[place], coded], layout) if place in pieces else coded
     return pieces
 
 
-def _window(keys: Keys, batches: int) -> tuple[Key, Words] | None:
-    """The first key and the words of a bitmap for so many batches like `keys`; ``None`` where it would be too large."""
+def _window(keys: Keys, step: int) -> tuple[Key, Words] | None:
+    """The first key and the words of a bitmap for `step` times as many keys as these, about where these are.
+
+    ``None`` where it would be too large.
+    """
     if keys.ndim > 1 or not len(keys):
         return None
     least, most = int(keys.min()), int(keys.max())
     margin = (most - least) // _MARGIN
     base = max(0, least - margin)
     bits = most + margin - base + 1
-    if bits > min(_MOST_BITS, _SPARSEST * len(keys) * batches):
+    if bits > min(_MOST_BITS, _SPARSEST * len(keys) * step):
         return None
     return base, np.zeros(bits // WORD_BITS + 1, dtype=np.uint64)
 

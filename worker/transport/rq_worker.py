@@ -111,6 +111,8 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
             result = pack_arrays(perform(connection, task, puzzle, origin, request.keep, chunk, shared))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
+    except redis.exceptions.OutOfMemoryError:
+        return "missing", "Redis is full"
     except redis.RedisError:
         raise
     except PayloadError as error:
