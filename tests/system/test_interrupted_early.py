@@ -107,7 +107,6 @@ def test_ctrl_c_while_a_module_is_imported(module: str, line: str, finished: Fin
                 ("start_run", "run klotski"),
                 ("admit", "enqueue klotski"),
                 ("_watch", "status last --watch"),
-                ("export_run", "export last --to /dev/null.csv"),
             )
         ),
     ],
@@ -134,7 +133,7 @@ def test_ctrl_c_in_the_first_moment(line: str, tmp_path: Path, farm: Workers) ->
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("begun", [pytest.param(False, marks=SLOW), True])
 def test_ctrl_c_at_once_ends_workers_cleanly(begun: bool, hakoiri: Hakoiri, farm: Workers) -> None:
     """As a terminal does it: the signal goes to all processes of the group, the workers that have just begun, too."""
     with subprocess.Popen(
