@@ -17,7 +17,7 @@ from coordinator.runs.verify import verify_directory
 from coordinator.session import resources as resources_module
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Session, SilentObserver
-from coordinator.steps import worth
+from coordinator.steps import pace
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.farmed import FarmedStep
 from coordinator.steps.step import LayerStep
@@ -110,8 +110,8 @@ def test_layers_that_cost_less_than_handing_them_out_are_made_here(
 ) -> None:
     """Where the user says nothing of it; and the run says so."""
     resources = replace(MANNERS["farmed"].take(monkeypatch, "u32"), chunk=None, farm_from=None)
-    monkeypatch.setattr(worth, "_JOB_SECONDS", seconds)
-    monkeypatch.setattr(worth, "_ENOUGH", 1)
+    monkeypatch.setattr(pace, "_JOB_SECONDS", seconds)
+    monkeypatch.setattr(pace, "_ENOUGH", 1)
     monkeypatch.setattr(resources_module, "SEND_FROM", 40)
     calls = spied(monkeypatch, (FarmedStep, "_spread_all"), (Buckets, "add_scattered"))
     said: list[str] = []
