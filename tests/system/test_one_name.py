@@ -89,6 +89,10 @@ def test_runs_and_status_say_the_same(finished: FinishedRuns) -> None:
     for label in ("nearest goal 116 moves", "configurations 25,955", "depth 167", "computing 0."):
         assert label in again, again
         assert label in status, status
+    counted_run = finished.counted["run"]
+    for label in ("moves between them 103,390", "components 898", "start in component 1"):
+        assert label in flat(finished.hakoiri.here("resume", counted_run).stdout)
+        assert label in flat(finished.hakoiri.here("status", counted_run).stdout)
     told = finished.hakoiri.ask("status", explored)
     assert f"rate {told['rate']:,} configurations/s" in status
     assert told["rate_unit"] == "configurations/s"
@@ -103,7 +107,10 @@ def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> No
         ("study gap --ranks 3 --deals 2", "positions"),
         (f"optimise nakuron --from {board} --rounds 1", "moves_tried"),
     ):
-        run = hakoiri.ask(*line.split())["run"]
+        made = hakoiri.here(*line.split()).stdout
+        run = made.split()[1]
+        for label in ("deals tried", "positions generated", "moves tried"):
+            assert (f"\n{label} " in made) == (f"\n{label} " in hakoiri.here("status", run).stdout) or "study" in line
         told = hakoiri.ask("status", run)
         assert (told["configurations"], told[name] > 0) == (None, True)
         text = hakoiri.here("status", run).stdout

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 _WATCH_SECONDS = 0.5
 _MOVING = ("queued", "running")
+#: What `run` calls the figures of a run that have another name in JSON.
+_LABELS = {
+    "goal_depth": "nearest goal",
+    "seconds": "computing",
+    "edges": "moves between them",
+    "start_component": "start in component",
+    "deals": "deals tried",
+    "positions": "positions generated",
+}
 #: A run at rest takes no time.
 _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left": None}
 #: What helps where no repair does, by the cause of the faults that `verify` has found.
@@ -188,9 +197,8 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         "seconds": f"{row['seconds']:.3f} s",
         "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
     }
-    labels = {"goal_depth": "nearest goal", "seconds": "computing"}
     return {
-        labels.get(name, name.replace("_", " ")): value
+        _LABELS.get(name, name.replace("_", " ")): value
         for name, value in row.items()
         if name not in ("rate_unit", "seconds_left", "served") and value != "" and value is not False
     }
