@@ -225,7 +225,7 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
     assert not SLOW_TO_IMPORT & loaded
 
 
-@pytest.mark.parametrize("line", ["layers {explored}", "layers {explored} --json", "runs --json", "show 0x17038bbb"])
+@pytest.mark.parametrize("line", ["layers {explored}", "runs --json"])
 def test_a_reader_that_leaves_is_no_error(line: str, finished: FinishedRuns) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -161,7 +161,7 @@ def test_workers_know_the_puzzles_that_they_were_told(
 def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     word = written(tmp_path, ROW, "Row")
     digest = hakoiri.ask("run", word)["digest"]
-    farmed = ("--redis", redis_server.url, "--workers", "2", "--farm-from", "0", "--chunk", "1")
+    farmed = ("--redis", redis_server.url, "--workers", "2", "--farm-from", "0", "--chunk", "2")
     assert hakoiri.json("run", word, *farmed)["digest"] == digest
     there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 130 in keys:\n            raise ValueError("lost")\n'
     text = changed(("        room, counts", f"        {there}        room, counts"), text=f"import os\n{ROW}")
