@@ -4,16 +4,16 @@ However small the budget, a layer step has 24 MB (`coordinator.session.tuning`),
 successors, so that only spaces with layers of several hundred thousand can be made to spill; the table says which.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
+from coordinator.executors.lying import Lying
 from storage.layers.spill import Spill
 from tests.support.published import HAKOIRI
 from tests.system.helpers import Hakoiri
@@ -23,14 +23,10 @@ from tests.system.servers import Workers
 
 @dataclass(frozen=True)
 class Way:
-    """How a run is driven. `spilling`: in a budget in which a large layer does not fit.
-
-    `alone` leaves this process one core, so that there are more workers than threads and they merge, too.
-    """
+    """How a run is driven. `spilling`: in a budget, or a share of Redis, in which a large layer does not fit."""
 
     workers: bool = False
     spilling: bool = False
-    alone: bool = False
 
     def arguments(self, space: Space, url: str) -> list[str]:
         """What it adds to the command."""
@@ -46,7 +42,6 @@ WAYS = {
     "threads-spilling": Way(spilling=True),
     "workers": Way(workers=True),
     "workers-spilling": Way(workers=True, spilling=True),
-    "workers-merging-spilling": Way(workers=True, spilling=True, alone=True),
 }
 
 
@@ -61,17 +56,6 @@ def cases() -> Iterator[Any]:
             yield pytest.param(space, list(WAYS), marks=slow, id=f"{name}-every-way")
 
 
-@contextmanager
-def one_core() -> Iterator[None]:
-    """This process may use no more."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
 def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict[str, Any], int]:
     """What the run prints, and how often it wrote to a spill file."""
     spilled: Counter[str] = Counter()
@@ -83,8 +67,9 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(Spill, "append", counted))
-        if way.alone:
-            stack.enter_context(one_core())
+        if way.workers and way.spilling:
+            # About a tenth of the pieces of the widest layer.
+            stack.enter_context(patch.object(Lying, "share", lambda _: (space.configurations or 0) // 5 + 10_000))
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 
