@@ -31,7 +31,7 @@ from worker.tasks import Arrays
 from worker.transport.pieces import LENGTH, Lot, join_lots
 
 #: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
-_LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 5 << 20
+_LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
 _MOST_SECONDS = 2.0
 #: What is left is fetched by others, blocks of layers several times (measured: docs/measurements.md).
 _TIMES_MOVED = 4

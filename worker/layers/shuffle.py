@@ -48,7 +48,7 @@ def spread(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block
     step = -(-count // _PROBE)
     window = _window(puzzle.expand(keys[::step]).successors, step)
     batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
-    return np.empty(0, dtype=np.uint64), _by_range(number, batches, window, [keys, _keys(known, puzzle.layout)], table)
+    return np.empty(0, dtype=np.uint64), _by_range(number, batches, window, keys, known, table)
 
 
 def gather(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
@@ -66,22 +66,29 @@ def gather(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block
 
 
 def _keys(blocks: list[Block], layout: Layout) -> Keys:
-    return np.concatenate([layout.empty(0), *(decode(block, layout) for block in blocks)])
+    keys, begin = layout.empty(sum(min(block.size, len(block.value)) for block in blocks)), 0
+    for block in blocks:
+        keys[begin : begin + block.size] = decode(block, layout)
+        begin += block.size
+    return keys
 
 
 def _by_range(
-    number: int, batches: Iterable[Keys], window: tuple[Key, Words] | None, known: list[Keys], table: NDArray[Any]
-) -> dict[int, Coded]:
-    """The keys of some batches less the `known` ones, coded by range: those in the window by its bitmap."""
+    number: int, batches: Iterable[Keys], window: tuple[Key, Words] | None, keys: Keys, known: list[Block],
+    table: NDArray[Any],
+) -> dict[int, Coded]:  # fmt: skip
+    """The successors in some batches less `keys` and the `known` ones, coded by range: in the window by its bitmap."""
+    layout = layout_of(keys)
     if window is None:
-        return _sorted_pieces(number, batches, known, table)
+        return _sorted_pieces(number, batches, [keys, _keys(known, layout)], table)
     base, words = window
-    outside = [keys[: set_within(words, keys, base)].copy() for keys in batches]
-    for keys in known:
-        clear_within(words, keys, base)
-    layout = layout_of(known[0])
+    outside = [batch[: set_within(words, batch, base)].copy() for batch in batches]
+    clear_within(words, keys, base)
+    for block in known:
+        decode_into(block, layout, words, base, keep=False)
     pieces = _dense_pieces(number, words, base, layout, table)
-    for place, coded in _sorted_pieces(number, outside, known, table).items():
+    # A known key that is sent all the same does no harm: whoever gathers takes it away.
+    for place, coded in _sorted_pieces(number, outside, [keys], table).items():
         pieces[place] = join_coded([pieces[place], coded], layout) if place in pieces else coded
     return pieces
 
