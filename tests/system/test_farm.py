@@ -43,7 +43,7 @@ def goes_on(running: Running, finished: FinishedRuns) -> str:
 
 
 def test_an_exploration_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm-from", "0")
+    found = hakoiri.ask("run", "klotski", "--redis", farm.url, "--farm-from", "150")
     for name in ("layers", "digest", "depth", "goal_depth", "largest_window", "largest_window_at", "configurations"):
         assert found[name] == finished.explored[name], name
     assert found["configurations"] == KNOWN["reachable"]
@@ -60,7 +60,7 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
 
 
 def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    by_workers = hakoiri.ask("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "0")
+    by_workers = hakoiri.ask("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "100")
     by_threads = hakoiri.ask("run", "klotski", "--merge-mirrors")
     assert by_workers["digest"] == by_threads["digest"]
     assert (by_workers["largest_window"], by_workers["largest_window_at"]) == KNOWN["largest window, mirrors merged"]
@@ -78,7 +78,7 @@ def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) 
 @pytest.mark.parametrize("metric", [pytest.param("straight", marks=SLOW), "finger"])
 def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
     arguments = ("run", "klotski", "-o", f"metric={metric}")
-    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "0")
+    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "300")
     assert by_workers["goal_depth"] == KNOWN["solution by metric"][metric]
     assert by_workers["digest"] == hakoiri.ask(*arguments)["digest"]
 
@@ -217,7 +217,7 @@ def test_a_redis_that_is_flushed_again_and_again(
 ) -> None:
     """As soon as requests, or pieces that workers have left for each other, lie there."""
     with workers(redis_server.url, 2):
-        resources = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40", "--deadline", "5")
+        resources = ("--redis", redis_server.url, "--chunk", "150", "--deadline", "5")
         running, flushed = hakoiri.start("run", "klotski", *resources, "--json"), 0
 
         def flushed_enough() -> bool:
@@ -225,10 +225,10 @@ def test_a_redis_that_is_flushed_again_and_again(
             if list(redis_server.client.scan_iter(f"hakoiri:*:{what}:*")):
                 redis_server.flush()
                 flushed += 1
-            return flushed == 5 or running.process.poll() is not None
+            return flushed == 3 or running.process.poll() is not None
 
         wait_until(flushed_enough)
-        assert flushed == 5, running.stderr
+        assert flushed == 3, running.stderr
         goes_on(running, finished)
 
 
@@ -237,7 +237,7 @@ def test_pieces_with_other_bytes_are_made_again(
 ) -> None:
     """A byte in the middle of every piece that lies there, ten times."""
     with workers(redis_server.url, 2):
-        resources = ("--redis", redis_server.url, "--farm-from", "0", "--chunk", "40")
+        resources = ("--redis", redis_server.url, "--chunk", "150")
         running, spoiled = hakoiri.start("run", "klotski", *resources, "--json"), 0
 
         def spoiled_enough() -> bool:

@@ -18,9 +18,9 @@ from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 
-#: Chunks so small that a run takes half a second and any moment of it can be hit; of 150, most layers have several.
+#: Chunks so small that a run takes half a second and any moment of it can be hit; of 200, most layers have several.
 SLOW_THREADS = ("--chunk", "5")
-SLOW_REDIS = ("--chunk", "150")
+SLOW_REDIS = ("--chunk", "200")
 LAYERS = 168
 EXPLORE, WHOLE = ("run", "klotski"), ("run", "klotski", "--whole")
 
