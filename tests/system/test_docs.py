@@ -24,7 +24,7 @@ _WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parqu
 _OWN = "my_puzzle.py"
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
-_SMALL_BOARD = "/".join(random_board(12, 1, 4).lines())
+_SMALL_BOARD = "/".join(random_board(8, 1, 4).lines())
 #: What would take long, and what is typed instead.
 _LESS = {
     ("--chunk", "1"): (),
