@@ -4,6 +4,7 @@ However large the run is, little more than a batch is in memory, a number of 32 
 space, and of an unfinished run its keys.
 """
 
+import time
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -59,7 +60,7 @@ class Stream:
 
     def rows(self, doing: str = "writing configurations") -> Iterator[Rows]:
         """All configurations, strictly increasing."""
-        done = 0
+        done, started = 0, time.monotonic()
         for rows in self._ranges():
             for keys, labels in zip(
                 split(rows.keys, _CONFIGURATIONS), split(rows.labels, _CONFIGURATIONS), strict=True
@@ -67,7 +68,8 @@ class Stream:
                 self._control.check()
                 yield Rows(keys, labels)
                 done += len(keys)
-                self._observer.progress(Progress(done, self.count, headline=doing))
+                left = (time.monotonic() - started) / done * (self.count - done)
+                self._observer.progress(Progress(done, self.count, headline=doing, step_left=left))
 
     def edges(self) -> Iterator[Edges]:
         """All moves between configurations, in the order of their sources, then of their targets.

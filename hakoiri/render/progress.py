@@ -1,4 +1,4 @@
-"""A run as it goes, on stderr: one live line on a terminal, a line now and then elsewhere."""
+"""A run as it goes, on stderr: one live line on a terminal, which wraps, a line now and then elsewhere."""
 
 import math
 import time
@@ -43,7 +43,7 @@ class ProgressLine:
         self._console.print(Text(worded(text, steps), style="dim"))
 
     def __rich__(self) -> Text:
-        return Text(self._line(), style="cyan")
+        return live_text(self._line(), "cyan")
 
     def _line(self) -> str:
         """The progress, how fast this work has been, and the clock of this process."""
@@ -56,6 +56,11 @@ class ProgressLine:
             parts.append(f"{last.disk / 1e6:,.0f} MB on disk")
             parts.append(f"{(last.disk - first.disk) / elapsed / 1e6:+,.1f} MB/s")
         return ", ".join([*parts, clock(time.monotonic() - self._started)])
+
+
+def live_text(line: str, style: str = "") -> Text:
+    """A line that is drawn again and again; on a narrow terminal it goes on in the next, so its end is seen."""
+    return Text(line, style, overflow="fold", no_wrap=False)
 
 
 def progress_text(progress: Progress) -> str:

@@ -167,6 +167,8 @@ def test_progress_is_shown_and_an_export_can_be_stopped(toy: Run, tmp_path: Path
     ]
     for phase in phases:
         assert phase[-1].done == phase[-1].total == size
+        assert all(each.step_left for each in phase[:-1]), "the time left is known from the first batch on"
+        assert phase[-1].step_left == 0
         assert all(0 < after.done - before.done <= 30 for before, after in pairwise(phase))
     written = target.read_bytes()
     with pytest.raises(StopRun, match="enough"):

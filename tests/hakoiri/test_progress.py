@@ -1,13 +1,18 @@
 """How a run is shown in words, whatever its kind."""
 
+import re
 import time
+from collections.abc import Callable
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from hakoiri.render.progress import ProgressLine, progress_text
-from storage.ledger.manifest import Progress
+from coordinator.runs.catalogue import RunStatus
+from hakoiri.cli.runs import living
+from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
+from storage.ledger.manifest import Progress, State
 
 
 @pytest.mark.parametrize(
@@ -41,3 +46,46 @@ def test_the_rate_is_that_of_the_work_under_way(monkeypatch: pytest.MonkeyPatch)
         now[0] = seconds
         line.progress(Progress(done, None, "deals tried"))
     assert str(line.__rich__()) == "100 deals tried, 50 deals/s, 0:00:22"
+
+
+class Terminal(StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def drawn_at_80(act: Callable[[Console], object]) -> list[str]:
+    """The lines that something draws on a terminal of 80 columns."""
+    console = Console(file=Terminal(), width=80, height=24, force_terminal=True, soft_wrap=True, highlight=False)
+    act(console)
+    assert isinstance(console.file, Terminal)
+    return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", console.file.getvalue()).replace("\r", "\n").splitlines()
+
+
+def test_all_of_the_live_line_is_seen() -> None:
+    told = Progress(
+        1_234_567_890, headline="layer 12: expanded 3,000 of 9,000 blocks", step_left=4_000, most_left=9_000, disk=0
+    )
+
+    def draw(console: Console) -> None:
+        with shown_progress(console) as line:
+            line.progress(told)
+
+    lines = drawn_at_80(draw)
+    assert max(map(len, lines)) <= 80
+    assert f"{progress_text(told)}, 0 MB on disk, +0.0 MB/s, 0:00:00" in " ".join(line.rstrip() for line in lines)
+
+
+def test_what_is_watched_shows_the_command_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = RunStatus("3f9a2c-klotski", None, State(status="queued"), None, True, served=False)
+    monkeypatch.setattr(living, "results", Terminal)
+    monkeypatch.setattr(living, "_statuses", lambda directory, now: [now])
+
+    def watch(console: Console) -> None:
+        monkeypatch.setattr(living, "stderr", lambda: console)
+        living._watch(tmp_path / found.run, found, json=False)
+
+    lines = drawn_at_80(watch)
+    assert max(map(len, lines)) <= 80
+    assert living.no_coordinator(tmp_path).replace(" ", "") in "".join("".join(lines).split())

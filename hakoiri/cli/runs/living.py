@@ -15,7 +15,7 @@ from rich.text import Text
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import no_coordinator, stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument, WideOption
-from hakoiri.render.progress import progress_count, progress_text
+from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 from hakoiri.steps import in_command_line, worded
@@ -235,17 +235,17 @@ def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
     from rich.live import Live
 
     if results().isatty() and not json:
-        with Live(_watched(directory, found), console=stderr(), transient=True) as live:
+        with Live(live_text(_watched(directory, found)), console=stderr(), transient=True) as live:
             for now in _statuses(directory, found):
                 found = now
-                live.update(_watched(directory, found))
+                live.update(live_text(_watched(directory, found)))
         return found
     console, said = stderr() if json else stdout(), ""
     for now in _statuses(directory, found):
         found, line = now, _watched(directory, now)
-        if line.plain != said:
-            said = line.plain
-            console.print(line, soft_wrap=True)
+        if line != said:
+            said = line
+            console.print(Text(line), soft_wrap=True)
     return found
 
 
@@ -259,9 +259,9 @@ def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
         yield (found := status_of(directory))
 
 
-def _watched(directory: Path, found: "RunStatus") -> Text:
+def _watched(directory: Path, found: "RunStatus") -> str:
     missing = "" if found.served else f"; {no_coordinator(directory.parent)}"
-    return Text(f"{found.run}: {found.status}, {progress_text(found.state.progress)}{missing}")
+    return f"{found.run}: {found.status}, {progress_text(found.state.progress)}{missing}"
 
 
 def register(app: typer.Typer) -> None:
