@@ -1,6 +1,7 @@
 """The commands put together, and the one place where an error becomes a line and an exit code."""
 
 import gc
+import re
 import sys
 import warnings
 from typing import Annotated, Any, NoReturn, TextIO
@@ -44,6 +45,20 @@ class Command(_ShortHelp, TyperCommand):
         """Run it."""
         with results_apart():
             return super().invoke(ctx)
+
+    def make_parser(self, ctx: Any) -> Any:
+        """What reads the words; a minus and a digit begin a configuration, as of burnt pancakes, and no option."""
+        parser = super().make_parser(ctx)
+        read_options = parser._process_opts
+
+        def read(arg: str, state: Any) -> None:
+            if re.match(r"-\d", arg):
+                state.largs.append(arg)
+            else:
+                read_options(arg, state)
+
+        parser._process_opts = read  # type: ignore[method-assign]
+        return parser
 
 
 class Commands(_ShortHelp, TyperGroup):

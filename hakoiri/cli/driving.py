@@ -76,6 +76,8 @@ def start_run(
     from coordinator.runs.create import make_planned, plan_run
     from coordinator.runs.kinds import kind_of
 
+    if reuse and name is not None:
+        raise PuzzleError("--name goes with no --reuse, which may take a run that has a name: leave one of them out")
     again, where = mode is not None and kind_of(mode).named_by_plan, data_directory(data)
     manifest = plan_run(where, spec, mode, plan, resources, name)
     twin = None if again else finished_twin(where, manifest)
@@ -202,9 +204,12 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
 
 def print_summary(job: "Job", summary: dict[str, Any]) -> None:
     """A run for people."""
+    from coordinator.runs.catalogue import LAST, find_run
+
     console, complete = stdout(), summary["status"] == "complete"
-    # A run that was gone on with need not be the last one made.
-    run = summary["run"] if job.named_by_plan else "last"
+    # A run that was gone on with, or taken again, need not be the last one made.
+    last = find_run(job.store.directory.parent, LAST).name
+    run = LAST if summary["run"] == last else summary["run"]
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}

@@ -326,3 +326,15 @@ def test_a_goal_that_may_mean_several_pieces_is_warned_of_in_one_line(hakoiri: H
     apart = hakoiri.here(*board, "-o", "distinct=A", "--json")
     assert (apart.json["goal_depth"], "will do" in apart.stderr) == (5, False)
     assert "will do" not in hakoiri.here("path", found.json["run"]).stderr
+
+
+def test_a_configuration_may_begin_with_a_minus(hakoiri: Hakoiri) -> None:
+    burnt, shown = "-2,1,-3", "-2 1 -3"
+    line = ("show", burnt, "--puzzle", "burnt-pancakes", "-o", "n=3")
+    assert hakoiri.ask(*line)["configuration"] == shown
+    assert shown in hakoiri.here(line[0], *line[2:], "--", burnt).stdout
+    hakoiri.here("run", "burnt-pancakes", "-o", "n=3", "--from", burnt)
+    assert hakoiri.ask("distance", "last", "-1,2,3")["configurations"][0] == shown
+    assert hakoiri.ask("path", "last", "--to", "-1,2,3", "--from", "-3,2,1")["configurations"][-1] == "-1 2 3"
+    assert hakoiri.ask("component-of", "last", burnt)["component"] == 0
+    assert "No such option: -q" in hakoiri.here("show", "-q1", check=False).stderr

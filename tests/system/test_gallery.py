@@ -12,15 +12,16 @@ from tests.system.test_docs import commands
 
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
 _MOST_BYTES = 600_000
+_DRAWN = (".svg", ".png", ".gif", ".html")
 
 
 def made() -> list[tuple[list[list[str]], str]]:
-    """The pictures, each with the commands since the one that made its run, its own the last."""
-    found, since = [], []
+    """The pictures, each with the commands that make its run and itself."""
+    found, run = [], list[list[str]]()
     for words in commands(PAGE):
-        since = [words] if words[0] in ("run", "study") else [*since, words]
-        if words[-1].endswith((".svg", ".png", ".gif", ".html")):
-            found.append((since, words[-1]))
+        run = [words] if words[0] == "run" else run
+        if words[-1].endswith(_DRAWN):
+            found.append(([words] if words[0] == "study" else [*run, words], words[-1]))
     return found
 
 
@@ -29,6 +30,7 @@ def test_every_picture_is_made_and_shown() -> None:
     shown = re.findall(r"!\[[^]]+\]\(gallery/([^)]+)\)", PAGE.read_text(encoding="utf-8"))
     assert len(set(names)) == len(names) > 15
     assert sorted(names) == sorted(shown) == sorted(path.name for path in PICTURES.iterdir())
+    assert all(sum(words[-1].endswith(_DRAWN) for words in chosen) == 1 for chosen, _ in made())
     assert sum(path.stat().st_size for path in PICTURES.iterdir()) < _MOST_BYTES
 
 
@@ -55,8 +57,7 @@ def test_the_program_draws_them_still(
     monkeypatch.chdir(ROOT)
     (chosen,) = [since for since, picture in made() if picture == name]
     for words in chosen:
-        done = [str(tmp_path / word) if word.endswith(Path(name).suffix) else word for word in words]
-        assert hakoiri.here(*done).stdout
+        assert hakoiri.here(*(str(tmp_path / word) if word.endswith(_DRAWN) else word for word in words)).stdout
     if name.endswith(".png"):
         with Image.open(tmp_path / name) as drawn, Image.open(PICTURES / name) as kept:
             difference = ImageStat.Stat(ImageChops.difference(drawn.convert("RGB"), kept.convert("RGB")))

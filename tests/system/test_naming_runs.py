@@ -49,6 +49,20 @@ def test_a_finished_run_of_the_same_is_named_and_taken_where_it_may_be(hakoiri: 
     assert len(hakoiri.ask("runs")["runs"]) == 1
 
 
+def test_what_to_ask_next_names_a_run_that_is_not_the_last(hakoiri: Hakoiri, finished_before: str) -> None:
+    hakoiri.here("enqueue", "klotski")
+    for line in ((*TILES, "--reuse"), ("resume", finished_before)):
+        said = hakoiri.here(*line).stdout
+        assert f"now ask: hakoiri path {finished_before} --to farthest, " in said
+        assert " last" not in said
+
+
+def test_a_run_to_be_taken_cannot_be_given_a_name(hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here(*TILES, "--reuse", "--name", "zz", check=False)
+    assert "--name goes with no --reuse" in refused.error
+    assert not hakoiri.data.exists()
+
+
 @pytest.mark.parametrize("other", ["--whole", "--until-goal", "--from=1./23", "-ocolumns=3"])
 def test_a_run_of_something_else_is_not_the_same(hakoiri: Hakoiri, finished_before: str, other: str) -> None:
     made = hakoiri.here(*TILES[:-2], *(() if "columns" in other else TILES[-2:]), other, "--reuse", "--json")
