@@ -29,7 +29,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "run": ("make one with {}", "'hakoiri run {what}'", "explore({what!r})"),
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
     "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
-    "worker": ("start workers with: {}", "hakoiri worker", ""),
+    "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}

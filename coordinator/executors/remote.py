@@ -25,7 +25,7 @@ from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Depth
 from worker.errors import PayloadError, TaskError
 from worker.tasks import SHUFFLES, Array, Arrays, do_task
-from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors
+from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors, without_password
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
 from worker.transport.payload import unpack_arrays
@@ -258,7 +258,8 @@ class RemoteExecutor:
         if not self._said_alone:
             self._said_alone = True
             which = "no other worker" if self._refusing else "no worker"
-            self._observer.note(f"{which} listens on Redis, so this process works alone", Step("worker"))
+            start = Step("worker", without_password(self._url))
+            self._observer.note(f"{which} listens on Redis, so this process works alone", start)
         chunk = next(iter(self._flight.chunks.values()))
         yield self._land(chunk, chunk.attempt + 1, self._do(chunk))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.options import redis_flag
 from hakoiri.render.progress import progress_text, shown_progress
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.steps import command, worded
@@ -119,14 +120,14 @@ def _report_queued(directory: Path, redis: str | None, json: bool) -> None:
     else:
         stdout().print(f"queued as {directory.name}; watch it with: hakoiri status {directory.name} --watch")
     if not served:
-        stderr().print(Text(no_coordinator(directory.parent)))
+        stderr().print(Text(no_coordinator(directory.parent, redis)))
 
 
-def no_coordinator(data: Path) -> str:
-    """That nobody takes the queued runs of a data directory, and who would."""
+def no_coordinator(data: Path, redis: str | None = None) -> str:
+    """That nobody takes the queued runs of a data directory, and who would; `redis` as given on the command line."""
     return (
         f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))} "
-        "--redis redis://HOST:PORT/0"
+        f"{redis_flag(redis)}"
     )
 
 

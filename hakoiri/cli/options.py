@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -140,6 +141,16 @@ def required_redis(given: str | None) -> str:
     if url := redis_url(given):
         return url
     raise typer.BadParameter("name a server with --redis redis://HOST:PORT/0, or set HAKOIRI_REDIS")
+
+
+def redis_flag(given: str | None) -> str:
+    """``--redis URL`` for a command that is to be copied: the known URL, but for a password."""
+    if (url := redis_url(given)) is None:
+        return "--redis redis://HOST:PORT/0"
+    # It imports redis, which lists mostly do without.
+    from worker.transport.connection import without_password
+
+    return f"--redis {shlex.quote(without_password(url))}"
 
 
 ConfArgument = Annotated[

@@ -57,7 +57,10 @@ SAID = {
     Step("run", "klotski"): ("make one with 'hakoiri run klotski'", "make one with explore('klotski')"),
     Step("solve", "gap"): ("'hakoiri solve gap FILE' answers them all", ""),
     Step("optimise", "nakuron"): ("look for a good play with 'hakoiri optimise nakuron --from FILE'", ""),
-    Step("worker"): ("start workers with: hakoiri worker", ""),
+    Step("worker", "redis://127.0.0.1:6379/0"): (
+        "start workers with: hakoiri worker --redis redis://127.0.0.1:6379/0",
+        "",
+    ),
     Step("worker with", "jugs.py:Jugs"): ("start workers with: hakoiri worker --puzzle jugs.py:Jugs", ""),
 }
 

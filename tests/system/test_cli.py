@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from hakoiri.cli import app
 from puzzles.sliding_blocks.klotski import Klotski
+from storage.ledger.lock import serving
 from tests.support.forking import fork_workers
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import ROOT, START_OF_2, START_OF_201, START_OF_248, Finished, FinishedRuns, Hakoiri
@@ -149,7 +150,9 @@ def test_json_is_one_object_with_the_documented_fields(
     if "{star}" in line:
         words["star"] = hakoiri.ask("run", "magic-star", "-o", "solutions=keep")["run"]
     (tmp_path / "deals").write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")
-    assert_documented(hakoiri.here(*line.format(**words).split(), "--json"), line.partition(" ")[0], status)
+    with serving(hakoiri.data):
+        told = hakoiri.here(*line.format(**words).split(), "--json")
+    assert_documented(told, line.partition(" ")[0], status)
 
 
 def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:

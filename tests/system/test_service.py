@@ -221,14 +221,29 @@ def test_workers_are_stopped_in_good_order(
 
 
 def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
-    healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url)
+    healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url, data=None)
     assert healthy == {"ok": True, "workers": 2, "coordinator": None}
-    assert "2 workers alive" in hakoiri.here("health", "--redis", farm.url).stdout
+    assert "2 workers alive; whether" in hakoiri.here("health", "--redis", farm.url, data=None).stdout
     missing = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), check=False)
     assert (missing.code, missing.stdout) == (1, "")
-    assert f"start one with: hakoiri coordinator --data {tmp_path / 'new'}" in missing.error
+    assert f"start one with: hakoiri coordinator --data {tmp_path / 'new'} --redis {farm.url}" in missing.error
+    assert "no worker" not in missing.error
+    by_environment = hakoiri.here("health", env={"HAKOIRI_REDIS": farm.url}, check=False)
+    assert (by_environment.code, by_environment.stdout) == (1, "")
+    assert f"hakoiri coordinator --data {hakoiri.data} --redis {farm.url}" in by_environment.error
     told = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), "--json", check=False)
     assert (told.code, told.json) == (1, {"ok": False, "workers": 2, "coordinator": False})
+
+
+def test_health_is_not_content_without_workers(redis_server: RedisServer, hakoiri: Hakoiri) -> None:
+    start_workers = f"no worker is alive: start some with: hakoiri worker -n 4 --redis {redis_server.url}"
+    alone = hakoiri.here("health", "--redis", redis_server.url, data=None, check=False)
+    assert (alone.code, alone.stdout, alone.error) == (1, "", f"hakoiri: {start_workers}")
+    forsaken = hakoiri.here("health", "--redis", redis_server.url, check=False)
+    assert f"{start_workers}; no coordinator serves {hakoiri.data}: start one with" in forsaken.error
+    with serving(hakoiri.data):
+        served = hakoiri.here("health", "--redis", redis_server.url, "--json", check=False)
+    assert (served.code, served.json) == (1, {"ok": False, "workers": 0, "coordinator": True})
 
 
 def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
@@ -251,6 +266,10 @@ def test_a_queued_run_says_that_nobody_will_take_it(hakoiri: Hakoiri) -> None:
     assert command in queued.stderr
     assert command in hakoiri.here("status", "last").stderr
     assert command in hakoiri.here("runs").stderr
+    known = {"HAKOIRI_REDIS": "redis://me:secret@127.0.0.1:1/0"}
+    for line in ("runs", "status last", "enqueue klotski --name again"):
+        assert f"{command} redis://127.0.0.1:1/0\n" in hakoiri.here(*line.split(), env=known).stderr
+    hakoiri.here("delete", "again", "--yes")
     assert hakoiri.ask("status", "last")["served"] is False
     with serving(hakoiri.data):
         assert hakoiri.here("enqueue", "klotski").stderr == ""

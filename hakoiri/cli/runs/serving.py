@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, required_redis
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, redis_flag, required_redis
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.steps import worded
 from puzzles.errors import Step, counted
@@ -74,31 +74,35 @@ def worker(
 
 
 def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:
-    """Tell whether Redis answers and, with --data, whether that can be written and a coordinator serves it.
+    """Tell whether Redis answers, a worker lives, and a coordinator serves the data directory, which can be written.
 
-    For containers: exit code 1 where it is not so.
+    For containers: exit code 1 where it is not so. Only workers are asked for where neither --data nor HAKOIRI_DATA
+    names a directory.
     """
     from coordinator.errors import RunError
+    from coordinator.runs.catalogue import data_directory
     from hakoiri.cli.driving import no_coordinator
     from storage.engine.environment import require_writable
     from storage.ledger.lock import is_served
     from worker.transport.connection import connect, living_workers
 
-    connection = connect(required_redis(redis))
-    living = len(living_workers(connection))
-    served = None
-    if data is not None:
-        require_writable(data)
-        served = is_served(data)
+    living, served, missing = len(living_workers(connect(required_redis(redis)))), None, []
+    if not living:
+        missing.append(f"no worker is alive: start some with: hakoiri worker -n 4 {redis_flag(redis)}")
+    if data is not None or os.environ.get("HAKOIRI_DATA"):
+        where = data_directory(data)
+        require_writable(where)
+        served = is_served(where)
+        if not served:
+            missing.append(no_coordinator(where, redis))
     if json:
-        print_json({"ok": served is not False, "workers": living, "coordinator": served})
-    elif served is not False:
-        known = "; whether a coordinator serves a data directory is asked with --data DIR" if served is None else ""
-        alone = "" if living else "; start some with: hakoiri worker -n 4 --redis redis://HOST:PORT/0"
+        print_json({"ok": not missing, "workers": living, "coordinator": served})
+    if missing:
+        raise RunError("; ".join(missing))
+    if not json:
         taken = ", a coordinator serves" if served else ""
-        stdout().print(f"ok: Redis answers{taken}, {counted(living, 'workers')} alive{alone}{known}")
-    if data is not None and not served:
-        raise RunError(no_coordinator(data))
+        known = "" if served else "; whether a coordinator serves a data directory is asked with --data DIR"
+        stdout().print(f"ok: Redis answers{taken}, {counted(living, 'workers')} alive{known}")
 
 
 def _own_files(words: list[str]) -> list[Path]:
