@@ -89,6 +89,8 @@ def read_board(text: str) -> str:
         is_board = len(rows) > 1 and len({len(row) for row in rows}) == 1
         if text.lower().endswith(".txt") and not is_board:
             raise ConfigurationError(f"there is no file {text}")
+        if _exists(text) and not is_board:
+            raise ConfigurationError(f"{text} is a directory: name a file in it that holds a board")
         return text
     found = _text_of_file(text, _MOST_BYTES, "holds no board")
     rows = [line.strip() for line in found.splitlines()]
@@ -125,8 +127,13 @@ def _text_of_file(name: str, most: int, too_large: str) -> str:
 
 def _is_file(text: str) -> bool:
     """Whether a text names stdin, a file, or a pipe (of the shell's ``<(...)``, too)."""
+    return text == STDIN or (_exists(text) and not Path(text).is_dir())
+
+
+def _exists(text: str) -> bool:
+    """Whether a text names a file or a directory that is there."""
     try:
-        return text == STDIN or (Path(text).exists() and not Path(text).is_dir())
+        return bool(text) and Path(text).exists()
     except (OSError, ValueError):  # Too long or too odd for the name of a file.
         return False
 

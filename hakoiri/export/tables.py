@@ -91,9 +91,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise UnanswerableError(
-            "a .parquet file needs pyarrow: pip install 'hakoiri[parquet]', or name a .csv file"
-        ) from None
+        raise UnanswerableError("a .parquet file needs pyarrow: pip install pyarrow, or name a .csv file") from None
     return pyarrow
 
 

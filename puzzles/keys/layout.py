@@ -119,11 +119,14 @@ def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYO
     if isinstance(configuration, np.ndarray) and any(layout.holds(configuration[None]) for layout in layouts):
         return f"{key_at(configuration[None], 0):#x}"
     try:
-        return f"{index(configuration):#x}"
+        key = index(configuration)
     except TypeError:
         raise ConfigurationError(
             f"{configuration!r} is no configuration: give a text, a key, or one row of a layer"
         ) from None
+    if key < 0:
+        raise ConfigurationError(f"{key} is no key: there are none below 0")
+    return f"{key:#x}"
 
 
 def as_line(text: str) -> str:

@@ -39,6 +39,12 @@ def test_what_is_no_configuration_is_refused_with_what_would_be_one(small_run: R
         small_run.distance(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("number", [-1, np.int64(-1)])
+def test_no_key_is_below_0(small_run: Run, number: int) -> None:
+    with pytest.raises(ConfigurationError, match="-1 is no key: there are none below 0"):
+        small_run.distance(number)
+
+
 def test_a_run_says_what_it_is(small_run: Run) -> None:
     expected = f"<Run {small_run.name} of klotski metric=unit: explore, complete, 248 configurations>"
     assert repr(small_run) == expected

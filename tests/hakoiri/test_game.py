@@ -44,6 +44,17 @@ def test_an_arrow_alone_moves_the_only_piece_that_can() -> None:
     assert (board.message, board.moves) == ("there is no move z", [])
 
 
+def test_q_leaves_where_it_is_no_move() -> None:
+    assert game("klotski").leaves("q") and game("pancakes", "2 3 1", n="3").leaves("q")
+    assert game("klotski").leaves(Press.LEAVE)
+    assert not game("klotski").leaves("x")
+    for board in ("QQ/P.", "PP/QQ/.."):
+        assert not game("sliding", board, distinct="all").leaves("q"), (
+            "a piece is called so, and need not be able to move"
+        )
+    assert not game("hanoi", "FD/B/./././C/EA/G", pegs="8", discs="7").leaves("q"), "the 17th of its moves"
+
+
 def test_the_shortest_of_several_moves_in_one_direction() -> None:
     board = game("klotski", metric="finger")
     board.press("g")

@@ -1,5 +1,7 @@
 """Words that mean nothing: boards, keys, options. One line names what is wrong, and nothing is left behind."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.system.helpers import FinishedRuns, Hakoiri
@@ -39,6 +41,15 @@ def test_a_bad_configuration_is_refused_by_row_or_piece(text: str, said: str, ha
         assert refused.stderr == f"{refused.error}\n", "more than one line"
         assert refused.error.isprintable()
     assert not hakoiri.data.exists()
+
+
+def test_a_directory_is_no_board(hakoiri: Hakoiri, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "1." / "23").mkdir(parents=True)
+    for line in (("run", "klotski", "--from", str(tmp_path)), ("show", "1.")):
+        assert "is a directory: name a file in it" in hakoiri.here(*line, check=False).error
+    board = ("show", "1./23", "--puzzle", "tiles", "-o", "rows=2", "-o", "columns=2")
+    assert hakoiri.ask(*board)["configuration"] == "1./23"
 
 
 @pytest.mark.parametrize("question", [("path", "last", "--to"), ("path", "last", "--from"), ("distance", "last")])

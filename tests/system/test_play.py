@@ -77,7 +77,7 @@ def test_a_game_with_hints_and_undo(finished: FinishedRuns, tmp_path: Path) -> N
         assert "klotski, 1 move" in player.press("\x7f")[0]
         assert player.press("?")[-1].startswith("you are 115 moves from the goal, best: ")
         assert player.press("X")[-1] == "there is no move X"
-        assert player.leave() == 0
+        assert player.leave("q") == 0
         told.seek(0)
         found = json.loads(told.read())
     assert (found["puzzle"], found["moves"], found["goal"]) == ("klotski", ["I right"], False)

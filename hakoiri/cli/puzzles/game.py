@@ -87,6 +87,14 @@ class Game:
         elif key is Press.TAKE and self.choices:
             self._move(self.choices[self.cursor])
 
+    def leaves(self, key: Press | str) -> bool:
+        """Whether a key ends the game: ``q`` does where no move and no piece is called so."""
+        letters = {choice.called for choice in self.choices}
+        if any(choice.of_piece for choice in self.choices):
+            # Pieces that cannot move now have letters all the same.
+            letters.update(self.puzzle.render(self.path[0]))
+        return key is Press.LEAVE or (key == "q" and letters.isdisjoint("qQ"))
+
     def _called(self, key: str) -> str:
         """A character as choices have it, large or small."""
         called = {choice.called for choice in self.choices}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _BYTES_AT_ONCE = 64
 #: What a terminal sends at once: an arrow, or a character; an escape that begins nothing is the key of this name.
 _KEYS = re.compile(r"\x1b[\[O][A-Z]|.", re.DOTALL)
-_HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint    Esc: leave"
+_HELP = "Tab and Enter: the next, take it    Backspace: undo    ?: hint"
 
 
 def play(
@@ -52,7 +52,7 @@ def play(
     with _single_keys(), closing(hints):
         _draw(console, game)
         for key in _pressed():
-            if key is Press.LEAVE:
+            if game.leaves(key):
                 break
             if key is Press.HINT:
                 console.print(Text("looking for the shortest way", "dim"))
@@ -78,7 +78,7 @@ def _draw(console: Console, game: Game) -> None:
         named = choice.words if choice.of_piece else f"{choice.called} {choice.words}"
         listed.append(named, style).append("   ")
     console.print(listed)
-    console.print(Text(_HELP, "dim"))
+    console.print(Text(f"{_HELP}    {'q or ' if game.leaves('q') else ''}Esc: leave", "dim"))
     console.print(Text(game.message, "cyan"))
 
 
