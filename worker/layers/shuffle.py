@@ -146,7 +146,18 @@ def _merged(layout: Layout, pieces: list[Block], known: list[Block], low: Key, l
         return _merged_in_bitmap(layout, pieces, known, least, last)
     # Neither the pieces nor the known blocks end where the range does.
     parts, olds = ([slice_between(decode(block, layout), low, last + 1) for block in lot] for lot in (pieces, known))
-    return merge(parts or [layout.empty(0)], olds)
+    return merge(parts or [layout.empty(0)], _runs(olds))
+
+
+def _runs(batches: list[Keys]) -> list[Keys]:
+    """Increasing batches, put together as far as one goes on where another ends: the fewer, the fewer walks through."""
+    runs: list[list[Keys]] = []
+    for keys in batches:
+        if len(keys) and runs and key_at(keys, 0) > key_at(runs[-1][-1], -1):
+            runs[-1].append(keys)
+        elif len(keys):
+            runs.append([keys])
+    return [np.concatenate(run) for run in runs]
 
 
 def _merged_in_bitmap(layout: Layout, pieces: list[Block], known: list[Block], least: Key, last: Key) -> Keys:
