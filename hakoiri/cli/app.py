@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from hakoiri.cli.answers import asking, components, exporting
-from hakoiri.cli.completing import join_words
+from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing, own, playing
 from hakoiri.cli.runs import living, running, serving
@@ -115,6 +115,7 @@ def main() -> None:
     """The command line, but for Ctrl-C (`hakoiri.__main__`)."""
     prepare_streams()
     join_words()
+    name_shell()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", PuzzleWarning)

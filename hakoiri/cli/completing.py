@@ -5,6 +5,7 @@ what it has before the last cut of the word that is completed: only what comes a
 """
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,6 +17,10 @@ _WORDS, _PLACE = "COMP_WORDS", "COMP_CWORD"
 #: What other shells give.
 _LINE = "_TYPER_COMPLETE_ARGS"
 _CUTS = (":", "=")
+#: By this typer wants a shell to be named. The one that it takes itself for the user's need not be his.
+_SHELL_IS_NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
+#: An option of a puzzle that stands before the word that is completed.
+_GIVEN = re.compile(r"\s-o\s*([^\s=]+)=\S*\s")
 #: What bash has on the line before the word that it completes, of the same word as we see it.
 _BEFORE = "HAKOIRI_COMPLETED_BEFORE"
 
@@ -42,8 +47,10 @@ def _fits(file: Path, incomplete: str) -> bool:
 
 def options_beginning(incomplete: str) -> list[str]:
     """Options of the puzzle that was named before, as ``NAME=VALUE``, or ``NAME=`` where that may be much."""
-    options = _options_of_puzzle(os.environ.get(_WORDS) or os.environ.get(_LINE, ""))
-    return _offered((f"{name}={value}" for name, values in options.items() for value in values or [""]), incomplete)
+    line = os.environ.get(_WORDS) or os.environ.get(_LINE, "")
+    options, given = _options_of_puzzle(line), _GIVEN.findall(line)
+    left = ((name, values or [""]) for name, values in options.items() if name not in given)
+    return _offered((f"{name}={value}" for name, values in left for value in values), incomplete)
 
 
 def _options_of_puzzle(line: str) -> dict[str, list[str]]:
@@ -68,6 +75,16 @@ def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
 
     runs = sorted(run_directories(data_directory(ctx.params.get("data"))), key=created_at, reverse=True)
     return _offered([LAST, *(run.name for run in runs)], incomplete)
+
+
+def ends_beginning(incomplete: str) -> list[str]:
+    """Where a path may lead, but for configurations."""
+    return _offered(["goal", "farthest"], incomplete)
+
+
+def name_shell() -> None:
+    """Let ``--install-completion`` and ``--show-completion`` take the name of a shell."""
+    os.environ[_SHELL_IS_NAMED] = "1"
 
 
 def _offered(words: Iterable[str], incomplete: str) -> list[str]:

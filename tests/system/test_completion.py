@@ -48,6 +48,11 @@ def test_puzzles_options_and_values_are_offered(
     assert offered("hakoiri show --puzzle hanoi -o p") == [f"pegs={number}" for number in range(3, 9)]
     assert offered("hakoiri enqueue superpuzz -o goals=2") == [value("goals", "24")]
     assert offered("hakoiri run sliding -o go") == ["goal="]
+    assert offered("hakoiri run klotski -o metric=unit -o ") == []
+    assert offered("hakoiri run tiles -o rows=2 -o r") == []
+    assert offered("hakoiri run tiles -o rows=2 -o columns=4") == [value("columns", "4")]
+    assert offered("hakoiri path last --to ") == ["goal", "farthest"]
+    assert offered("hakoiri path last --to f") == ["farthest"]
     assert offered("hakoiri puzzles nosuch -o ") == []
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("from hakoiri import Puzzle\nraise SystemExit('run')\nclass Mine(Puzzle): ...\n")
@@ -68,6 +73,17 @@ def test_runs_are_offered_the_last_first(hakoiri: Hakoiri, shell: str) -> None:
     assert completed(hakoiri, shell, "hakoiri delete two la") == ["last", "lasting"]
     assert completed(hakoiri, shell, f"hakoiri status --data {hakoiri.data} tw") == ["two"]
     assert completed(hakoiri, shell, f"hakoiri status --data {hakoiri.data}/none ") == ["last"]
+
+
+def test_completion_is_installed_for_the_shell_that_is_named(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    for shell, file in (("zsh", ".zfunc/_hakoiri"), ("fish", ".config/fish/completions/hakoiri.fish")):
+        home = tmp_path / shell
+        said = hakoiri.here("--install-completion", shell, env={"HOME": str(home)}).stdout
+        assert f"{shell} completion installed in {home / file}" in said
+        assert f"complete_{shell}" in (home / file).read_text()
+        assert not (home / ".bashrc").exists()
+    refused = hakoiri.here("--install-completion", env={"HOME": str(tmp_path)}, check=False)
+    assert (refused.code, "requires an argument" in refused.stderr) == (2, True)
 
 
 def test_bash_completes_a_line(tmp_path: Path) -> None:

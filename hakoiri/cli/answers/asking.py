@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import ends_beginning
 from hakoiri.cli.options import (
     ConfArgument,
     DataOption,
@@ -146,7 +147,14 @@ def path(
     name: RunArgument,
     source: FromOption = None,
     target: Annotated[
-        str, typer.Option("--to", metavar="CONF|FILE|goal|farthest", help="Where to.", show_default="the nearest goal")
+        str,
+        typer.Option(
+            "--to",
+            metavar="CONF|FILE|goal|farthest",
+            autocompletion=ends_beginning,
+            help="Where to.",
+            show_default="the nearest goal",
+        ),
     ] = "goal",
     film: Annotated[
         Path | None,
