@@ -13,7 +13,10 @@ _NOTHING, _WALL = (".", " ", ".."), "#"
 
 
 def text_pictures(texts: Sequence[str]) -> list[Picture]:
-    """The pictures of texts that belong together: what reads the same has the same colour on all of them."""
+    """The pictures of texts that belong together: what reads the same has the same colour on all of them.
+
+    Where there is but one sign, such as ``*``, the colour alone says where it is.
+    """
     boards = [[_words_of(row) for row in text.split("/")] for text in texts]
     words = dict.fromkeys(word for rows in boards for row in rows for word in row if word not in (*_NOTHING, _WALL))
     colours = apart(words, {}) if len(words) > 1 else dict.fromkeys(words, "#e69f00")
@@ -36,6 +39,7 @@ def _picture(rows: list[list[str]], colours: dict[str, str], width: int, extent:
             fill = EDGE if word == _WALL else colours.get(word, GROUND)
             box = Rectangle(_GAP, _GAP, width - 2 * _GAP, _CELL - 2 * _GAP, fill, _RADIUS)
             colour = ink(fill) if word in colours else INK
-            label = (Label(width / 2, _CELL / 2, word, _SIZE, colour),) if word not in (*_NOTHING, _WALL) else ()
+            plain = word in (*_NOTHING, _WALL) or (len(colours) == 1 and not any(map(str.isalnum, word)))
+            label = () if plain else (Label(width / 2, _CELL / 2, word, _SIZE, colour),)
             parts.append(Part(f"row {row + 1} column {column + 1}", (box, *label), column * width, row * _CELL))
     return Picture(*extent, tuple(parts))

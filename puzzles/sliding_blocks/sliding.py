@@ -61,7 +61,7 @@ class Sliding(Blocks):
     summary = "sliding blocks of any shape on any board"
     options = {
         "metric": Choice(METRICS),
-        "goal": Text("PIECE@ROW,COLUMN or a board with * for anything"),
+        "goal": Text("PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
         "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
     }
     start_is_board = True

@@ -105,6 +105,10 @@ def test_a_sheet_has_its_pictures_side_by_side() -> None:
     assert len({x for x, _ in boxes}) == 2 and len({y for _, y in boxes}) == 3
     assert all(0 <= part.x <= made.width and 0 <= part.y <= made.height for part in made.parts)
     assert len({part.name for part in made.parts}) == len(made.parts) == 1 + 6 * 6
+    ragged = sheet([[EVERY_SHAPE] * 4, [EVERY_SHAPE] * 2], ["heading"])
+    assert [part.x for part in ragged.parts if part.name.endswith(" box")][4:] == [
+        part.x for part in ragged.parts if part.name.endswith(" box")
+    ][:2]
 
 
 def test_a_title_says_puzzle_and_options() -> None:

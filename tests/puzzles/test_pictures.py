@@ -207,7 +207,7 @@ def test_jumps_follow_each_other_where_images_count_as_one() -> None:
 
 
 def test_any_text_has_a_picture() -> None:
-    texts = ("0x17038bbb", "1 2 10 3", "H/./D", "*.*/.*.", "", "a\x00b", "one word and/another")
+    texts = ("0x17038bbb", "1 2 10 3", "H/./D", "*+*/+*+", "", "a\x00b", "one word and/another")
     for text in texts:
         (picture,) = text_pictures([text])
         words = [label.text for _, label in labels(picture)]
@@ -215,6 +215,13 @@ def test_any_text_has_a_picture() -> None:
     first, second = text_pictures(["AB/..", "BA/.C"])
     colours = [{label.text: part.shapes[0] for part, label in labels(picture)} for picture in (first, second)]
     assert colours[0]["A"].fill == colours[1]["A"].fill != colours[0]["B"].fill  # type: ignore[union-attr]
+
+
+def test_lights_are_told_by_their_colour_alone() -> None:
+    (picture,) = text_pictures(["*./.*"])
+    assert not list(labels(picture))
+    lit, off, *others = [part.shapes[0].fill for part in picture.parts[1:]]  # type: ignore[union-attr]
+    assert (others, lit != off) == ([off, lit], True)
 
 
 def test_balls_keep_their_names_while_they_roll() -> None:

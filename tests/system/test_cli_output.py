@@ -146,6 +146,8 @@ def test_diametral_pairs_are_drawn(finished: FinishedRuns, tmp_path: Path) -> No
     assert all(words in text for words in ("klotski, metric=unit", "248 configurations, diameter 72", "pair 3"))
     # Ten pieces and the ground on each of six boards, words below each, and the heading.
     assert text.count("data-piece=") == 6 * 12 + 1
+    across, down = (float(size) for size in re.findall(r' (?:width|height)="([\d.]+)"', text)[:2])
+    assert across > down, "four boards beside each other, two below"
 
 
 @pytest.mark.parametrize(

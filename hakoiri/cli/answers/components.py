@@ -122,18 +122,20 @@ def _print_pairs(run: "Run", found: "Diameter") -> None:
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
-    """The first pairs, two side by side, in one picture."""
+    """The first pairs in one picture, the two of a pair side by side; two pairs in a row where there are more."""
     from hakoiri.render.pictures.files import write_picture
     from hakoiri.render.pictures.sheet import captioned, sheet, titled
     from puzzles.keys.layout import ints
 
     puzzle, away = run.puzzle, f"{counted(found.diameter, 'moves')} away"
-    rows = [
-        [captioned(*drawn) for drawn in zip(puzzle.pictures(ints(pair)), (f"pair {number}", away), strict=True)]
+    boards = [
+        captioned(*drawn)
         for number, pair in enumerate(found.pairs[:_PAIRS], 1)
+        for drawn in zip(puzzle.pictures(ints(pair)), (f"pair {number}", away), strict=True)
     ]
-    count = found.record.pair_count
-    more = f", {len(rows)} of {'some' if count is None else f'{count:,}'} pairs" if count != len(rows) else ""
+    across, shown, count = 4 if len(boards) > 4 else 2, len(boards) // 2, found.record.pair_count
+    rows = [boards[begin : begin + across] for begin in range(0, len(boards), across)]
+    more = f", {shown} of {'some' if count is None else f'{count:,}'} pairs" if count != shown else ""
     heading = [titled(puzzle), f"{found.record.size:,} configurations, diameter {found.diameter:,}{more}"]
     write_picture(sheet(rows, heading), ": ".join(heading), target)
     stderr().print(Text(f"drawn into {target}"))

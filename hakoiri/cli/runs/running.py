@@ -46,7 +46,11 @@ NameOption = Annotated[
 ReuseOption = Annotated[bool, typer.Option("--reuse", help="Take a finished run of the same, if there is one.")]
 GoalOption = Annotated[
     str | None,
-    typer.Option("--goal", metavar="CONF|FILE", help="Another goal than usual, '*' for anything; as -o goal=CONF."),
+    typer.Option(
+        "--goal",
+        metavar="CONF|FILE",
+        help="Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board.",
+    ),
 ]
 
 

@@ -1,6 +1,7 @@
 """Pictures with words below, and beside each other, as one picture."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
@@ -35,15 +36,16 @@ def text_width(words: str) -> float:
 
 
 def sheet(rows: Sequence[Sequence[Picture]], heading: Sequence[str]) -> Picture:
-    """Rows of pictures under a heading of some lines, each column as wide as its widest picture."""
-    widths = [max(picture.width for picture in column) for column in zip(*rows, strict=True)]
+    """Rows of pictures, the first the longest, under some lines; each column is as wide as its widest picture."""
+    columns = zip_longest(*rows, fillvalue=Picture(0, 0, ()))
+    widths = [max(picture.width for picture in column) for column in columns]
     inner = sum(widths) + _APART * (len(widths) - 1)
     width, top = max(inner, *(WORDS * _WIDTH * len(line) for line in heading)), LINE * len(heading) + 6.0
     lines = (Label(width / 2, LINE * (number + 0.5), line, WORDS) for number, line in enumerate(heading))
     parts = [Part("heading", tuple(lines))]
     for number, row in enumerate(rows, 1):
         left = (width - inner) / 2
-        for place, (picture, room) in enumerate(zip(row, widths, strict=True), 1):
+        for place, (picture, room) in enumerate(zip(row, widths, strict=False), 1):
             x = left + (room - picture.width) / 2
             parts += [
                 part._replace(name=f"{number}.{place} {part.name}", x=part.x + x, y=part.y + top)
