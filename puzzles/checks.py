@@ -15,9 +15,17 @@ _MOST_DETAIL = 300
 
 def try_out(puzzle: Puzzle) -> None:
     """Raise `PuzzleError` unless kernel and reference rules agree on the start: before anything is made of a puzzle."""
-    start = puzzle.keys([puzzle.start])
-    if said := disagreement(puzzle, puzzle.start, puzzle.expand(start).successors, puzzle.successors(puzzle.start)):
+    if said := disagreement_among(puzzle, [puzzle.start]):
         raise PuzzleError(said)
+
+
+def disagreement_among(puzzle: Puzzle, keys: Iterable[Key]) -> str:
+    """How kernel and reference rules differ at the first of these keys where they do; empty where they agree."""
+    for key in keys:
+        fast = puzzle.expand(puzzle.keys([key])).successors
+        if said := disagreement(puzzle, key, fast, puzzle.successors(key)):
+            return said
+    return ""
 
 
 def disagreement(puzzle: Puzzle, key: Key, fast: Keys, plain: Iterable[Key]) -> str:

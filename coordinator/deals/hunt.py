@@ -202,6 +202,7 @@ class HuntDeals(Job):
         records = records_among(legs)
         check.report.count("legs", len(legs))
         chosen, resources = records if check.full else records[-1:], Resources(memory=check.context.budget.memory)
+        check.report.sampled = len(chosen) < len(records)
         for done, record in enumerate(chosen, 1):
             check.control.check()
             try:

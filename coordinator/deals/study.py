@@ -10,7 +10,7 @@ from coordinator.deals.dealing import fitted
 from coordinator.deals.study_plan import Study, StudyPlan, dealt_class
 from coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.session.job import Check, Job, Table, sample_places
+from coordinator.session.job import Check, Job, Table
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
@@ -216,7 +216,7 @@ class StudyDeals(Job):
         """Deals are searched again, with a sample of each size."""
         study, found = self.study, kept_deals(self.study, self.store)
         for size, deals in found.items():
-            places = range(len(deals)) if check.full else sample_places(len(deals), _SAMPLE, size).tolist()
+            places = check.places(len(deals), _SAMPLE, size).tolist()
             for done, place in enumerate(places, 1):
                 check.control.check()
                 self._derive(study, deals[place], check)

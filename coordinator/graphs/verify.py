@@ -7,7 +7,7 @@ import numpy as np
 
 from coordinator.graphs.census import Counted, census_digest
 from coordinator.graphs.diameter import sorted_pairs
-from coordinator.session.job import Verifier, sample_places
+from coordinator.session.job import Verifier
 from puzzles.keys.layout import Keys, ints, key_at, layout_of
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
@@ -40,7 +40,7 @@ class CensusVerifier(Verifier):
         self._check_labels(keys, labels)
         records = recorded_components(self._store)
         self._check_records(keys, labels, records)
-        places = range(len(records)) if self._full else {0, *sample_places(len(records), SAMPLE_OF_COMPONENTS, 0)}
+        places = {0, *self._places(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
         chosen = [component for place, component in enumerate(sorted(records)) if place in places]
         for number, component in enumerate(chosen):
             self._check_distances(keys[labels == component], records[component])
@@ -65,7 +65,7 @@ class CensusVerifier(Verifier):
 
     def _check_labels(self, keys: Keys, labels: np.ndarray) -> None:
         """No move leads out of its component."""
-        places = np.arange(len(keys)) if self._full else sample_places(len(keys), SAMPLE_OF_CENSUS, 0)
+        places = self._places(len(keys), SAMPLE_OF_CENSUS, 0)
         for begin in range(0, len(places), _KEYS_AT_ONCE):
             self._control.check()
             chosen = places[begin : begin + _KEYS_AT_ONCE]
@@ -118,6 +118,7 @@ class CensusVerifier(Verifier):
             outermost = np.flatnonzero(found == found.max()).astype(np.int32)
             derived: tuple[int | None, ...] = (int(found.max()), int(found.min()), centre, len(outermost))
         else:
+            self._report.sampled = True
             outermost = np.unique(pairs).astype(np.int32)
             derived = (int(sweep(graph, outermost)[0].min()), record.radius, record.centre, len(outermost))
         if derived != (record.diameter, record.radius, record.centre, record.periphery):

@@ -16,10 +16,11 @@ import numpy as np
 
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.search import Explored
-from coordinator.session.job import Verifier, sample_places
+from coordinator.session.job import Verifier
 from coordinator.session.session import Session
 from coordinator.steps.window import Layer, StoredLayer
-from puzzles.keys.layout import Keys, ints, key_at
+from puzzles.checks import disagreement_among
+from puzzles.keys.layout import Key, Keys, ints, key_at
 from puzzles.keys.order import members
 from storage.layers.blocks import pack_blocks
 from storage.layers.digest import chain
@@ -69,7 +70,7 @@ class LayersVerifier(Verifier):
         if self._full:
             yield from self._store.blocks(depth)
             return
-        places = sample_places(size, SAMPLE_PER_LAYER, depth)
+        places = self._places(size, SAMPLE_PER_LAYER, depth)
         begin, found = 0, []
         for block in self._store.blocks(depth):
             mine = places[(places >= begin) & (places < begin + len(block))] - begin
@@ -109,16 +110,21 @@ class LayersVerifier(Verifier):
             strays = layer.exclude_from(strays)
             if not len(strays):
                 break
-        if len(strays) and (depth < self._deepest or Explored.of(self._store.state).exhausted):
+        if depth < self._deepest or Explored.of(self._store.state).exhausted:
             self._report_strays(depth, keys, successors, owners, strays)
+        else:
+            self._look_ahead(depth, keys, successors, owners, strays)
         if depth and self._puzzle.undirected:
             back = members(_common(distinct, self._stored(depth - 1)), successors)
             alone = np.bincount(owners[back], minlength=len(keys)) == 0
             lonely = keys[alone][:_MOST_FAULTS]
-            unreached = set(ints(self._without_predecessor(depth, lonely)))
+            before = self._predecessors(depth, lonely)
             for key in ints(lonely):
                 said = f"layer {depth}: {key:#x} has no neighbour in layer {depth - 1}"
-                self._report_move(said, "" if key in unreached else ", though something there leads to it")
+                if key in before:
+                    self._report_one_way(f"{said}, though something there leads to it", before[key], key)
+                else:
+                    self._report.fault(said)
         if self._passed and depth < self._deepest:
             self._passed.reached.add(_common(distinct, self._stored(depth + 1)))
 
@@ -141,15 +147,28 @@ class LayersVerifier(Verifier):
             where = self._store.find(stray)
             place, key = "no layer" if where is None else f"layer {where}", key_at(keys, owner)
             said = f"layer {depth}: {key:#x} leads to {stray:#x}, which is in {place}"
-            back = where is None or not self._puzzle.undirected or key in self._puzzle.successors(stray)
-            self._report_move(said, "" if back else " and does not lead back")
+            if where is None or not self._puzzle.undirected or key in self._puzzle.successors(stray):
+                self._report.fault(said)
+            else:
+                self._report_one_way(f"{said} and does not lead back", key, stray)
 
-    def _report_move(self, said: str, one_way: str) -> None:
-        """A move that the layers contradict; `one_way` says that it cannot be taken back: a mistake of the puzzle."""
-        if one_way:
-            self._report.mistake(f"{said}{one_way}; say undirected = False")
-        else:
-            self._report.fault(said)
+    def _look_ahead(self, depth: Depth, keys: Keys, successors: Keys, owners: Array, ahead: Keys) -> None:
+        """Beyond the last layer of a search that went no further: kernel against rules, and the ways back."""
+        ahead = ahead[self._places(len(ahead), SAMPLE_PER_LAYER, depth)]
+        for begin in range(0, len(ahead), _KEYS_AT_ONCE):
+            self._control.check()
+            batch = ahead[begin : begin + _KEYS_AT_ONCE]
+            found = dict(zip(ints(batch), self._successors_of(batch), strict=True))
+            for place in np.flatnonzero(members(batch, successors)).tolist() if self._puzzle.undirected else []:
+                key, after = key_at(keys, owners[place]), key_at(successors, place)
+                if key not in found[after]:
+                    said = f"layer {depth}: {key:#x} leads to {after:#x}, which does not lead back"
+                    self._report_one_way(said, key, after)
+
+    def _report_one_way(self, said: str, key: Key, successor: Key) -> None:
+        """A move that cannot be taken back is a mistake of the puzzle: of its kernel, or of `undirected`."""
+        wrong = disagreement_among(self._puzzle, (key, successor))
+        self._report.mistake(wrong or f"{said}; say undirected = False")
 
     def _look_back(self, depth: Depth) -> None:
         """Of a directed puzzle: something in the layer before must lead to each of a layer.
@@ -168,13 +187,21 @@ class LayersVerifier(Verifier):
                 break
 
     def _without_predecessor(self, depth: Depth, keys: Keys) -> Keys:
-        """Those of a few keys of a layer that nothing in the layer before leads to."""
+        before = self._predecessors(depth, keys)
+        return keys[[key not in before for key in ints(keys)]]
+
+    def _predecessors(self, depth: Depth, keys: Keys) -> dict[Key, Key]:
+        """For a few keys of a layer one in the layer before that leads to it, by the kernel, where there is one."""
+        found: dict[Key, Key] = {}
         for block in self._store.blocks(depth - 1):
-            self._control.check()
-            keys = keys[~members(merge([self._puzzle.expand(block).successors], []), keys)]
-            if not len(keys):
+            if len(found) == len(keys):
                 break
-        return keys
+            self._control.check()
+            successors, counts = self._puzzle.expand(block)
+            owners = np.repeat(np.arange(len(block)), counts)
+            for place in np.flatnonzero(members(keys, successors)).tolist():
+                found.setdefault(key_at(successors, place), key_at(block, owners[place]))
+        return found
 
     def _check_state(self) -> None:
         records = self._store.layer_records()

@@ -33,7 +33,7 @@ def verify_run(store: RunStore, full: bool, resources: Resources, control: Contr
     Damage is reported, not raised, as far as the store can be read at all. Where `resources` say nothing, what the run
     was made with counts.
     """
-    report, job = Report(), open_job(store)
+    report, job = Report(state=store.state), open_job(store)
     depths = range(store.state.depth + 1)
     for depth in depths:
         report.count("layers")

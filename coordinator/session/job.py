@@ -21,6 +21,7 @@ from puzzles.keys.layout import Key, Keys, ints
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Figures, Manifest, State
+from worker.tasks import Array
 from worker.warm import load_search_kernels
 
 _MOST_FAULTS = 100
@@ -67,12 +68,21 @@ class Report:
     faults: list[str] = field(default_factory=list)
     #: What helps where the run cannot be opened.
     steps: tuple[Step, ...] = ()
+    #: That of the run; ``None`` where it cannot be opened.
+    state: State | None = None
+    #: Whether something was left out that ``full`` looks at.
+    sampled: bool = False
     _damaged: bool = False
     _mistaken: bool = False
 
     @property
     def ok(self) -> bool:
         return not self.faults
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run has found all that it was to find."""
+        return self.state is not None and self.state.status == "complete"
 
     @property
     def cause(self) -> Cause | None:
@@ -114,13 +124,20 @@ class Check:
     control: Control
     observer: Observer
 
+    def places(self, count: int, size: int, salt: int) -> Array:
+        """The places of what is looked at, in order: all, or without `full` a sample of `size`, by a fixed seed."""
+        if self.full or count <= size:
+            return np.arange(count)
+        self.report.sampled = True
+        return np.sort(np.random.default_rng([_SEED, salt]).choice(count, size, replace=False))
+
 
 class Verifier:
     """One run, its puzzle, and where the findings go."""
 
     def __init__(self, store: RunStore, puzzle: Puzzle, check: Check) -> None:
         self._store, self._puzzle = store, puzzle
-        self._full, self._report = check.full, check.report
+        self._full, self._report, self._places = check.full, check.report, check.places
         self._context, self._control, self._observer = check.context, check.control, check.observer
 
     def _successors_of(self, keys: Keys) -> list[set[Key]]:
@@ -135,13 +152,6 @@ class Verifier:
             if said := disagreement(self._puzzle, key, successors[begin:end], plain):
                 self._report.mistake(said)
         return found
-
-
-def sample_places(count: int, size: int, salt: int) -> np.ndarray:
-    """The places of the things that are looked at, in order: `size` of `count`, or all, drawn with a fixed seed."""
-    if count <= size:
-        return np.arange(count)
-    return np.sort(np.random.default_rng([_SEED, salt]).choice(count, size, replace=False))
 
 
 class Job(ABC):

@@ -6,7 +6,7 @@ Cheap: a small sample of each layer, the same whenever the run is made. `verify`
 import numpy as np
 
 from coordinator.errors import ContradictionError
-from puzzles.checks import check_expansion, describe_key, disagreement
+from puzzles.checks import check_expansion, describe_key, disagreement, disagreement_among
 from puzzles.contract import Expansion, Puzzle
 from puzzles.errors import HakoiriError, PuzzleError
 from puzzles.keys.layout import Key, Keys, key_at
@@ -95,7 +95,10 @@ def _check_way_back(puzzle: Puzzle, keys: Keys, successors: Keys) -> None:
     found = np.bincount(owner[back], minlength=len(counts)) > 0
     if not found.all():
         stray = int(np.flatnonzero(~found)[0])
-        key, successor = (describe_key(puzzle, key_at(each, stray)) for each in (keys, successors))
+        ends = [key_at(each, stray) for each in (keys, successors)]
+        if said := disagreement_among(puzzle, ends):
+            raise PuzzleError(said)
+        key, successor = (describe_key(puzzle, each) for each in ends)
         raise ContradictionError(
             f"{puzzle.name} says that every move can be taken back, but {key} leads to {successor}, "
             "which does not lead back; say undirected = False"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from coordinator.session.job import Verifier, sample_places
+from coordinator.session.job import Verifier
 from coordinator.trees.search import Grown, chunk_roots, prefix_nodes, tree_digest
 from puzzles.capabilities import Placements, SubtreeCounts
 from puzzles.keys.layout import Keys, ints
@@ -103,7 +103,7 @@ class TreeVerifier(Verifier):
     def _check_chunks(self, roots: list[Keys], records: dict[int, ChunkRecord], everything: bool) -> None:
         chosen = sorted(records)
         if not everything:
-            chosen = [chosen[place] for place in sample_places(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
+            chosen = [chosen[place] for place in self._places(len(chosen), _SAMPLE_OF_CHUNKS, 0)]
         for done, chunk in enumerate(chosen, 1):
             self._control.check()
             self._report.count("chunks")
@@ -168,7 +168,7 @@ class TreeVerifier(Verifier):
                 self._report.fault(f"{key:#x} is kept and not the least of its images")
 
     def _sampled(self, keys: Keys, salt: int) -> Keys:
-        return keys if self._full else keys[sample_places(len(keys), _SAMPLE, salt)]
+        return keys[self._places(len(keys), _SAMPLE, salt)]
 
 
 def _result(counted: SubtreeCounts) -> tuple[int, ...]:

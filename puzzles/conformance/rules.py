@@ -1,5 +1,6 @@
 """What a puzzle promises of its moves, goals and whole space."""
 
+from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
@@ -29,14 +30,21 @@ def check_expand(pool: Pool) -> None:
     for keys in _levels(pool):
         found = dict(zip(keys, expanded(puzzle, keys), strict=True))
         for key, successors in found.items():
-            expected = sorted(pool.successors[key])
-            if successors != expected:
-                raise RefusedError(f"of {describe_key(puzzle, key)} {_difference(puzzle, successors, expected)}")
+            _check_agreement(puzzle, key, successors, pool.successors[key])
         many = keys * (_MANY // len(keys) + 1)
         for batch in (*([key] for key in keys), keys[::-1], sorted(keys * 2), many):
             if expanded(puzzle, batch) != [found[key] for key in batch]:
                 raise RefusedError(f"in a batch of {len(batch)} keys expand finds others than in one of {len(keys)}")
         _check_ownership(puzzle, puzzle.keys(keys))
+    if puzzle.has_kernel and puzzle.undirected:
+        for _, after in _one_way(pool):
+            _check_agreement(puzzle, after, expanded(puzzle, [after])[0], puzzle.successors(after))
+
+
+def _check_agreement(puzzle: Puzzle, key: Key, fast: list[Key], plain: list[Key]) -> None:
+    expected = sorted(plain)
+    if fast != expected:
+        raise RefusedError(f"of {describe_key(puzzle, key)} {_difference(puzzle, fast, expected)}")
 
 
 def _difference(puzzle: Puzzle, fast: list[Key], plain: list[Key]) -> str:
@@ -90,15 +98,18 @@ def _check_ownership(puzzle: Puzzle, batch: Keys) -> None:
 
 def check_undirected(pool: Pool) -> None:
     """Where `undirected` says so, every move can be taken back."""
-    puzzle = pool.puzzle
-    if not puzzle.undirected:
+    if not pool.puzzle.undirected:
         return
+    for ends in _one_way(pool):
+        here, there = (describe_key(pool.puzzle, key) for key in ends)
+        raise RefusedError(f"{here} leads to {there}, which does not lead back: set undirected = False")
+
+
+def _one_way(pool: Pool) -> Iterator[tuple[Key, Key]]:
+    """The moves that `expand` does not take back."""
     reached = list(dict.fromkeys(after for _, after in pool.arcs))
-    back = dict(zip(reached, map(set, expanded(puzzle, reached)), strict=True))
-    for key, after in pool.arcs:
-        if key not in back[after]:
-            here, there = describe_key(puzzle, key), describe_key(puzzle, after)
-            raise RefusedError(f"{here} leads to {there}, which does not lead back: set undirected = False")
+    back = dict(zip(reached, map(set, expanded(pool.puzzle, reached)), strict=True))
+    return ((key, after) for key, after in pool.arcs if key not in back[after])
 
 
 def check_listing(pool: Pool) -> None:

@@ -48,7 +48,7 @@ DOCUMENTED = {
     "path": "length configurations moves",
     "play": "puzzle configuration moves goal",
     "show": "configuration key moves",
-    "verify": "ok checked faults",
+    "verify": "ok complete sampled checked faults cause",
     "export": "run file configurations",
     "solutions": "run orbits symmetries solutions",
     "health": "ok workers",

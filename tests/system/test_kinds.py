@@ -63,8 +63,8 @@ def test_from_making_to_deleting(hakoiri: Hakoiri) -> None:
     assert (listed["status"], listed["counted"], listed["progress"]["done"]) == ("complete", 8, 8)
     again = hakoiri.ask("resume", run)
     assert (again["rows"], again["digest"], again["sessions"], again["depth"]) == (8, f"{8:064x}", 1, None)
-    sound = {"run": run, "ok": True, "checked": {"numbers": 8}, "faults": [], "cause": None}
-    assert hakoiri.ask("verify", run) == sound
+    sound = {"run": run, "ok": True, "complete": True, "sampled": False, "checked": {"numbers": 8}}
+    assert hakoiri.ask("verify", run) == sound | {"faults": [], "cause": None}
     hakoiri.here("delete", run, "--yes")
     assert hakoiri.ask("runs") == {"runs": []}
 
@@ -81,6 +81,20 @@ def test_the_face_words_what_a_run_and_an_error_keep_as_data(hakoiri: Hakoiri) -
     assert hakoiri.ask("runs")["runs"][0]["reason"].endswith(advice)
     verified = hakoiri.here("verify", run.name, "--json", check=False)
     assert (verified.code, verified.json["faults"][0].endswith(advice)) == (1, True)
+
+
+def test_what_is_stored_of_a_run_that_is_not_complete_is_not_called_the_run(hakoiri: Hakoiri) -> None:
+    run = count(hakoiri.data, queued=True)
+    for status, reason, said in (
+        ("queued", "", "the run is not complete\n"),
+        ("interrupted", "stopped by [SIGINT]", "the run is not complete: stopped by [SIGINT]\n"),
+        ("failed", "the puzzle is wrong", "the run has failed: the puzzle is wrong\n"),
+    ):
+        with RunStore(run, writable=True) as store:
+            store.commit(store.state.become(status, reason))
+        assert hakoiri.here("verify", run.name).stdout == f"what is stored is sound: checked nothing\n{said}"
+        verified = hakoiri.ask("verify", run.name)
+        assert (verified["ok"], verified["complete"]) == (True, False)
 
 
 def test_watched_cancelled_and_resumed(hakoiri: Hakoiri, tmp_path: Path) -> None:

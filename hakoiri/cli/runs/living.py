@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from coordinator.runs.catalogue import RunStatus
+    from coordinator.session.job import Report
 
 _WATCH_SECONDS = 0.5
 _MOVING = ("queued", "running")
@@ -172,13 +173,10 @@ def verify(
     faults = [worded(fault, report.steps) for fault in report.faults]
     if json:
         named = {"certificate": name} if certified else {"run": path.name}
-        found = {"ok": report.ok, "checked": report.checked, "faults": faults, "cause": report.cause}
-        print_json(named | found)
+        found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
+        print_json(named | found | {"faults": faults, "cause": report.cause})
     else:
-        counts = ", ".join(counted(number, what) for what, number in report.checked.items())
-        stdout().print(
-            f"{'sound' if report.ok else 'NOT SOUND'}: checked {counts or 'nothing, for it cannot be opened'}"
-        )
+        stdout().print(Text(_outcome(report)), soft_wrap=True)
         for fault in faults:
             stdout().print(Text(fault, style="red"), soft_wrap=True)
         if report.checked and report.cause and not certified:
@@ -186,6 +184,20 @@ def verify(
             stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
+
+
+def _outcome(report: "Report") -> str:
+    """What verification has found in a sentence, which claims no more than was looked at."""
+    checked = ", ".join(counted(number, what) for what, number in report.checked.items())
+    nothing = "nothing" if report.state else "nothing, for it cannot be opened"
+    said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
+    if report.sampled:
+        said += " (a sample; --full looks at all)"
+    if not report.ok or report.complete or report.state is None:
+        return said
+    how = "has failed" if report.state.status == "failed" else "is not complete"
+    reason = worded(report.state.reason, report.state.steps)
+    return f"what is stored is {said}\nthe run {how}{': ' if reason else ''}{reason}"
 
 
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
