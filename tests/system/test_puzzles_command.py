@@ -139,7 +139,7 @@ def test_a_board_of_ones_own_with_a_goal(hakoiri: Hakoiri, tmp_path: Path) -> No
     found = hakoiri.ask("run", "sliding", "--from", str(board), "--goal", "A@4,1")
     assert (found["configurations"], found["depth"]) == (1_398, 112)
     assert found["goal_depth"] is not None
-    assert "goal=****/****/****/AA**/AA**" in found["parameters"]
+    assert found["parameters"]["goal"] == "****/****/****/AA**/AA**"
     assert "The run shows it as a board" in " ".join(hakoiri.here("run", "--help").stdout.replace("│", " ").split())
     for more in (("--goal", str(goal)), ("-o", "goal=A@4,1"), ("-o", "goal=****/****/****/AA**/AA**")):
         other = hakoiri.ask("run", "sliding", "--from", DAD, *more)
