@@ -60,7 +60,7 @@ def at_depth(depth: int) -> Callable[[State], bool]:
     return lambda state: state.depth >= depth
 
 
-def moments(seed: int, count: int, most: int = LAYERS - 40) -> list[int]:
+def moments(seed: int, count: int, most: int = LAYERS - 68) -> list[int]:
     """Seeded depths, increasing."""
     return sorted(random.Random(seed).sample(range(1, most), count))
 
