@@ -1,6 +1,7 @@
 """What goes where: results to stdout, as text or as one JSON object; progress and notes to stderr."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -13,6 +14,8 @@ from hakoiri.render.streams import drop_stdout, results
 _FILE_WIDTH = 120
 #: Wider than any table.
 _ANY_WIDTH = 10_000
+#: The letters that a shortened heading keeps, at least.
+_HEADING = 4
 #: Those of a digest that is shortened.
 _DIGITS = 12
 
@@ -50,16 +53,46 @@ def _leave_quietly() -> None:
 
 
 class _Table(Table):
-    """A table whose numbers are never cut: words wrap where the terminal is too narrow, then lines run on."""
+    """Its numbers are never cut: where the terminal is too narrow, words wrap, headings shrink, lines run on."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        roomy = options.update(max_width=_ANY_WIDTH)
-        for column in self.columns:
+        self._shorten_headings(console, options.max_width)
+        needed = self.least_width(console)
+        for column, least in zip(self.columns, self._least_widths(console), strict=True):
             if column.overflow != "fold":
-                cells = [Measurement.get(console, roomy, cell) for cell in (column.header, *column.cells)]
-                column.min_width = max(cell.maximum if column.no_wrap else cell.minimum for cell in cells)
-        needed = sum((column.min_width or 1) + 1 for column in self.columns)
-        yield from super().__rich_console__(console, options.update(max_width=max(needed, options.max_width)))
+                column.min_width = max(least, len(str(column.header)))
+        yield from super().__rich_console__(console, options.update(max_width=max(needed + 1, options.max_width)))
+
+    def least_width(self, console: Console, heading: int = _ANY_WIDTH) -> int:
+        """The columns that its lines need when no number is cut and no heading is longer than `heading`."""
+        headings = (min(len(str(column.header)), heading) for column in self.columns)
+        return sum(map(max, self._least_widths(console), headings)) + len(self.columns) - 1
+
+    def _least_widths(self, console: Console) -> list[int]:
+        """What the cells of each column need."""
+        roomy = console.options.update(max_width=_ANY_WIDTH)
+        found = []
+        for column in self.columns:
+            sizes = [Measurement.get(console, roomy, cell) for cell in column.cells if column.overflow != "fold"]
+            found.append(max((size.maximum if column.no_wrap else size.minimum for size in sizes), default=1))
+        return found
+
+    def _shorten_headings(self, console: Console, room: int) -> None:
+        """As little as makes the lines fit, if that does."""
+        headings = [str(column.header) for column in self.columns]
+        lengths = range(max(map(len, headings), default=0), _HEADING, -1)
+        most = next((length for length in lengths if self.least_width(console, length) <= room), _ANY_WIDTH)
+        for column, heading in zip(self.columns, headings, strict=True):
+            column.header = heading if len(heading) <= most else f"{heading[: most - 1]}…"
+
+
+def first_fitting(tables: Iterable[Table]) -> Table:
+    """The first that fits the terminal, else the last; a file or pipe has room for any."""
+    console = stdout()
+    for made in tables:
+        if not results().isatty() or (isinstance(made, _Table) and made.least_width(console) <= console.width):
+            break
+    return made
 
 
 def table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:

@@ -2,13 +2,17 @@
 
 import io
 import re
+import time
 from collections.abc import Callable
 
 import pytest
 
+from coordinator.runs.catalogue import RunStatus
 from hakoiri.cli.answers import asking
+from hakoiri.cli.runs import living
 from hakoiri.render import tables
-from hakoiri.render.tables import facts, fitting_digest, rows_table, stdout, table
+from hakoiri.render.tables import facts, first_fitting, fitting_digest, rows_table, stdout, table
+from storage.ledger.manifest import Progress, State
 
 DIGEST = "91d82e6ddfc49ff5339017ff292f67959b418d76a2e80af3e7b5a93e73451e96"
 
@@ -53,6 +57,41 @@ def test_words_wrap_before_anything_else(printed: Printed) -> None:
     assert len(whole) == 2 and len(narrow) > 3
     assert "d346f0-klotski some" in narrow[1] and "25,955 configurations" in narrow[1]
     assert max(map(len, narrow)) <= 50
+
+
+def test_headings_shrink_where_that_makes_the_lines_fit(printed: Printed) -> None:
+    figures = {
+        "component": 897,
+        "size": 25_955,
+        "diameter": 190,
+        "radius": 114,
+        "centre": 20,
+        "periphery": 6,
+        "pairs": 4,
+    }
+    titles = {columns: printed(columns, lambda: stdout().print(rows_table([figures]))) for columns in (80, 50, 20)}
+    assert titles[80][0].split() == titles[20][0].split() == [*figures], "they stay where it is no help"
+    assert titles[50][0].split() == ["compon…", "size", "diamet…", "radius", "centre", "periph…", "pairs"]
+    assert max(map(len, titles[50])) <= 50
+    assert {lines[1].split()[1] for lines in titles.values()} == {"25,955"}
+
+
+@pytest.mark.parametrize("columns", [120, 80, 50])
+def test_a_run_is_one_line_that_fits(columns: int, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    created = "2026-11-21 10:00:07+09:00"
+    row = {"run": "05b6f8-klotski", "mode": "search", "status": "interrupted", "depth": 167, "created": created}
+    monkeypatch.setattr(living, "_as_row", lambda found: dict(row))
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    found = [RunStatus(row["run"], None, State(progress=Progress(25_955)), None, False)]
+    tables = (living._listed(found, left_out) for left_out in living.LEFT_OUT)
+    title, line, *rest = printed(columns, lambda: stdout().print(first_fitting(tables)))
+    monkeypatch.undo()
+    time.tzset()
+    assert max(map(len, [title, line, *rest])) <= columns
+    assert ("created (+00:00)" in title and "2026-11-21 01:00" in line) == (columns >= 80)
+    assert line.split()[0] == row["run"] and {"interrupted", "25,955", "167"} <= {*line.split()}
+    assert not rest or (columns == 50 and "".join(rest).split() == ["configurations"])
 
 
 def test_digests_shrink_where_they_do_not_fit(printed: Printed) -> None:

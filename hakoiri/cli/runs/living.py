@@ -6,6 +6,7 @@ Lists import neither numpy nor numba.
 import sys
 import time
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,17 +18,21 @@ from hakoiri.cli.driving import no_coordinator, stopping_with
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument, WideOption
 from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
 from hakoiri.steps import in_command_line, worded
 from puzzles.errors import Step, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.table import Table
+
     from coordinator.runs.catalogue import RunStatus
     from coordinator.session.job import Report
 
 _WATCH_SECONDS = 0.5
+#: Columns of the list of runs that go where the terminal is too narrow.
+LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("created",), ("created", "mode"))
 _MOVING = ("queued", "running")
 #: What `run` calls the figures of a run that have another name in JSON.
 _LABELS = {
@@ -58,18 +63,31 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
     if not found:
         stderr().print(f"no runs in {data_directory(data)}; make one with: hakoiri run klotski")
         return
-    listed = table("run", "mode", "status", "done", "depth", "created", numbers=("done", "depth"))
-    for status in found:
-        row = _as_row(status)
-        depth = "" if row["depth"] is None else str(row["depth"])
-        done = "" if status.fault else progress_count(status.state.progress)
-        listed.add_row(row["run"], row["mode"], row["status"], done, depth, row["created"])
-    stdout().print(listed)
+    stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
     for status in found:
         if status.fault:
             stderr().print(f"[red]{status.run}: {worded(status.fault, status.fault.steps)}[/red]")
     if not all(status.served for status in found):
         stderr().print(Text(no_coordinator(data_directory(data))))
+
+
+def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
+    """A table of runs; their times all in the zone of this machine, which its heading names."""
+    now = datetime.now().astimezone()
+    columns = [name for name in ("run", "mode", "status", "done", "depth", "created") if name not in left_out]
+    listed = table(*columns, numbers=("done", "depth", "created"))
+    # A number is one word, but what it counts may go into the next line.
+    listed.columns[columns.index("done")].no_wrap = False
+    if "created" in columns:
+        listed.columns[-1].header = f"created ({now.isoformat()[-6:]})"
+    for status in found:
+        row = _as_row(status)
+        if row["created"]:
+            row["created"] = f"{datetime.fromisoformat(row['created']).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
+        row["depth"] = "" if row["depth"] is None else str(row["depth"])
+        row["done"] = "" if status.fault else progress_count(status.state.progress)
+        listed.add_row(*(row[name] for name in columns))
+    return listed
 
 
 def status(
