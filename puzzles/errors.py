@@ -51,7 +51,8 @@ def counted(number: int, things: str) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """What a mistyped word may stand for, to be put after it in a message; empty where nothing is near."""
-    near = get_close_matches(word.lower(), known)
+    lower = {name.lower(): name for name in known}
+    near = [lower[name] for name in get_close_matches(word.lower(), lower)]
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
-from puzzles.errors import Step
+from puzzles.errors import Step, did_you_mean
 from storage.engine.environment import translated
 from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
@@ -106,7 +106,8 @@ def find_run(data: Path, name: str) -> Path:
         return max(runs, key=created_at)
     found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
     if not found or not name:
-        raise UnknownRunError(f"there is no run {name!r} in {data}", Step("runs"))
+        near = did_you_mean(name, [*(run.name for run in runs), LAST])
+        raise UnknownRunError(f"there is no run {name!r} in {data}{near}", Step("runs"))
     if len(found) > 1:
         raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
     return found[0]

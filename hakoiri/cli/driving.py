@@ -67,7 +67,7 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
 def start_run(
     spec: "PuzzleSpec", mode: str | None, plan: Mapping[str, Any], resources: "Resources", data: Path | None,
     json: bool, *, queue: bool = False, limits: Mapping[str, Any] | None = None,
-    finish: Finish | None = None, name: str | None = None, reuse: bool = False,
+    finish: Finish | None = None, name: str | None = None, reuse: bool = False, wide: bool = False,
 ) -> None:  # fmt: skip
     """Make a run (`coordinator.runs.create`), and drive it here or leave it to a coordinator.
 
@@ -84,7 +84,7 @@ def start_run(
     twin = None if again else finished_twin(where, manifest)
     if twin is not None:
         if reuse:
-            drive_and_report(where / twin, resources, json, data)
+            drive_and_report(where / twin, resources, json, data, wide=wide)
             return
         stderr().print(Text(f"run {twin} has done the same and is complete; --reuse takes it instead of a new one"))
     if resources.redis is not None and not queue and not again:
@@ -97,7 +97,7 @@ def start_run(
     if queue:
         _report_queued(directory, resources.redis, json)
     else:
-        drive_and_report(directory, resources, json, data, finish=finish)
+        drive_and_report(directory, resources, json, data, finish=finish, wide=wide)
 
 
 def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
@@ -144,7 +144,7 @@ def _wake_coordinator(url: str) -> None:
 
 def drive_and_report(
     directory: Path, resources: "Resources", json: bool, data: Path | None, repair: bool = False,
-    finish: Finish | None = None,
+    finish: Finish | None = None, wide: bool = False,
 ) -> None:  # fmt: skip
     """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
     from coordinator.session.session import Control
@@ -153,14 +153,14 @@ def drive_and_report(
     again = Step("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
         _drive(directory, resources, control, again, repair)
-        summary = _report(directory, resources, json, control, finish)
+        summary = _report(directory, resources, json, control, finish, wide)
     if summary["status"] != "complete":
         stderr().print(Text(f"{summary['status']}: {worded(summary['reason'], [again])}"))
         raise typer.Exit(received.exit_code)
 
 
 def _report(
-    directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None
+    directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
 ) -> dict[str, Any]:
     """Print what a run has found; its summary."""
     from coordinator.runs.catalogue import runs_like
@@ -175,7 +175,7 @@ def _report(
         if finish is not None and summary["status"] == "complete":
             summary |= finish(job, control)
         if not json:
-            print_summary(job, summary)
+            _print_summary(job, summary, wide)
     # When the run is closed: its file is looked at among the others.
     compared = job.compare(store.manifest, lambda: runs_like(directory.parent, store.manifest))
     if json:
@@ -203,8 +203,8 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
             raise
 
 
-def print_summary(job: "Job", summary: dict[str, Any]) -> None:
-    """A run for people."""
+def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
+    """A run for people, its digest whole if it is `wide`."""
     from coordinator.runs.catalogue import LAST, find_run
 
     console, complete = stdout(), summary["status"] == "complete"
@@ -215,7 +215,7 @@ def print_summary(job: "Job", summary: dict[str, Any]) -> None:
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
     # As long as it is: a play of thousands of moves is to be copied in one piece.
-    console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}), soft_wrap=True)
+    console.print(facts(common | found | {"computing": f"{summary['seconds']:.3f} s"}, wide), soft_wrap=True)
     for table in job.tables():
         console.print()
         if table.title:

@@ -109,9 +109,10 @@ def test_digests_shrink_where_they_do_not_fit(printed: Printed) -> None:
 )
 def test_layers_keep_their_figures(columns: int, wide: bool, digits: int, printed: Printed) -> None:
     rows = [{"depth": depth, "size": 10**depth, "goals": 0, "digest": DIGEST[:32]} for depth in range(8)]
+    rows[7]["goals"] = 6_795
     _, *lines = printed(columns, lambda: asking._print_layers(rows, wide))
     for row, line in zip(rows, lines, strict=True):
-        depth, size, digest, *bar = line.split()
+        depth, size, digest, *bar = line.replace(" 6,795 ", " ").split()
         assert (depth, size) == (str(row["depth"]), f"{row['size']:,}")
         assert digest == (DIGEST[:32] if digits == 32 else f"{DIGEST[:12]}…")
         assert all(set(part) == {"█"} for part in bar)

@@ -12,6 +12,7 @@ import matplotlib.image
 import pytest
 
 from hakoiri.cli.answers import asking
+from hakoiri.render import tables
 from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
@@ -94,6 +95,14 @@ def test_runs_for_people(hakoiri: Hakoiri) -> None:
     assert "--watch" in queued.stdout
     assert "is cancelled" in hakoiri.here("cancel", "last").stdout
     assert "is deleted" in hakoiri.here("delete", "last", "--yes").stdout
+
+
+def test_run_and_resume_print_digests_whole_on_request(hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_FILE_WIDTH", 60)
+    for line in (f"run klotski --from {START_OF_2}", "resume last"):
+        short, whole = (hakoiri.here(*line.split(), *wide).stdout for wide in ([], ["--wide"]))
+        assert re.search(r"^digest +[0-9a-f]{12}… *$", short, re.MULTILINE), short
+        assert len(re.findall("[0-9a-f]", re.split(r"^digest|^computing", whole, flags=re.MULTILINE)[1])) == 64, whole
 
 
 def test_a_board_is_framed(hakoiri: Hakoiri) -> None:

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.errors import UnknownRunError
+from coordinator.runs.catalogue import find_run
 from storage.ledger.ledger import Ledger
+from storage.names import DATA_FILE
 from tests.system.helpers import START_OF_2, Hakoiri
 
 
@@ -76,3 +79,16 @@ def test_a_run_that_is_not_complete_is_not_taken(hakoiri: Hakoiri, finished_befo
         ledger.commit(ledger.state.__class__(status="interrupted"))
     made = hakoiri.here(*TILES, "--reuse", "--json")
     assert made.json["run"] != finished_before
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("Fist", "First"), ("klotsk", "ab12cd-klotski"), ("lats", "last"), ("x", "")]
+)
+def test_the_name_of_a_run_is_guessed(name: str, meant: str, tmp_path: Path) -> None:
+    for run in ("First", "ab12cd-klotski"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / DATA_FILE).touch()
+    with pytest.raises(UnknownRunError) as refused:
+        find_run(tmp_path, name)
+    guess = f" (did you mean {meant}?)" if meant else ""
+    assert str(refused.value) == f"there is no run {name!r} in {tmp_path}{guess}"

@@ -79,7 +79,7 @@ def layers(
 def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
     """A line for each layer; what its figures leave of the terminal's width is for the digest, then for a bar."""
     columns = ("depth", "size", "goals")
-    figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals'] or ''}"] for row in rows]
+    figures = [[str(row["depth"]), f"{row['size']:,}", f"{row['goals']:,}" if row["goals"] else ""] for row in rows]
     beside = sum(1 + max(map(len, cells)) for cells in zip(columns, *figures, strict=True))
     room = stdout().width - beside
     digests = [fitting_digest(row["digest"], room - 1 - _LEAST_BAR, wide) for row in rows]

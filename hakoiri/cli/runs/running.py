@@ -17,6 +17,7 @@ from hakoiri.cli.options import (
     PuzzleOptions,
     RedisOption,
     RunArgument,
+    WideOption,
     WorkersOption,
     parse_options,
     read_board,
@@ -71,6 +72,7 @@ def run(
     chunk: ChunkOption = None,
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
+    wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
     """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
@@ -78,7 +80,7 @@ def run(
 
     spec = _spec(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal), resources, data, json, name=name, reuse=reuse)
+    start_run(spec, *_way(whole, until_goal), resources, data, json, name=name, reuse=reuse, wide=wide)
 
 
 def enqueue(
@@ -124,6 +126,7 @@ def resume(
     chunk: ChunkOption = None,
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
+    wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with a run from its last commit. With -o, --from, --puzzle: refuse if it is another one."""
@@ -136,7 +139,7 @@ def resume(
     with Ledger(directory) as ledger:
         require_same(ledger.manifest, parse_options(options or []), puzzle, _board(start))
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    drive_and_report(directory, resources, json, data, repair)
+    drive_and_report(directory, resources, json, data, repair, wide=wide)
 
 
 def _spec(
