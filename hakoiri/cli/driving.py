@@ -126,7 +126,7 @@ def _report_queued(directory: Path, redis: str | None, json: bool) -> None:
 def no_coordinator(data: Path, redis: str | None = None) -> str:
     """That nobody takes the queued runs of a data directory, and who would; `redis` as given on the command line."""
     return (
-        f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))} "
+        f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))}"
         f"{redis_flag(redis)}"
     )
 

@@ -151,13 +151,17 @@ def required_redis(given: str | None) -> str:
 
 
 def redis_flag(given: str | None) -> str:
-    """``--redis URL`` for a command that is to be copied: the known URL, but for a password."""
+    """`` --redis URL`` for a command that is to be copied: the known URL, but for a password.
+
+    Nothing where HAKOIRI_REDIS holds one: the command finds it there, and with the option it would be refused.
+    """
     if (url := redis_url(given)) is None:
-        return "--redis redis://HOST:PORT/0"
+        return " --redis redis://HOST:PORT/0"
     # It imports redis, which lists mostly do without.
     from worker.transport.connection import without_password
 
-    return f"--redis {shlex.quote(without_password(url))}"
+    shown = without_password(url)
+    return "" if not given and shown != url else f" --redis {shlex.quote(shown)}"
 
 
 ConfArgument = Annotated[

@@ -266,10 +266,14 @@ def test_a_queued_run_says_that_nobody_will_take_it(hakoiri: Hakoiri) -> None:
     assert command in queued.stderr
     assert command in hakoiri.here("status", "last").stderr
     assert command in hakoiri.here("runs").stderr
-    known = {"HAKOIRI_REDIS": "redis://me:secret@127.0.0.1:1/0"}
+    with_password, plain = "redis://me:secret@127.0.0.1:1/0", "redis://127.0.0.1:1/0"
     for line in ("runs", "status last", "enqueue klotski --name again"):
-        assert f"{command} redis://127.0.0.1:1/0\n" in hakoiri.here(*line.split(), env=known).stderr
-    hakoiri.here("delete", "again", "--yes")
+        assert f"{command} {plain}\n" in hakoiri.here(*line.split(), env={"HAKOIRI_REDIS": plain}).stderr
+    given = hakoiri.here("enqueue", "klotski", "--name", "given", "--redis", with_password).stderr
+    assert f"{command} {plain}\n" in given
+    hidden = hakoiri.here("runs", env={"HAKOIRI_REDIS": with_password}).stderr
+    assert hidden.endswith(f"hakoiri coordinator --data {hakoiri.data}\n"), "it takes the password from there"
+    hakoiri.here("delete", "again", "given", "--yes")
     assert hakoiri.ask("status", "last")["served"] is False
     with serving(hakoiri.data):
         assert hakoiri.here("enqueue", "klotski").stderr == ""

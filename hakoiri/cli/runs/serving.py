@@ -88,7 +88,7 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
 
     living, served, missing = len(living_workers(connect(required_redis(redis)))), None, []
     if not living:
-        missing.append(f"no worker is alive: start some with: hakoiri worker -n 4 {redis_flag(redis)}")
+        missing.append(f"no worker is alive: start some with: hakoiri worker -n 4{redis_flag(redis)}")
     if data is not None or os.environ.get("HAKOIRI_DATA"):
         where = data_directory(data)
         require_writable(where)
