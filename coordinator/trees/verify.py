@@ -120,6 +120,7 @@ class TreeVerifier(Verifier):
         for chunk in roots:
             keys, counted = self._small_subtree(chunk[:1])
             if counted.nodes > left:
+                self._report.sampled |= not self._full
                 return
             left -= counted.nodes + 1
             self._report.count("subtrees by the reference rules")

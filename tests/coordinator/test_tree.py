@@ -17,6 +17,7 @@ from coordinator.session.job import Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
+from coordinator.trees import verify
 from coordinator.trees.job import Subtrees
 from coordinator.trees.search import Grown, TreeSearch
 from hakoiri.api import Run, explore
@@ -176,9 +177,20 @@ def test_stopped_among_the_prefixes(right: tuple[Any, ...], tmp_path: Path, monk
     with monkeypatch.context() as patch:
         before_call(patch, TreeSearch, "_add", lambda search, keys: len(keys) > 20 and control.interrupt("a test"))
         assert driven(directory, control=control).status == "interrupted"
-    assert verified(directory).faults == []
+    report = verified(directory)
+    assert (report.faults, report.complete, report.sampled) == ([], False, False)
     assert driven(directory).status == "complete"
     assert answer(directory) == right
+
+
+def test_rules_that_are_left_out_make_it_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driven(directory := new_run(tmp_path))
+    for size in ("_SAMPLE", "_SAMPLE_OF_CHUNKS"):
+        monkeypatch.setattr(verify, size, 100_000)
+    for nodes, sampled in ((100_000, False), (0, True)):
+        monkeypatch.setattr(verify, "_PLAIN_NODES", nodes)
+        report = verified(directory)
+        assert (report.faults, report.complete, report.sampled) == ([], True, sampled)
 
 
 def test_time_left_is_told_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,12 @@ def test_storage_format_names_every_database() -> None:
 
 
 @pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
+def test_nobody_counts_the_promises_that_are_tried(text: Path) -> None:
+    counted = r"(?i)\b(\d+|ten|eleven|twelve|(thir|four|fif)teen) (promises|checks)\b"
+    assert re.search(counted, text.read_text(encoding="utf-8")) is None
+
+
+@pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
 def test_links_lead_somewhere(text: Path) -> None:
     for link in re.findall(r"\]\((?!https:)([^)#]+)\)", text.read_text(encoding="utf-8")):
         assert (text.parent / link).exists(), link
