@@ -237,6 +237,7 @@ class FarmedStep(LayerStep):
     ) -> Iterator[tuple[_What, Answer]]:
         """What is asked for, and the answer."""
         asked: dict[int, _Request[_What]] = {}
+        lost = False
 
         def arrays() -> Iterator[Arrays]:
             for number, request in enumerate(requests):
@@ -244,8 +245,10 @@ class FarmedStep(LayerStep):
                 yield request.arrays
 
         for answer in self._executor.shuffle(task, self._depth, arrays(), shared):
-            if answer.lost:
+            if answer.lost and not lost:
+                # Once for all that was under way: one flush is one loss.
                 self._note_loss()
+            lost |= answer.lost
             request = asked.pop(answer.number)
             if self._is_full:
                 used = set(self._names(other.borrowed for other in asked.values()))
