@@ -55,14 +55,14 @@ def layers(
     json: JsonOption = False,
 ) -> None:
     """Show size and digest of each layer; of a whole space, which has no start, the one set; or draw one layer."""
-    from coordinator.runs.summary import layer_row
+    from hakoiri.rows.answers import layer_rows
 
     if depth is not None:
         _show_layer(name, depth, limit, data, json)
         return
 
     with opened(name, data) as run:
-        rows = [layer_row(record) for record in run.layer_records()]
+        rows = layer_rows(run)
         if not rows:
             raise _without_layers(run)
         if plot is not None:
@@ -131,10 +131,12 @@ def distance(
     json: JsonOption = False,
 ) -> None:
     """Tell how many moves lie between the start (or --from) and a configuration."""
+    from hakoiri.rows.answers import path_row
+
     with opened(name, data, memory) as run:
         found = run.path(_target(target), None if source is None else read_board(source))
     if json:
-        print_json({"run": run.name} | _path_row(found))
+        print_json({"run": run.name} | path_row(found))
     else:
         stdout().print(
             Text(
@@ -165,6 +167,8 @@ def path(
     json: JsonOption = False,
 ) -> None:
     """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last."""
+    from hakoiri.rows.answers import path_row
+
     if film is not None:
         from hakoiri.render.pictures.files import FILMS, check_ending
 
@@ -174,7 +178,7 @@ def path(
     if film is not None:
         _write_film(run, found, film)
     if json:
-        print_json({"run": run.name} | _path_row(found))
+        print_json({"run": run.name} | path_row(found))
         return
     if film is None:
         _print_path(run, found)
@@ -255,10 +259,6 @@ def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
     from hakoiri.api import open_run
 
     return open_run(name, data, Resources(memory=memory))
-
-
-def _path_row(found: "ShortestPath") -> dict[str, Any]:
-    return {"length": len(found), "configurations": found.configurations, "moves": found.moves}
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,7 @@
 """``components`` and ``diameter``: what hangs together, or leads to each other (``--strong``), and how far apart."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -15,8 +15,6 @@ from puzzles.errors import counted
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
     from hakoiri.api import Diameter, Run
-    from puzzles.contract import Puzzle
-    from storage.ledger.manifest import ComponentRecord
 
 #: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
 _ROWS = 20
@@ -41,16 +39,16 @@ def components(
     with opened(name, data, memory) as run:
         if strong:
             _list_strong(run, limit, json)
+        elif json:
+            from hakoiri.rows.answers import component_rows
+
+            print_json({"run": run.name, "components": component_rows(run, limit)})
         elif not run.puzzle.undirected:
-            _list_weak(run, limit, json)
+            _list_weak(run, limit)
         else:
             from coordinator.graphs.job import component_figures
 
-            records = run.components(limit)
-            if json:
-                print_json({"run": run.name, "components": [_component_row(record, run.puzzle) for record in records]})
-            else:
-                stdout().print(rows_table([component_figures(record) for record in records]))
+            stdout().print(rows_table([component_figures(record) for record in run.components(limit)]))
 
 
 def diameter(
@@ -70,6 +68,8 @@ def diameter(
 
     Of a large component that may take long; the interval in which it lies is shown, and kept by Ctrl-C.
     """
+    from hakoiri.rows.answers import component_row, diameter_row
+
     if plot is not None:
         from hakoiri.render.pictures.files import check_ending
 
@@ -77,15 +77,12 @@ def diameter(
     with opened(name, data, memory) as run:
         found = _measured(run, component, json)
         of_start = run.whole and run.start_component == found.record.component
-    row, count = _component_row(found.record, run.puzzle), found.record.pair_count
     if plot is not None:
         _plot_pairs(run, found, plot)
     if json:
-        from puzzles.keys.layout import ints
-
-        pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
-        print_json({"run": run.name} | row | {"pair_count": count, "pairs": pairs})
+        print_json({"run": run.name} | diameter_row(run, found))
         return
+    row, count = component_row(found.record, run.puzzle), found.record.pair_count
     if of_start:
         row["component"] = f"{row['component']}, that of the usual start"
     stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
@@ -149,10 +146,12 @@ def component_of(
     json: JsonOption = False,
 ) -> None:
     """Tell which component a configuration lies in, and what the run knows of it."""
+    from hakoiri.rows.answers import component_row
+
     with opened(name, data, memory) as run:
         number = run.component_of(read_board(conf))
         if run.whole and run.puzzle.undirected:
-            row = _component_row(run.components(number + 1)[number], run.puzzle)
+            row = component_row(run.components(number + 1)[number], run.puzzle)
         else:
             weak = run.weak_components()[number]
             row = {"component": number, "size": weak.size, "representative": run.puzzle.render(weak.representative)}
@@ -171,18 +170,8 @@ def _print_interval(run: "Run", reason: str, json: bool) -> None:
     stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}"))
 
 
-def _list_weak(run: "Run", limit: int | None, json: bool) -> None:
+def _list_weak(run: "Run", limit: int | None) -> None:
     found = run.weak_components()
-    if json:
-        unknown = dict.fromkeys(("diameter", "radius", "centre", "periphery"))
-        rows = [
-            {"component": weak.component, "size": weak.size}
-            | unknown
-            | {"representative": run.puzzle.render(weak.representative)}
-            for weak in found[:limit]
-        ]
-        print_json({"run": run.name, "components": rows})
-        return
     stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found[:limit]]))
     why = "" if run.whole else "; all that a search reaches hangs together through its start"
     stdout().print(f"[dim]weakly connected{why}[/dim]")
@@ -205,32 +194,11 @@ def _list_strong(run: "Run", limit: int | None, json: bool) -> None:
             stderr().print(f"{stop.reason}; ask again: hakoiri components {run.name} --strong")
             raise typer.Exit(received.exit_code) from None
     if json:
-        print_json({"run": run.name} | _strong_row(run, found, limit))
+        from hakoiri.rows.answers import strong_row
+
+        print_json({"run": run.name} | strong_row(run, found, limit))
     else:
         _print_strong(run, found, limit or _ROWS)
-
-
-def _strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:
-    return {
-        "configurations": found.configurations,
-        "weak_components": found.weak,
-        "strong_components": found.strong,
-        "single": found.single,
-        "components": [
-            {
-                "component": one.component,
-                "size": one.size,
-                "diameter": one.diameter,
-                "from": run.puzzle.render(one.pair[0]),
-                "to": run.puzzle.render(one.pair[1]),
-                "representative": run.puzzle.render(one.representative),
-            }
-            for one in found.components[:limit]
-        ],
-        "histogram": [
-            {"size": size, "diameter": diameter, "count": count} for size, diameter, count in found.histogram()
-        ],
-    }
 
 
 def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
@@ -273,12 +241,6 @@ def _print_kinds(found: "StrongComponents") -> None:
 def _print_more(count: int, what: str, how: str) -> None:
     if count > 0:
         stdout().print(f"[dim]and {count:,} {what} more: {how}[/dim]")
-
-
-def _component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:
-    """A component for ``--json``."""
-    names = ("component", "size", "diameter", "radius", "centre", "periphery")
-    return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
 
 
 def register(app: typer.Typer) -> None:

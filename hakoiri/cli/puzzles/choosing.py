@@ -1,6 +1,5 @@
 """``puzzles`` and ``show``: what there is to explore, with which options, and single configurations drawn."""
 
-import inspect
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +14,6 @@ from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from puzzles.contract import Puzzle
-
 
 def puzzles(
     name: Annotated[
@@ -29,12 +26,12 @@ def puzzles(
     json: JsonOption = False,
 ) -> None:
     """List the puzzles and their options; with a name, tell all about one: its rules, its usual start, its text."""
-    from puzzles.registry import PUZZLES, puzzle_class
+    from hakoiri.rows.puzzles import puzzle_rows
 
     if name is not None:
         _tell(name, parse_options(options or []), json)
         return
-    rows = [_row(known, puzzle_class(known)) for known in PUZZLES]
+    rows = puzzle_rows()
     if json:
         print_json({"puzzles": rows})
         return
@@ -48,15 +45,11 @@ def puzzles(
 def _tell(name: str, options: dict[str, str], json: bool) -> None:
     """All about one puzzle."""
     from hakoiri.render.pictures.terminal import print_picture
-    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+    from hakoiri.rows.puzzles import full_puzzle_row
+    from puzzles.registry import PuzzleSpec, with_own_file
 
     spec = with_own_file(PuzzleSpec(name, options))
-    kind = puzzle_class(spec.name, spec.digest)
-    row = _row(spec.name, kind) | {"description": _description(kind), "layout": None, "start": None, "key": None}
-    if not kind.start_is_board:
-        puzzle = spec.build()
-        start = puzzle.render(puzzle.start)
-        row |= {"layout": puzzle.layout.name, "start": start, "key": f"{puzzle.start:#0{puzzle.layout.digits}x}"}
+    row = full_puzzle_row(spec)
     if json:
         print_json(row)
         return
@@ -71,42 +64,8 @@ def _tell(name: str, options: dict[str, str], json: bool) -> None:
     shown = {"can": ", ".join(row["notes"]), "keys": row["layout"], "usual start": row["start"], "its key": row["key"]}
     console.print(facts({what: value or None for what, value in shown.items()}))
     if row["start"] is not None:
+        puzzle = spec.build()
         print_picture(console, row["start"], puzzle.picture(puzzle.start))
-
-
-def _row(name: str, kind: "type[Puzzle]") -> dict[str, Any]:
-    options = [
-        {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
-    ]
-    return {"name": name, "summary": kind.summary, "options": options, "notes": _notes(kind)}
-
-
-def _notes(kind: "type[Puzzle]") -> list[str]:
-    """What a user must know before he runs it."""
-    from puzzles.capabilities import Dealt, Placements, Scored
-    from puzzles.contract import Puzzle
-
-    tree = issubclass(kind, Placements)
-    noted = {
-        # Only some options of a puzzle may decide these; then its class says nothing.
-        "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
-        "a tree: its solutions are counted": tree,
-        "needs --from BOARD": kind.start_is_board,
-        "--from DEAL": issubclass(kind, Dealt),
-        "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
-        "--whole": kind.configurations is not Puzzle.configurations,
-        "--merge-mirrors": kind.canonical is not Puzzle.canonical,
-        "--goal": not tree,
-        "all configurations are alike": kind.vertex_transitive,
-    }
-    return [note for note, holds in noted.items() if holds]
-
-
-def _description(kind: "type[Puzzle]") -> str:
-    """The docstring of the class, its paragraphs on one line each."""
-    # The class of a user puzzle may have none, and must not be given that of its base.
-    text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
-    return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _lines(row: dict[str, Any]) -> Text:
@@ -149,6 +108,7 @@ def show(
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
     from hakoiri.render.pictures.terminal import print_picture
+    from hakoiri.rows.puzzles import configuration_row
     from puzzles.capabilities import Placements, Scored
     from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
@@ -161,7 +121,7 @@ def show(
         spec = replace(spec, start=text)
     rules = spec.build()
     key = rules.parse(text)
-    row = _configuration_row(rules, key)
+    row = configuration_row(rules, key)
     picture = rules.picture(key)
     if plot is not None:
         from hakoiri.render.pictures.files import write_picture
@@ -177,21 +137,6 @@ def show(
         print_picture(stdout(), row["configuration"], picture)
     moves = row.pop("moves")
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
-
-
-def _configuration_row(rules: "Puzzle", key: int) -> dict[str, Any]:
-    from puzzles.keys.layout import key_at
-
-    keys = rules.keys([key])
-    mirror = key_at(rules.canonical(keys), 0) if rules.has_mirrors else None
-    return {
-        "configuration": rules.render(key),
-        "key": f"{key:#0{rules.layout.digits}x}",
-        "puzzle": rules.name,
-        "goal": bool(rules.is_goal(keys)[0]),
-        "canonical": None if mirror is None else rules.render(mirror),
-        "moves": [rules.describe_move(key, successor) for successor in rules.successors(key)],
-    }
 
 
 def register(app: typer.Typer) -> None:

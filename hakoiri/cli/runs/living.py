@@ -19,6 +19,7 @@ from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgumen
 from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
+from hakoiri.rows.runs import report_row, status_row
 from hakoiri.steps import in_command_line, worded
 from puzzles.errors import Step, counted
 
@@ -58,7 +59,7 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
 
     found = list_runs(data_directory(data))
     if json:
-        print_json({"runs": [_as_row(status) for status in found]})
+        print_json({"runs": [status_row(status) for status in found]})
         return
     if not found:
         stderr().print(f"no runs in {data_directory(data)}; make one with: hakoiri run klotski")
@@ -81,7 +82,7 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
     if "created" in columns:
         listed.columns[-1].header = f"created ({now.isoformat()[-6:]})"
     for status in found:
-        row = _as_row(status)
+        row = status_row(status)
         if row["created"]:
             row["created"] = f"{datetime.fromisoformat(row['created']).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
         row["depth"] = "" if row["depth"] is None else str(row["depth"])
@@ -104,7 +105,7 @@ def status(
     found = status_of(directory)
     if watch:
         found = _watch(directory, found, json)
-    row = _as_row(found)
+    row = status_row(found)
     if json:
         print_json(row)
     else:
@@ -188,14 +189,12 @@ def verify(
         except StopRun as stop:
             stderr().print(f"verify {stop.reason}: nothing is proved")
             raise typer.Exit(received.exit_code) from None
-    faults = [worded(fault, report.steps) for fault in report.faults]
+    row = report_row(report)
     if json:
-        named = {"certificate": name} if certified else {"run": path.name}
-        found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
-        print_json(named | found | {"faults": faults, "cause": report.cause})
+        print_json(({"certificate": name} if certified else {"run": path.name}) | row)
     else:
         stdout().print(Text(_outcome(report)), soft_wrap=True)
-        for fault in faults:
+        for fault in row["faults"]:
             stdout().print(Text(fault, style="red"), soft_wrap=True)
         if report.checked and report.cause and not certified:
             repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
@@ -232,29 +231,6 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         for name, value in row.items()
         if name not in ("rate_unit", "seconds_left", "served") and value != "" and value is not False
     }
-
-
-def _as_row(found: "RunStatus") -> dict[str, Any]:
-    from coordinator.runs.summary import identity, standing
-
-    state = found.state
-    # A damaged run has no manifest to tell of itself.
-    known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
-    return known | {
-        "status": found.status,
-        **standing(state),
-        "rate": round(found.rate),
-        "rate_unit": found.rate_unit,
-        "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
-        "holder": _holder_text(found),
-        "served": found.served,
-    }
-
-
-def _holder_text(found: "RunStatus") -> str:
-    from storage.ledger.lock import describe_holder
-
-    return describe_holder(found.holder) if found.holder else ""
 
 
 def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":

@@ -1,0 +1,71 @@
+"""What a run answers, as plain values."""
+
+from typing import TYPE_CHECKING, Any
+
+from coordinator.runs.summary import layer_row
+from puzzles.keys.layout import ints
+
+if TYPE_CHECKING:
+    from coordinator.graphs.strong import StrongComponents
+    from hakoiri.api import Diameter, Run, ShortestPath
+    from puzzles.contract import Puzzle
+    from storage.ledger.manifest import ComponentRecord
+
+
+def layer_rows(run: "Run") -> list[dict[str, Any]]:
+    """Size and digest of each layer."""
+    return [layer_row(record) for record in run.layer_records()]
+
+
+def path_row(found: "ShortestPath") -> dict[str, Any]:
+    """A shortest path."""
+    return {"length": len(found), "configurations": found.configurations, "moves": found.moves}
+
+
+def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:
+    """One component."""
+    names = ("component", "size", "diameter", "radius", "centre", "periphery")
+    return {name: getattr(record, name) for name in names} | {"representative": puzzle.render(record.representative)}
+
+
+def component_rows(run: "Run", limit: int | None = None) -> list[dict[str, Any]]:
+    """The components, largest first; those of a directed puzzle without distances, which they do not have."""
+    if run.puzzle.undirected:
+        return [component_row(record, run.puzzle) for record in run.components(limit)]
+    unknown = dict.fromkeys(("diameter", "radius", "centre", "periphery"))
+    return [
+        {"component": weak.component, "size": weak.size}
+        | unknown
+        | {"representative": run.puzzle.render(weak.representative)}
+        for weak in run.weak_components()[:limit]
+    ]
+
+
+def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
+    """The exact distances of a component, with the pairs that attain its diameter."""
+    pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
+    return component_row(found.record, run.puzzle) | {"pair_count": found.record.pair_count, "pairs": pairs}
+
+
+def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:
+    """The components whose configurations all lead to each other."""
+    return {
+        "configurations": found.configurations,
+        "weak_components": found.weak,
+        "strong_components": found.strong,
+        "single": found.single,
+        "components": [
+            {
+                "component": one.component,
+                "size": one.size,
+                "diameter": one.diameter,
+                "from": run.puzzle.render(one.pair[0]),
+                "to": run.puzzle.render(one.pair[1]),
+                "representative": run.puzzle.render(one.representative),
+            }
+            for one in found.components[:limit]
+        ],
+        "histogram": [
+            {"size": size, "diameter": diameter, "count": count} for size, diameter, count in found.histogram()
+        ],
+    }

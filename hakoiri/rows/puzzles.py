@@ -1,0 +1,77 @@
+"""What there is to explore, and single configurations, as plain values."""
+
+import inspect
+from typing import Any
+
+from puzzles.capabilities import Dealt, Placements, Scored
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import key_at
+from puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
+
+
+def puzzle_rows() -> list[dict[str, Any]]:
+    """The built-in puzzles."""
+    return [puzzle_row(known, puzzle_class(known)) for known in PUZZLES]
+
+
+def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
+    """A puzzle in a list."""
+    options = [
+        {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
+    ]
+    return {"name": name, "summary": kind.summary, "options": options, "notes": _notes(kind)}
+
+
+def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
+    """All of a puzzle: its rules in words, its usual start."""
+    kind = puzzle_class(spec.name, spec.digest)
+    row = puzzle_row(spec.name, kind) | {"description": _description(kind), "layout": None, "start": None, "key": None}
+    if kind.start_is_board:
+        return row
+    puzzle = spec.build()
+    start = {"start": puzzle.render(puzzle.start), "key": key_text(puzzle, puzzle.start)}
+    return row | {"layout": puzzle.layout.name} | start
+
+
+def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:
+    """A configuration by itself, whatever run knows it."""
+    keys = rules.keys([key])
+    mirror = key_at(rules.canonical(keys), 0) if rules.has_mirrors else None
+    return {
+        "configuration": rules.render(key),
+        "key": key_text(rules, key),
+        "puzzle": rules.name,
+        "goal": bool(rules.is_goal(keys)[0]),
+        "canonical": None if mirror is None else rules.render(mirror),
+        "moves": [rules.describe_move(key, successor) for successor in rules.successors(key)],
+    }
+
+
+def key_text(rules: Puzzle, key: int) -> str:
+    """A key as people write it."""
+    return f"{key:#0{rules.layout.digits}x}"
+
+
+def _notes(kind: type[Puzzle]) -> list[str]:
+    """What a user must know before he runs it."""
+    tree = issubclass(kind, Placements)
+    noted = {
+        # Only some options of a puzzle may decide these; then its class says nothing.
+        "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
+        "a tree: its solutions are counted": tree,
+        "needs --from BOARD": kind.start_is_board,
+        "--from DEAL": issubclass(kind, Dealt),
+        "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
+        "--whole": kind.configurations is not Puzzle.configurations,
+        "--merge-mirrors": kind.canonical is not Puzzle.canonical,
+        "--goal": not tree,
+        "all configurations are alike": kind.vertex_transitive,
+    }
+    return [note for note, holds in noted.items() if holds]
+
+
+def _description(kind: type[Puzzle]) -> str:
+    """The docstring of the class, its paragraphs on one line each."""
+    # The class of a user puzzle may have none, and must not be given that of its base.
+    text = inspect.cleandoc(kind.__doc__ or "").replace("`", "")
+    return "\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))

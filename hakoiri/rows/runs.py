@@ -1,0 +1,34 @@
+"""How runs stand, as plain values. Imports neither numpy nor numba."""
+
+from typing import TYPE_CHECKING, Any
+
+from coordinator.runs.summary import identity, standing
+from hakoiri.steps import worded
+from storage.ledger.lock import describe_holder
+
+if TYPE_CHECKING:
+    from coordinator.runs.catalogue import RunStatus
+    from coordinator.session.job import Report
+
+
+def status_row(found: "RunStatus") -> dict[str, Any]:
+    """How a run stands: the JSON of `status`, and a row of that of `runs`."""
+    state = found.state
+    # A damaged run has no manifest to tell of itself.
+    known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
+    return known | {
+        "status": found.status,
+        **standing(state),
+        "rate": round(found.rate),
+        "rate_unit": found.rate_unit,
+        "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
+        "holder": describe_holder(found.holder) if found.holder else "",
+        "served": found.served,
+    }
+
+
+def report_row(report: "Report") -> dict[str, Any]:
+    """What a verification has found."""
+    found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
+    faults = [worded(fault, report.steps) for fault in report.faults]
+    return found | {"faults": faults, "cause": report.cause}
