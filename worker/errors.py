@@ -4,6 +4,7 @@ WorkerError (HakoiriError)
 ├── RedisUnavailableError (ConnectionError)  no Redis there, or it was away for too long
 ├── RedisRefusedError (PermissionError)      wrong or missing password, or a command it does not allow
 ├── PayloadError (ValueError)                bytes from Redis that are not what a task takes or gives
+│   └── DepotLostError                       a data Redis does not answer
 └── TaskError                                a task raised: a mistake in a puzzle, or too little memory
 """
 
@@ -24,6 +25,14 @@ class RedisRefusedError(WorkerError, PermissionError):
 
 class PayloadError(WorkerError, ValueError):
     """A payload is damaged or not one of ours."""
+
+
+class DepotLostError(PayloadError):
+    """The depot of a number does not answer, or is not known: what lay there must be made again."""
+
+    def __init__(self, text: str, depot: int) -> None:
+        super().__init__(text)
+        self.depot = depot
 
 
 class TaskError(WorkerError):

@@ -1,7 +1,7 @@
 """One worker process: ``python -m worker.main``, started by `worker.transport.supervisor`.
 
-Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, and the only puzzle files that it ever runs
-are those named by HAKOIRI_PUZZLE_FILES when it starts.
+Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, HAKOIRI_DATA_REDIS that of the data Redis,
+if any, and the only puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts.
 """
 
 import logging
@@ -15,6 +15,7 @@ from puzzles.errors import PuzzleError
 from puzzles.user.files import configured_files, load_file
 from worker.errors import RedisUnavailableError, WorkerError
 from worker.transport.connection import connect, start_heartbeat, worker_name
+from worker.transport.depots import DATA_REDIS, OwnDepot
 from worker.transport.rq_worker import TaskWorker
 
 _RETRY_SECONDS = 0.2
@@ -28,7 +29,7 @@ def main() -> None:
         load_file(path)
     connection = _connect_patiently(url, parent)
     worker = TaskWorker(worker_name(os.getpid()), connection)
-    start_heartbeat(worker.name, connect(url), parent)
+    start_heartbeat(worker.name, connect(url), parent, OwnDepot(os.environ.get(DATA_REDIS, "")))
     # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
     # it takes slow jobs for abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)

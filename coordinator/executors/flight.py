@@ -52,6 +52,8 @@ class Flight:
         self.task, self.shared = task, shared
         self.chunks: dict[str, Chunk] = {}
         self._prefix, self._shared_sent = request.stage, False
+        #: Depots in which workers shall leave nothing.
+        self.avoided: list[int] = []
 
     @property
     def bytes(self) -> int:
@@ -73,7 +75,7 @@ class Flight:
         chunk.attempt += 1
         chunk.sent_at = time.monotonic()
         self._redis.set(self._input_key(chunk), chunk.payload, ex=keep)
-        request = replace(self._request, token=chunk.token, attempt=chunk.attempt)
+        request = replace(self._request, token=chunk.token, attempt=chunk.attempt, avoided=self.avoided)
         # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
         self._queue.enqueue(
             self.task, kwargs=request.as_dict(), job_id=self._job_id(chunk), job_timeout=-1, ttl=keep, result_ttl=0,

@@ -1,33 +1,30 @@
-"""What lies in Redis between the halves of layer steps: counted, renewed, and taken away when nobody needs it.
+"""What lies in depots between the halves of layer steps: counted, renewed, and taken away when nobody needs it.
 
 Nothing of it is needed for good: pieces can be made again, blocks of layers are in the store.
 """
 
 import math
+import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 import redis
 from numpy.typing import NDArray
 
+from coordinator.executors.plane import Plane
 from coordinator.session.tuning import Tuning
 from storage.layers.coded import Coded
 from storage.ledger.manifest import Depth
+from worker.errors import DepotLostError
 from worker.tasks import Array
 from worker.transport.connection import get_bytes
-from worker.transport.pieces import LENGTH, Lot, Origin, names_of, read_catalogue, stretches
-
-_Value = TypeVar("_Value")
-
-
-class Patiently(Protocol):
-    """Makes a call to Redis, again and again while Redis is away."""
-
-    def __call__(self, call: Callable[[], _Value]) -> _Value:
-        """What the call gives."""
+from worker.transport.depots import MAIN
+from worker.transport.pieces import LENGTH, Lot, Origin, PieceName, names_of, read_catalogue, stretches
 
 
 class Answer(NamedTuple):
@@ -51,79 +48,89 @@ _OWN_STAGE = 0
 
 
 class Lying:
-    """The pieces of a session by name, with their bytes. `patiently` makes a call again once Redis is back."""
+    """The pieces of a session by depot and key, with their bytes."""
 
-    def __init__(self, connection: redis.Redis, session: str, tuning: Tuning, patiently: Patiently) -> None:
-        self._redis, self._session, self._keep = connection, session, tuning.keep
-        self._patiently = patiently
-        self._most = tuning.shuffle_bytes
-        self._sizes: dict[str, int] = {}
+    def __init__(self, plane: Plane, session: str, tuning: Tuning) -> None:
+        self.plane, self._session, self._keep = plane, session, tuning.keep
+        self._held: dict[int, dict[str, int]] = {}
+        self._bytes: dict[int, int] = {}
         self._put = 0
         self._renewed = time.monotonic()
-        self.bytes = 0
         #: The fewest seconds that a byte took (others may have kept it waiting), and all bytes that workers have left.
         self.pace, self.left = 0.0, 0
 
     def share(self) -> int:
-        """How many bytes may lie there."""
-        memory = self._patiently(lambda: self._redis.info("memory"))
-        most = int(memory.get("maxmemory", 0))
-        if not most:
-            return self._most
-        return max(0, (most - int(memory["used_memory"]) + self.bytes) // 2)
+        """How many bytes may lie there in all."""
+        self.plane.measure(lambda depot: self._bytes.get(depot, 0))
+        return sum(self.plane.shares.values())
+
+    @property
+    def filled(self) -> int:
+        """How many bytes lie there in all, or would, if every depot were as full as the fullest is."""
+        shares = self.plane.shares
+        fullest = max((self._bytes.get(depot, 0) / max(1, share) for depot, share in shares.items()), default=0.0)
+        return max(sum(self._bytes.values()), int(fullest * sum(shares.values())))
 
     def put(self, number: int, coded: Coded) -> Lot:
-        """Leave blocks of layer `number` there, for workers."""
+        """Leave blocks of layer `number` there, for workers: where there is most room, else in the one Redis."""
         self._put += 1
-        origin = Origin(self._session, _OWN_STAGE, self._put, 0)
-        self._patiently(lambda: self._redis.set(origin.name(0), coded.data, ex=self._keep))
-        self._add(origin.name(0), len(coded.data))
-        return origin.lot(0, number, coded)
+        origin, keep = Origin(self._session, _OWN_STAGE, self._put, 0), self._keep
+        shares = self.plane.shares
+        for depot in [*sorted(shares, key=lambda depot: self._bytes.get(depot, 0) - shares[depot]), MAIN]:
+            if self.plane.call(depot, lambda there: there.set(origin.key(0), coded.data, ex=keep)):
+                break
+        self._add(PieceName(depot, origin.key(0)), len(coded.data))
+        return origin.lot(depot, 0, number, coded)
 
-    def _add(self, name: str, size: int) -> None:
-        self.bytes += size - self._sizes.get(name, 0)
-        self._sizes[name] = size
+    def _add(self, name: PieceName, size: int) -> None:
+        held = self._held.setdefault(name.depot, {})
+        self._bytes[name.depot] = self._bytes.get(name.depot, 0) + size - held.get(name.key, 0)
+        held[name.key] = size
 
     def answer(self, number: int, origin: Origin, layer: Depth, result: list[Array] | None) -> Answer:
         """What an attempt at a request of some number says; ``None`` if something was lost."""
-        if result is None:
+        depot = MAIN if result is None else int(result[1][0])
+        if result is None or self.plane.is_out(depot):
             return Answer(number, np.empty(0), {}, lost=True)
-        lots = {piece: origin.lot(piece, layer, coded) for piece, coded in read_catalogue(result[1:])}
+        lots = {piece: origin.lot(depot, piece, layer, coded) for piece, coded in read_catalogue(result[2:])}
         for piece, lot in lots.items():
             size = int(lot.places[:, LENGTH].sum())
-            self._add(origin.name(piece), size)
+            self._add(PieceName(depot, origin.key(piece)), size)
             self.left += size
         return Answer(number, result[0], lots)
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: PieceName) -> bytes | None:
         """A piece, if it is still there."""
         began = time.monotonic()
-        value = self._patiently(lambda: get_bytes(self._redis, name))
+        value = self.plane.call(name.depot, lambda depot: get_bytes(depot, name.key))
         if value is not None and len(value) > _TELLING:
             self.pace = min(self.pace or math.inf, (time.monotonic() - began) / len(value))
         return value
 
     def has(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Block by block, whether it lies there as far as is known."""
-        there = [name in self._sizes for name in names_of(self._session, places)]
+        self._forget_lost()
+        there = [self._knows(name) for name in names_of(self._session, places)]
         return np.repeat(np.array(there, dtype=np.bool_), np.diff([*stretches(places), len(places)]))
 
-    def names(self, lot: Lot) -> list[str]:
+    def names(self, lot: Lot) -> list[PieceName]:
         """The pieces that some blocks lie in."""
         return names_of(self._session, lot.places)
 
-    def drop(self, names: Iterable[str]) -> None:
+    def drop(self, names: Iterable[PieceName]) -> None:
         """Take pieces away."""
-        known = [name for name in names if name in self._sizes]
-        for name in known:
+        known: dict[int, list[str]] = {}
+        for name in filter(self._knows, names):
             self._forget(name)
-        for some in _batches(known):
-            self._patiently(partial(self._redis.unlink, *some))
+            known.setdefault(name.depot, []).append(name.key)
+        for depot, keys in known.items():
+            for some in _batches(keys):
+                self.plane.call(depot, partial(_unlink, some))
 
-    def retain(self, names: Iterable[str]) -> None:
+    def retain(self, names: Iterable[PieceName]) -> None:
         """Take everything away but these pieces."""
         kept = set(names)
-        self.drop([name for name in self._sizes if name not in kept])
+        self.drop([name for name in self._all() if name not in kept])
 
     def renew(self) -> None:
         """Let everything live on, if that is due."""
@@ -132,25 +139,48 @@ class Lying:
 
     def look(self) -> None:
         """Let everything live on, and forget what is gone."""
-        for some in _batches(list(self._sizes)):
-            for name, there in zip(some, self._patiently(partial(self._expire, some)), strict=True):
-                if not there:
-                    self._forget(name)
+        self._forget_lost()
+        for depot, held in list(self._held.items()):
+            for some in _batches(list(held)):
+                there = self.plane.call(depot, partial(_expire, some, self._keep)) or [False] * len(some)
+                for key in compress(some, map(operator.not_, there)):
+                    self._forget(PieceName(depot, key))
         self._renewed = time.monotonic()
 
     def close(self) -> None:
-        """Take everything away, if Redis is there."""
-        for some in _batches(list(self._sizes)):
-            self._redis.unlink(*some)
+        """Take everything away, where Redis is there."""
+        for depot, held in self._held.items():
+            with suppress(redis.RedisError, DepotLostError):
+                if not self.plane.is_out(depot):
+                    with self.plane.depots.reach(depot) as connection:
+                        for some in _batches(list(held)):
+                            _unlink(some, connection)
+        self.plane.close()
 
-    def _forget(self, name: str) -> None:
-        self.bytes -= self._sizes.pop(name, 0)
+    def _all(self) -> Iterator[PieceName]:
+        return (PieceName(depot, key) for depot, held in self._held.items() for key in held)
 
-    def _expire(self, names: list[str]) -> list[Any]:
-        pipeline = self._redis.pipeline(transaction=False)
-        for name in names:
-            pipeline.expire(name, self._keep)
-        return pipeline.execute()
+    def _knows(self, name: PieceName) -> bool:
+        return name.key in self._held.get(name.depot, ())
+
+    def _forget(self, name: PieceName) -> None:
+        self._bytes[name.depot] -= self._held[name.depot].pop(name.key, 0)
+
+    def _forget_lost(self) -> None:
+        for depot in self.plane.left_out:
+            self._held.pop(depot, None)
+            self._bytes.pop(depot, None)
+
+
+def _unlink(keys: list[str], depot: redis.Redis) -> None:
+    depot.unlink(*keys)
+
+
+def _expire(keys: list[str], keep: int, depot: redis.Redis) -> list[Any]:
+    pipeline = depot.pipeline(transaction=False)
+    for key in keys:
+        pipeline.expire(key, keep)
+    return pipeline.execute()
 
 
 def _batches(names: list[str]) -> Iterator[list[str]]:

@@ -17,15 +17,17 @@ from redis.exceptions import AuthenticationError
 
 from coordinator.executors.flight import Chunk, Flight
 from coordinator.executors.lying import Answer, Lying
+from coordinator.executors.plane import Plane
 from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
 from puzzles.errors import Step
 from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Depth
-from worker.errors import PayloadError, TaskError
+from worker.errors import DepotLostError, PayloadError, TaskError
 from worker.tasks import SHUFFLES, Array, Arrays, do_task
 from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors, without_password
+from worker.transport.depots import MAIN
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
 from worker.transport.payload import unpack_arrays
@@ -67,7 +69,8 @@ class RemoteExecutor:
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
         self._events = event_key(self._request.session)
         self._flight = Flight(connection, "", self._request, ())
-        self.lying = Lying(connection, self._request.session, tuning, self._patiently)
+        self._plane = Plane(connection, tuning, self._patiently, observer.note)
+        self.lying = Lying(self._plane, self._request.session, tuning)
         self._living: set[str] = set()
         self._refusing: set[str] = set()
         self._last_look = 0.0
@@ -162,6 +165,8 @@ class RemoteExecutor:
             if current:
                 self._flight.send(chunk)
         elif current and self._shuffles:
+            if event.depot != MAIN:
+                self._plane.leave_out(event.depot, event.detail)
             yield self._land(chunk, event.attempt, None)
         elif current:
             self._lose(chunk, f"worker {event.worker} could not do it ({event.detail})")
@@ -235,7 +240,10 @@ class RemoteExecutor:
     # Workers that come and go
 
     def _look_for_workers(self) -> None:
-        self._living = living_workers(self._redis) - self._refusing
+        living = living_workers(self._redis)
+        self._plane.announced(living.values())
+        self._flight.avoided = self._plane.left_out
+        self._living = living.keys() - self._refusing
         if self._living:
             self._last_company, self._said_alone = time.monotonic(), False
 
@@ -270,7 +278,12 @@ class RemoteExecutor:
             return do_task(self._flight.task, self._puzzle, arrays, shared)
         origin = Origin.of(self._request.session, chunk.token, chunk.attempt + 1)
         try:
-            return perform(self._redis, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays, shared)
+            return perform(
+                self._plane.depots, MAIN, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays, shared
+            )
+        except DepotLostError as error:
+            self._plane.leave_out(error.depot, str(error))
+            return None
         except PayloadError:
             return None
 

@@ -28,7 +28,7 @@ from storage.layers.coded import Block, Coded, code_packed, is_sound, join_coded
 from storage.ledger.manifest import Depth
 from worker.errors import TaskError
 from worker.tasks import Arrays
-from worker.transport.pieces import LENGTH, Lot, join_lots
+from worker.transport.pieces import LENGTH, Lot, PieceName, join_lots
 
 #: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
@@ -108,7 +108,7 @@ class FarmedStep(LayerStep):
                 yield cut
                 sent.append(cut)
                 under_way = sum(cut.size for cut in sent[len(self._spread) - before :]) + cut.size
-                if self._checkpoint_is_due or self._lying.bytes + under_way * self._bytes_each > self._share:
+                if self._checkpoint_is_due or self._lying.filled + under_way * self._bytes_each > self._share:
                     return
 
         yield from self._spread_all(cuts())
@@ -258,7 +258,7 @@ class FarmedStep(LayerStep):
     @property
     def _is_full(self) -> bool:
         """Whether blocks that are also on disk had better make room for pieces."""
-        return self._lying.bytes > self._share // 2
+        return self._lying.filled > self._share // 2
 
     def _fetched(self, answer: Answer) -> Coded | None:
         """The blocks that an answer tells of, if they lie there and are sound."""
@@ -320,7 +320,7 @@ class FarmedStep(LayerStep):
     def _drop(self, lots: Iterable[Lot]) -> None:
         self._lying.drop(self._names(lots))
 
-    def _names(self, lots: Iterable[Lot]) -> Iterator[str]:
+    def _names(self, lots: Iterable[Lot]) -> Iterator[PieceName]:
         return chain.from_iterable(self._lying.names(lot) for lot in lots)
 
 

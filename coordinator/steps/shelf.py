@@ -13,7 +13,7 @@ import numpy as np
 from coordinator.executors.lying import Lying
 from coordinator.steps.window import Blocks, Layer
 from puzzles.keys.layout import Key, ints
-from worker.transport.pieces import COLUMNS, Lot, join_lots
+from worker.transport.pieces import COLUMNS, Lot, PieceName, join_lots
 
 #: Blocks put into one piece: some megabytes.
 _AT_ONCE = 64
@@ -40,7 +40,7 @@ class Shelf:
         nowhere = Lot(np.full((count, COLUMNS), -1), blocks.firsts, np.full(count, -1))
         self._lot = join_lots(lots) if lots else nowhere
 
-    def names(self) -> list[str]:
+    def names(self) -> list[PieceName]:
         """The pieces in which its blocks lie, or have lain."""
         return self._lying.names(self._lot)
 

@@ -20,6 +20,7 @@ import redis
 import coordinator.runs.drive as driving
 from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.opening import open_context as threads_alone
+from coordinator.executors.plane import Plane
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
@@ -38,6 +39,7 @@ from tests.support.searching import reference_layers
 from tests.support.toy import Toy, is_goal
 from worker.errors import PayloadError
 from worker.tasks import Array, Arrays, do_task
+from worker.transport.depots import MAIN
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import Origin, perform
 
@@ -82,10 +84,11 @@ class PlainRedis:
         """Its room, and what is used of it."""
         return {"maxmemory": self._room, "used_memory": sum(map(len, self.held.values()))}
 
-    def set(self, name: str, value: Any, ex: int) -> None:
+    def set(self, name: str, value: Any, ex: int) -> bool:
         """Keep a value."""
         self._lose()
         self.held[name] = bytes(value)
+        return True
 
     def get(self, name: str) -> bytes | None:
         """A value."""
@@ -122,7 +125,8 @@ class Elsewhere:
     def __init__(self, puzzle: Puzzle, workers: int, control: Control, tuning: Tuning, plain: PlainRedis) -> None:
         self.workers = workers
         self._puzzle, self._control, self._redis, self._stage = puzzle, control, cast(redis.Redis, plain), 0
-        self.lying = Lying(self._redis, "here", tuning, lambda call: call())
+        self.plane = Plane(self._redis, tuning, lambda call: call(), lambda text: None)
+        self.lying = Lying(self.plane, "here", tuning)
 
     def shuffle(self, task: str, layer: int, requests: Iterable[Arrays], shared: Arrays = ()) -> Iterator[Answer]:
         """As `RemoteExecutor.shuffle`."""
@@ -138,7 +142,7 @@ class Elsewhere:
             origin, arrays = Origin("here", self._stage, number, 1), unpack_arrays(payload)
             try:
                 result = perform(
-                    self._redis, task, self._puzzle, origin, 900, arrays, unpack_arrays(pack_arrays(shared))
+                    self.plane.depots, MAIN, task, self._puzzle, origin, 900, arrays, unpack_arrays(pack_arrays(shared))
                 )
             except PayloadError:
                 yield self.lying.answer(number, origin, layer, None)

@@ -72,7 +72,7 @@ class RedisServer:
     def pretend_worker(self, name: str = "nobody") -> None:
         """A worker that lives and never takes a job, so that whoever sends it chunks waits and waits."""
         self.client.sadd(WORKERS, name)
-        self.client.set(worker_key(name), b"1")
+        self.client.set(worker_key(name), b"")
 
     def waiting_jobs(self) -> int:
         """How many chunks wait for a worker."""
@@ -143,7 +143,7 @@ def started_workers(
             # It says so when it can be stopped.
             supervisor.wait_for("worker processes for")
             wait_until(
-                lambda: len(living_workers(client) - before) >= count or supervisor.process.poll() is not None,
+                lambda: len(living_workers(client).keys() - before) >= count or supervisor.process.poll() is not None,
                 what="the workers",
             )
             assert supervisor.process.poll() is None, supervisor.finish()

@@ -207,7 +207,7 @@ def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None
     environment = clean_environment(HAKOIRI_REDIS=server.url)
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
     try:
-        (name,) = wait_until(lambda: living_workers(server.client) - before)
+        (name,) = wait_until(lambda: living_workers(server.client).keys() - before)
         yield name
     finally:
         process.kill()

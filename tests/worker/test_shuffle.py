@@ -14,8 +14,9 @@ from tests.support.engine import PlainRedis
 from worker.errors import PayloadError
 from worker.layers.partition import Partition, partition_by
 from worker.layers.shuffle import Made, gather, spread
+from worker.transport.depots import MAIN, Depots
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import LENGTH, Lot, Origin, perform, read_catalogue
+from worker.transport.pieces import LENGTH, NUMBER, Lot, Origin, perform, read_catalogue
 
 LAYER = 7
 
@@ -121,20 +122,21 @@ def left() -> Iterator[tuple[PlainRedis, Steps, Lot, Partition]]:
     server, puzzle = PlainRedis(), Steps(LAYOUTS["u64"], (1, 50_000))
     coded = code_keys(LAYER - 1, puzzle.layout.pack(drawn(puzzle.layout, 2_000, 1 << 40, 0, 4)))
     origin = Origin("here", 0, 1, 0)
-    server.set(origin.name(0), coded.data, ex=9)
-    yield server, puzzle, origin.lot(0, LAYER - 1, coded), partition_by(coded.firsts, 3)
+    server.set(origin.key(0), coded.data, ex=9)
+    yield server, puzzle, origin.lot(MAIN, 0, LAYER - 1, coded), partition_by(coded.firsts, 3)
 
 
 def performed(server: Any, puzzle: Steps, lot: Lot, partition: Partition) -> list[Any]:
     header = np.array([0, 2_000, LAYER], dtype=np.int64)
     arrays = unpack_arrays(pack_arrays([header, *lot, *Lot.empty(puzzle.layout)]))
-    return perform(server, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays, [partition.table])
+    return perform(Depots(server), MAIN, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays, [partition.table])
 
 
 def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition]) -> None:
     server, puzzle, lot, partition = left
-    _, *catalogue = performed(server, puzzle, lot, partition)
+    _, depot, *catalogue = performed(server, puzzle, lot, partition)
     pieces = dict(read_catalogue(catalogue))
+    assert depot.tolist() == [MAIN]
     assert len(pieces) == partition.ranges
     for place, coded in pieces.items():
         value = server.held[f"hakoiri:here:piece:1.0:2:{place}"]
@@ -156,7 +158,9 @@ def test_a_piece_that_is_lost_or_broken_is_missing(harm: str, left: tuple[Any, S
     assert harm == "shorter" or not server.held
 
 
-@pytest.mark.parametrize(("column", "value"), [(LENGTH, 1 << 40), (LENGTH, 0), (LENGTH, -5), (0, -1), (6, 1 << 40)])
+@pytest.mark.parametrize(
+    ("column", "value"), [(LENGTH, 1 << 40), (LENGTH, 0), (LENGTH, -5), (0, -1), (NUMBER, 1 << 40)]
+)
 def test_impossible_figures_are_refused(column: int, value: int, left: tuple[Any, Steps, Lot, Partition]) -> None:
     server, puzzle, lot, partition = left
     lot.places[-1, column] = value

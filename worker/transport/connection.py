@@ -3,7 +3,7 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -16,7 +16,7 @@ from worker.transport.names import WORKERS, worker_key
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: What is read at a time: a byte of a piece costs 1.2 ns then, with redis-py's own 64 kB 1.65 ns.
-_READ_BYTES = 1 << 20
+READ_BYTES = 1 << 20
 #: Each worker says so often that it is alive, and is taken for dead after so long a silence.
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 
@@ -29,7 +29,7 @@ def connect(url: str) -> redis.Redis:
                 url,
                 socket_connect_timeout=_CONNECT_SECONDS,
                 socket_timeout=_ANSWER_SECONDS,
-                socket_read_size=_READ_BYTES,
+                socket_read_size=READ_BYTES,
             )
         except ValueError as error:
             raise RedisUnavailableError(
@@ -83,8 +83,10 @@ def worker_name(process: int) -> str:
     return f"{socket.gethostname()}-{process}"
 
 
-def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) -> None:
+def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None, depot: Callable[[], str]) -> None:
     """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
+
+    Each beat says at which data Redis it leaves pieces, if any answers it: the URL that `depot` gives.
 
     RQ's own registry is no help: a worker that does not fork sends no heartbeat in mid-job, and its entry outlives it
     by minutes.
@@ -94,10 +96,11 @@ def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None) ->
     pause = threading.Event()
 
     def beat() -> None:
+        url = depot()
         with suppress(redis.RedisError):  # Redis is away; the work loop waits for it too.
             pipeline = connection.pipeline(transaction=False)
             pipeline.sadd(WORKERS, worker)
-            pipeline.set(worker_key(worker), b"1", ex=ALIVE_SECONDS)
+            pipeline.set(worker_key(worker), url, ex=ALIVE_SECONDS)
             pipeline.execute()
 
     def go_on_beating() -> None:
@@ -116,15 +119,18 @@ def forget_worker(worker: str, connection: redis.Redis) -> None:
         connection.delete(worker_key(worker))
 
 
-def living_workers(connection: redis.Redis) -> set[str]:
-    """The names of all living workers; the dead ones are forgotten."""
+def living_workers(connection: redis.Redis) -> dict[str, str]:
+    """All living workers by name, with the URL of the data Redis of each, if it has one; the dead ones are forgotten.
+
+    IMPORTANT: such a URL holds a password.
+    """
     known = sorted(_text(name) for name in connection.smembers(WORKERS))
     beats = connection.mget([worker_key(name) for name in known]) if known else []
-    living = {name for name, beat in zip(known, beats, strict=True) if beat is not None}
-    if dead := set(known) - living:
+    living = {name: _text(beat) for name, beat in zip(known, beats, strict=True) if beat is not None}
+    if dead := set(known) - living.keys():
         connection.srem(WORKERS, *dead)
     return living
 
 
 def _text(name: bytes | str) -> str:
-    return name.decode() if isinstance(name, bytes) else name
+    return name.decode(errors="replace") if isinstance(name, bytes) else name

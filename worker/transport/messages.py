@@ -1,12 +1,13 @@
 """What coordinator and workers say to each other besides arrays: requests for chunks, and events. Under 1 kB each."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import msgpack
 
 from puzzles.errors import Step
 from worker.errors import PayloadError
+from worker.transport.depots import MAIN
 
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
 
@@ -16,7 +17,7 @@ class TaskRequest:
     """One attempt at one chunk, which `token` names.
 
     `stage` names the arrays shared with other chunks (-1: none), `keep` is for how many seconds the answer stays in
-    Redis, `puzzle` a `PuzzleSpec` as a map.
+    Redis, `puzzle` a `PuzzleSpec` as a map, `avoided` the depots in which nothing shall be left.
     """
 
     session: str
@@ -26,6 +27,7 @@ class TaskRequest:
     keep: int
     puzzle: dict[str, Any]
     puzzle_version: int
+    avoided: list[int] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -33,7 +35,10 @@ class TaskRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """What became of an attempt: `detail` says why it brought no result, `steps` what may help."""
+    """What became of an attempt: `detail` says why it brought no result, `steps` what may help.
+
+    `depot` is the data Redis that did not answer, if that is why.
+    """
 
     kind: EventKind
     token: str
@@ -41,6 +46,7 @@ class Event:
     worker: str
     detail: str = ""
     steps: tuple[Step, ...] = ()
+    depot: int = MAIN
 
     def pack(self) -> bytes:
         raw: bytes = msgpack.packb(asdict(self), use_bin_type=True)
@@ -55,7 +61,7 @@ class Event:
         except (ValueError, TypeError) as error:
             raise PayloadError(f"a message in Redis is not readable: {error}") from error
         texts = (event.kind, event.token, event.worker, event.detail)
-        if not all(isinstance(text, str) for text in texts) or type(event.attempt) is not int:
+        if not all(isinstance(text, str) for text in texts) or not type(event.attempt) is type(event.depot) is int:
             raise PayloadError("a message in Redis is not readable: its fields are of other types")
         if event.kind not in get_args(EventKind):
             raise PayloadError(f"a message in Redis is not readable: unknown kind {event.kind!r}")

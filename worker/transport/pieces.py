@@ -1,8 +1,8 @@
 """Coded blocks that workers leave in Redis for each other: fetched and left here, named by numbers alone.
 
-A piece is a string key of some blocks, one after the other. Its name says which attempt at which chunk left it, so
-that a late or doubled attempt never mixes with the one that counts; it expires unless it is renewed. Where its blocks
-lie in it, and what their first keys are, the coordinator knows and says in requests.
+A piece is a string key of some blocks, one after the other, in a depot. Its name says which attempt at which chunk left
+it, so that a late or doubled attempt never mixes with the one that counts; it expires unless it is renewed. Where its
+blocks lie in it, and what their first keys are, the coordinator knows and says in requests.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,11 @@ from storage.errors import DamagedError
 from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound
 from worker.errors import PayloadError
 from worker.tasks import SHUFFLES, Arrays
+from worker.transport.depots import Depots
 from worker.transport.names import piece_key
 
 #: The columns of `Lot.places`.
-STAGE, CHUNK, ATTEMPT, PIECE, BEGIN, LENGTH, NUMBER, COLUMNS = range(8)
+DEPOT, STAGE, CHUNK, ATTEMPT, PIECE, BEGIN, LENGTH, NUMBER, COLUMNS = range(9)
 #: Bytes asked for at a time.
 _AT_ONCE = 1 << 24
 _LOTS = 2
@@ -32,8 +33,8 @@ _LOTS = 2
 class Lot(NamedTuple):
     """Coded blocks that lie in Redis: where (a row of `places` each), their first keys, how many keys they have.
 
-    A place is the stage, chunk, attempt and number of a piece, the block's first byte there and its length, and the
-    number of the layer that the block is made for.
+    A place is the depot, stage, chunk, attempt and number of a piece, the block's first byte there and its length, and
+    the number of the layer that the block is made for.
     """
 
     places: NDArray[np.int64]
@@ -56,6 +57,21 @@ def join_lots(lots: Sequence[Lot]) -> Lot:
     return Lot(places, firsts, counts)
 
 
+class _Stretch(NamedTuple):
+    """Bytes of a piece that lie one after the other."""
+
+    key: str
+    begin: int
+    length: int
+
+
+class PieceName(NamedTuple):
+    """A piece: the depot that it lies in, and its key there."""
+
+    depot: int
+    key: str
+
+
 @dataclass(frozen=True)
 class Origin:
     """One attempt at one chunk of a stage: who left some pieces."""
@@ -73,36 +89,38 @@ class Origin:
             raise PayloadError(f"token {token[:40]!r} is not a stage and a chunk")
         return cls(session, int(numbers[0]), int(numbers[1]), attempt)
 
-    def name(self, piece: int) -> str:
+    def key(self, piece: int) -> str:
         """The Redis key of a piece."""
         return piece_key(self.session, self.stage, self.chunk, self.attempt, piece)
 
-    def lot(self, piece: int, number: int, coded: Coded) -> Lot:
+    def lot(self, depot: int, piece: int, number: int, coded: Coded) -> Lot:
         """Where the blocks of a piece of layer `number` lie."""
         places = np.empty((len(coded.firsts), COLUMNS), dtype=np.int64)
-        places[:, :BEGIN] = self.stage, self.chunk, self.attempt, piece
+        places[:, :BEGIN] = depot, self.stage, self.chunk, self.attempt, piece
         places[:, BEGIN] = np.cumsum(coded.lengths) - coded.lengths
         places[:, LENGTH], places[:, NUMBER] = coded.lengths, number
         return Lot(places, coded.firsts, coded.counts)
 
 
 def perform(
-    connection: redis.Redis, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays, shared: Arrays
+    depots: Depots, into: int, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays, shared: Arrays
 ) -> list[NDArray[Any]]:
-    """Do a half of a layer step with what lies in Redis, and leave there what it makes for `keep` seconds.
+    """Do a half of a layer step with what lies in depots, and leave what it makes in depot `into` for `keep` seconds.
 
-    The answer: its numbers, and of the pieces left which they are, how many blocks each has, and of all their blocks
-    the first keys, counts and lengths. `PayloadError` if something is missing or broken; what is broken is removed.
+    The answer: its numbers, [`into`], and of the pieces left which they are, how many blocks each has, and of all their
+    blocks the first keys, counts and lengths. `PayloadError` if something is missing or broken; what is broken is
+    removed.
     """
     lots = [Lot(*arrays[begin : begin + 3]) for begin in range(len(arrays) - 3 * _LOTS, len(arrays), 3)]
-    blocks = [_fetch(connection, origin.session, lot) for lot in lots]
+    blocks = [_fetch(depots, origin.session, lot) for lot in lots]
     try:
         numbers, pieces = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], shared, blocks)
     except DamagedError as error:
-        _remove_broken(connection, origin.session, lots, blocks, puzzle.layout)
+        _remove_broken(depots, origin.session, lots, blocks, puzzle.layout)
         raise PayloadError(str(error)) from error
-    _leave(connection, origin, pieces, keep)
-    return [numbers, *_catalogue(pieces, puzzle.layout)]
+    with depots.reach(into) as depot:
+        _leave(depot, origin, pieces, keep)
+    return [numbers, np.array([into], dtype=np.int64), *_catalogue(pieces, puzzle.layout)]
 
 
 def read_catalogue(arrays: Arrays) -> Iterator[tuple[int, Coded]]:
@@ -113,9 +131,9 @@ def read_catalogue(arrays: Arrays) -> Iterator[tuple[int, Coded]]:
         yield number, Coded(firsts[begin:end], counts[begin:end], lengths[begin:end], memoryview(b""))
 
 
-def names_of(session: str, places: NDArray[np.int64]) -> list[str]:
-    """The Redis keys in which some blocks lie, one for each stretch of them (`stretches`)."""
-    return [piece_key(session, *row) for row in places[stretches(places), :BEGIN].tolist()]
+def names_of(session: str, places: NDArray[np.int64]) -> list[PieceName]:
+    """The pieces in which some blocks lie, one for each stretch of them (`stretches`)."""
+    return [PieceName(depot, piece_key(session, *row)) for depot, *row in places[stretches(places), :BEGIN].tolist()]
 
 
 def stretches(places: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,29 +143,43 @@ def stretches(places: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(np.concatenate([np.ones(min(1, len(places)), dtype=np.bool_), ~(same & follows)]))
 
 
-def _fetch(connection: redis.Redis, session: str, lot: Lot) -> list[Block]:
+def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
     _check(lot)
     cuts = [*stretches(lot.places).tolist(), len(lot.places)]
-    rows, ends = lot.places.tolist(), np.cumsum(lot.places[:, LENGTH])
+    rows = lot.places.tolist()
+    ends = np.cumsum(lot.places[:, LENGTH])
+    wanted: dict[int, dict[int, _Stretch]] = {}
+    for begin, end in pairwise(cuts):
+        length = int(ends[end - 1] - ends[begin]) + rows[begin][LENGTH]
+        depot, *name, first = rows[begin][: BEGIN + 1]
+        wanted.setdefault(depot, {})[begin] = _Stretch(piece_key(session, *name), first, length)
+    values: dict[int, bytes] = {}
+    for depot, stretches_there in wanted.items():
+        with depots.reach(depot) as connection:
+            values.update(zip(stretches_there, _read(connection, list(stretches_there.values())), strict=True))
+    blocks = []
+    for begin, end in pairwise(cuts):
+        value, offset = memoryview(values[begin]), rows[begin][BEGIN]
+        for row, first, count in zip(rows[begin:end], ints(lot.firsts[begin:end]), lot.counts[begin:end], strict=True):
+            place = row[BEGIN] - offset
+            blocks.append(Block(row[NUMBER], first, int(count), value[place : place + row[LENGTH]]))
+    return blocks
+
+
+def _read(connection: redis.Redis, wanted: list[_Stretch]) -> list[bytes]:
+    """Some stretches of pieces of one depot; `PayloadError` if any is not there."""
     values: list[bytes] = []
     pipeline, waiting = connection.pipeline(transaction=False), 0
-    for begin, end in pairwise(cuts):
-        length = int(lot.places[begin:end, LENGTH].sum())
-        pipeline.getrange(piece_key(session, *rows[begin][:BEGIN]), rows[begin][BEGIN], rows[begin][BEGIN] + length - 1)
-        waiting += length
+    for stretch in wanted:
+        pipeline.getrange(stretch.key, stretch.begin, stretch.begin + stretch.length - 1)
+        waiting += stretch.length
         if waiting > _AT_ONCE:
             values += pipeline.execute()
             waiting = 0
     values += pipeline.execute()
-    blocks = []
-    for (begin, end), value in zip(pairwise(cuts), values, strict=True):
-        if len(value) != int(ends[end - 1] - ends[begin]) + rows[begin][LENGTH]:
-            raise PayloadError("a piece is gone from Redis")
-        offset = rows[begin][BEGIN]
-        for row, first, count in zip(rows[begin:end], ints(lot.firsts[begin:end]), lot.counts[begin:end], strict=True):
-            place = row[BEGIN] - offset
-            blocks.append(Block(row[NUMBER], first, int(count), memoryview(value)[place : place + row[LENGTH]]))
-    return blocks
+    if [len(value) for value in values] != [stretch.length for stretch in wanted]:
+        raise PayloadError("a piece is gone from Redis")
+    return values
 
 
 def _check(lot: Lot) -> None:
@@ -163,7 +195,7 @@ def _check(lot: Lot) -> None:
 def _leave(connection: redis.Redis, origin: Origin, pieces: dict[int, Coded], keep: int) -> None:
     pipeline, waiting = connection.pipeline(transaction=False), 0
     for number, coded in pieces.items():
-        pipeline.set(origin.name(number), coded.data, ex=keep)
+        pipeline.set(origin.key(number), coded.data, ex=keep)
         waiting += len(coded.data)
         if waiting > _AT_ONCE:
             pipeline.execute()
@@ -183,11 +215,10 @@ def _catalogue(pieces: dict[int, Coded], layout: Layout) -> list[NDArray[Any]]:
     return [numbers[0], numbers[1], firsts, counts, lengths]
 
 
-def _remove_broken(
-    connection: redis.Redis, session: str, lots: list[Lot], blocks: list[list[Block]], layout: Layout
-) -> None:
+def _remove_broken(depots: Depots, session: str, lots: list[Lot], blocks: list[list[Block]], layout: Layout) -> None:
     """Make what is broken missing, so that whoever made it is asked again."""
     for lot, fetched in zip(lots, blocks, strict=True):
         broken = [not is_sound(block, layout) for block in fetched]
         for name in names_of(session, lot.places[np.array(broken, dtype=np.bool_)]):
-            connection.delete(name)
+            with depots.reach(name.depot) as depot:
+                depot.delete(name.key)

@@ -4,9 +4,10 @@ What lies in Redis is data: a job is a name from `worker.tasks.TASKS` and a msgp
 and call webhooks that a job names; `TaskJob` drops them on reading.
 """
 
+import os
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import redis
@@ -19,6 +20,7 @@ from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError, WorkerError
 from worker.tasks import SHUFFLES, TASKS, Arrays
 from worker.transport.connection import get_bytes
+from worker.transport.depots import DATA_REDIS, MAIN, Depots
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
 from worker.transport.names import QUEUE, event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
@@ -76,7 +78,8 @@ def _perform(
     def report(kind: EventKind, detail: object = "") -> None:
         # IMPORTANT: both or neither, or events that come late, for nobody, would stay for ever.
         pipeline = connection.pipeline(transaction=True)
-        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], getattr(detail, "steps", ()))
+        steps, depot = getattr(detail, "steps", ()), getattr(detail, "depot", MAIN)
+        event = Event(kind, token, attempt, worker, str(detail)[:_MAX_DETAIL], steps, depot)
         pipeline.lpush(event_key(session), event.pack())
         pipeline.expire(event_key(session), keep)
         pipeline.execute()
@@ -108,7 +111,9 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
         chunk, shared = _fetch(connection, request)
         if task in SHUFFLES:
             origin = Origin.of(request.session, request.token, request.attempt)
-            result = pack_arrays(perform(connection, task, puzzle, origin, request.keep, chunk, shared))
+            depots = _depots(connection)
+            into = MAIN if depots.own in request.avoided else depots.own
+            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, shared))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
     except redis.exceptions.OutOfMemoryError:
@@ -133,6 +138,11 @@ def _fetch(connection: redis.Redis, request: TaskRequest) -> tuple[Arrays, Array
     if raw is None:
         raise PayloadError("its arrays are gone from Redis")
     return unpack_arrays(raw), shared
+
+
+@lru_cache(maxsize=1)
+def _depots(connection: redis.Redis) -> Depots:
+    return Depots(connection, os.environ.get(DATA_REDIS, ""))
 
 
 _puzzles: dict[str, Puzzle] = {}

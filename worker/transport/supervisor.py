@@ -12,6 +12,7 @@ from pathlib import Path
 
 from puzzles.user.files import files_variable
 from worker.transport.connection import connect, forget_worker, worker_name
+from worker.transport.depots import DATA_REDIS
 
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
@@ -23,12 +24,15 @@ _GRACE_SECONDS = 30.0
 class Supervisor:
     """`start` starts `count` workers, `run` keeps them alive, `stop` ends them.
 
-    `files` hold the user puzzles that the workers know besides the built-in ones.
+    `files` hold the user puzzles that the workers know besides the built-in ones; pieces are left in `data_redis`, if
+    that is any.
     """
 
-    def __init__(self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()) -> None:
-        # The URL goes by the environment: arguments are visible to every user of the machine.
-        settings = {"HAKOIRI_REDIS": url, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+    def __init__(
+        self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = ""
+    ) -> None:
+        # URLs go by the environment: arguments are visible to every user of the machine.
+        settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
         self._environment = {**os.environ, **settings, **(files_variable(files) if files else {})}
         self._connection = connect(url)
         self._note = note

@@ -52,16 +52,27 @@ def worker(
             help="A user puzzle that they shall know; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
         ),
     ] = None,
+    data_redis: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where what they make waits for others: a Redis of this machine.",
+            show_default="$HAKOIRI_DATA_REDIS, else that of --redis",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
     from hakoiri.cli.driving import stopping_with
     from worker.transport.connection import connect, without_password
+    from worker.transport.depots import DATA_REDIS
     from worker.transport.supervisor import Supervisor
 
     url, files = required_redis(redis), _own_files(puzzles or [])
     connect(url).close()
-    supervisor = Supervisor(url, processes, _log, files)
+    data_redis = data_redis or os.environ.get(DATA_REDIS, "")
+    if data_redis:
+        connect(data_redis).close()
+    supervisor = Supervisor(url, processes, _log, files, data_redis)
     with stopping_with(lambda _: supervisor.request_stop()):
         _log(
             f"{counted(processes, 'worker processes')} for {without_password(url)}, supervised by process {os.getpid()}"

@@ -1,0 +1,128 @@
+"""The depots that a run has for its pieces: which are there, how much each may hold, and which are left out, and when.
+
+The one Redis of the queue is waited for while it is away. A data Redis is not: what lies there can be made again.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import redis
+from redis.exceptions import OutOfMemoryError
+
+from coordinator.session.tuning import Tuning
+from worker.errors import DepotLostError
+from worker.transport.connection import ALIVE_SECONDS, without_password
+from worker.transport.depots import MAIN, Depots, depot_number
+
+_Value = TypeVar("_Value")
+#: A data Redis that did not answer is left out for so long at first, then for twice as long, and so on.
+_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 5.0, 600.0
+
+
+class Patiently(Protocol):
+    """Makes a call to Redis, again and again while Redis is away."""
+
+    def __call__(self, call: Callable[[], _Value]) -> _Value:
+        """What the call gives."""
+
+
+@dataclass
+class _Depot:
+    """One data Redis. Times are those of `time.monotonic`."""
+
+    where: str = "a worker"
+    announced_at: float = 0.0
+    #: How much of the run may lie there, as far as it was asked.
+    share: int = 0
+    is_out: bool = False
+    back_at: float = 0.0
+    pause: float = _PAUSE_SECONDS
+
+
+class Plane:
+    """The depots by number. `patiently` makes a call again once the Redis of the queue is back; `note` is for users."""
+
+    def __init__(self, main: redis.Redis, tuning: Tuning, patiently: Patiently, note: Callable[[str], None]) -> None:
+        self._depots, self._most = Depots(main), tuning.shuffle_bytes
+        self._patiently, self._note = patiently, note
+        self._others: dict[int, _Depot] = {}
+        self._main_share, self._main_is_used = 0, True
+
+    @property
+    def depots(self) -> Depots:
+        """The connections of this process."""
+        return self._depots
+
+    @property
+    def left_out(self) -> list[int]:
+        """The depots in which nothing lies that counts."""
+        return [number for number, depot in self._others.items() if depot.is_out]
+
+    def is_out(self, number: int) -> bool:
+        return number != MAIN and number in self._others and self._others[number].is_out
+
+    def announced(self, urls: Iterable[str]) -> None:
+        """Living workers leave pieces at these URLs, or in the one Redis where one is empty."""
+        now, told = time.monotonic(), set(urls)
+        self._main_is_used = "" in told or not told
+        for url in told - {""}:
+            depot = self._others.setdefault(depot_number(url), _Depot())
+            depot.where, depot.announced_at = f"the data Redis at {without_password(url)}", now
+            if depot.is_out and now >= depot.back_at:
+                depot.is_out = False
+                self._note(f"{depot.where} is used again")
+        for number, depot in self._others.items():
+            if not depot.is_out and now > depot.announced_at + ALIVE_SECONDS:
+                self.leave_out(number, f"no worker lives that reaches {depot.where}")
+
+    def leave_out(self, number: int, why: str) -> None:
+        """What lies in a depot is lost, and nothing is left there for a while."""
+        depot = self._others.setdefault(number, _Depot(announced_at=time.monotonic()))
+        if depot.is_out:
+            return
+        depot.is_out, depot.back_at = True, time.monotonic() + depot.pause
+        depot.pause = min(2 * depot.pause, _LONGEST_PAUSE_SECONDS)
+        self._note(f"{why}; what lay there is made again, and it is left out until it answers")
+
+    def call(self, number: int, call: Callable[[redis.Redis], _Value]) -> _Value | None:
+        """What a call gives; ``None`` where a data Redis does not answer, or has no room left."""
+        if number == MAIN:
+            return self._patiently(lambda: call(self._depots.main))
+        if self.is_out(number):
+            return None
+        try:
+            with self._depots.reach(number) as depot:
+                return call(depot)
+        except OutOfMemoryError:
+            return None
+        except DepotLostError as error:
+            self.leave_out(number, str(error))
+            return None
+
+    def measure(self, held: Callable[[int], int]) -> None:
+        """Ask every depot how much may lie there, `held` of which lies there now."""
+        for number, depot in list(self._others.items()):
+            depot.share = self._share(number, held(number))
+        self._main_share = self._share(MAIN, held(MAIN)) if self._main_is_used or not self._shares else 0
+
+    @property
+    def _shares(self) -> dict[int, int]:
+        return {number: depot.share for number, depot in self._others.items() if not depot.is_out}
+
+    @property
+    def shares(self) -> dict[int, int]:
+        """How many bytes of the run may lie in each depot that is used."""
+        return self._shares | ({MAIN: self._main_share} if self._main_share else {})
+
+    def _share(self, number: int, held: int) -> int:
+        memory: dict[str, Any] = self.call(number, lambda depot: depot.info("memory")) or {}
+        most = int(memory.get("maxmemory", 0))
+        if not most:
+            return self._most if memory else 0
+        return max(0, (most - int(memory["used_memory"]) + held) // 2)
+
+    def close(self) -> None:
+        """Close the connections to data Redis."""
+        self._depots.close()
