@@ -6,7 +6,7 @@ may be done twice, late, or by anybody, with the same result.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 from puzzles.capabilities import Dealt, Placements, Scored
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
-from puzzles.keys.layout import Keys
 from puzzles.keys.order import sort_keys
-from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
+from storage.layers.blocks import pack_blocks
 from storage.layers.coded import Block
 from storage.layers.digest import lanes_of
 from worker.deals import hunting, solving
-from worker.errors import PayloadError, TaskError
+from worker.errors import TaskError
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
-from worker.layers.kernels import merge, simple_edges
-from worker.layers.partition import scatter
+from worker.layers.kernels import simple_edges
 from worker.layers.shuffle import Made, gather, spread
 from worker.nakuron import tilting
 from worker.plays import moving
@@ -33,42 +31,7 @@ from worker.solitaires import solving as solving_cards
 Array = NDArray[Any]
 Arrays = Sequence[Array]
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
-
-
-def scatter_expand(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table of a partition] -> [their successors by key range, where each range ends].
-
-    The fast way within one process: each key is sorted once, when its range is merged.
-    """
-    (keys,) = chunk
-    (table,) = shared
-    return scatter(puzzle.expand(keys).successors, table)
-
-
-def merge_range(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[numbers of raw, packed and known batches, whether to keep the keys; those batches] -> a range of a layer.
-
-    The result: [how many keys, how many goals, the two lanes of the digest; the four arrays of `Packed`; the keys, if
-    they are to be kept]. Raw batches need not be sorted; known ones are those of older layers.
-    """
-    header, *arrays = chunk
-    raw, packed, known, keep = header.tolist()
-    parts = list(arrays[:raw])
-    for index in range(raw, raw + 4 * packed, 4):
-        parts.append(unpack_blocks(Packed(*arrays[index : index + 4])))
-    olds = arrays[raw + 4 * packed :]
-    if len(olds) != known:
-        raise PayloadError(f"{known} known batches announced, {len(olds)} found")
-    keys = merge(parts or [puzzle.layout.empty(0)], olds)
-    del parts
-    goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
-    summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
-    return [summary, *pack_blocks(keys), _own(keys) if keep else keys[:0]]
-
-
-def _own(keys: Keys) -> Keys:
-    """`keys` without the larger array that they may be a part of."""
-    return keys if keys.base is None else keys.copy()
+_Made = TypeVar("_Made")
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -159,12 +122,10 @@ TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
     "hunt": hunt,
-    "merge": merge_range,
     "move": move,
     "neighbours": neighbours,
     "pairs": pairs,
     "play": play,
-    "scatter": scatter_expand,
     "solve": solve_deal,
     "subtrees": subtrees,
 }
@@ -175,9 +136,14 @@ SHUFFLES: dict[str, Half] = {"gather": gather, "spread": spread}
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:
-    """The result of a task, done here. Whatever it raises that is none of our own errors becomes a `TaskError`."""
+    """The result of a task, done here. Raises as `guarded` does."""
+    return list(guarded(name, TASKS[name], puzzle, chunk, shared))
+
+
+def guarded(name: str, work: Callable[..., _Made], *given: Any) -> _Made:
+    """What some work makes. Whatever it raises that is none of our own errors becomes a `TaskError`."""
     try:
-        return list(TASKS[name](puzzle, chunk, shared))
+        return work(*given)
     except (HakoiriError, MemoryError):
         raise
     except Exception as error:

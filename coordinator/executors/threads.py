@@ -1,13 +1,17 @@
 """The embedded executor: threads in this process. Kernels release the GIL, so threads are enough."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 from coordinator.session.session import Control
 from puzzles.contract import Puzzle
-from worker.tasks import Array, Arrays, do_task
+from worker.tasks import TASKS, Array, Arrays, guarded
 
 _LOOK_SECONDS = 0.2
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
 
 
 class ThreadExecutor:
@@ -22,12 +26,15 @@ class ThreadExecutor:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
-        numbered = enumerate(chunks)
-        flying: dict[Future[list[Array]], int] = {}
+        return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)
+
+    def each(self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item]) -> Iterator[tuple[int, _Made]]:
+        numbered = enumerate(items)
+        flying: dict[Future[_Made], int] = {}
         while True:
             while len(flying) < 2 * self.workers and (following := next(numbered, None)) is not None:
-                number, chunk = following
-                flying[self._pool.submit(do_task, task, self._puzzle, chunk, shared)] = number
+                number, item = following
+                flying[self._pool.submit(guarded, name, work, item)] = number
             if not flying:
                 return
             landed, _ = wait(flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from coordinator.errors import StopRun
 from coordinator.session.resources import Budget, Shares
@@ -15,6 +15,9 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress, State
 from worker.layers.kernels import split
 from worker.tasks import Array, Arrays, do_task
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
 
 #: How long finished work waits for the next commit at most, except while the next piece is computed.
 _COMMIT_SECONDS = 0.1
@@ -96,6 +99,13 @@ class Executor(Protocol):
         """Let go of threads and connections; chunks in flight are forgotten."""
 
 
+class Threads(Executor, Protocol):
+    """The executor of this process, which does any work."""
+
+    def each(self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item]) -> Iterator[tuple[int, _Made]]:
+        """`map` for work of any kind, called `name`, on items of any kind."""
+
+
 @dataclass(frozen=True)
 class ComputeContext:
     """A puzzle, an executor for its chunks, threads of this process for the rest, and the memory that they may use.
@@ -105,7 +115,7 @@ class ComputeContext:
 
     puzzle: Puzzle
     executor: Executor
-    local: Executor
+    local: Threads
     budget: Budget
     shares: Shares
 

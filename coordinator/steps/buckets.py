@@ -1,16 +1,18 @@
 """The successors of a layer, distributed over key ranges: in memory, and beyond the budget on disk."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from puzzles.keys.layout import Key, Keys, Layout, ints
 from puzzles.keys.order import mask_between, sort_keys
-from storage.layers.blocks import Packed
 from storage.layers.spill import Spill
+from worker.layers.halves import Found
+from worker.layers.marks import Marks, Window
 from worker.layers.partition import Partition
-from worker.tasks import Array, Arrays
+from worker.tasks import Array
 
 #: Keys sampled for each piece of a range that is cut again.
 _SAMPLE_PER_PIECE = 64
@@ -25,18 +27,23 @@ class _Bucket:
 
 
 class Buckets:
-    """One bucket per range of `partition`. Ranges below `first` are merged already: their keys are dropped."""
+    """One bucket per range of `partition`. Ranges below `first` are merged already: their keys are dropped.
 
-    def __init__(self, partition: Partition, layout: Layout, spill: Spill, first: int = 0) -> None:
-        self._layout, self._spill = layout, spill
+    `marks`, if any, have the successors that lie close together.
+    """
+
+    def __init__(
+        self, partition: Partition, layout: Layout, spill: Spill, first: int = 0, marks: Marks | None = None
+    ) -> None:
+        self._layout, self._spill, self._marks = layout, spill, marks
         self._buckets = [_Bucket() for _ in range(partition.ranges)]
         self._first = first
         self.bounds = [partition.bounds(number, layout) for number in range(partition.ranges)]
-        #: Bytes of the keys in memory and of the arrays around them.
-        self.held_bytes = 0
+        #: Bytes of the keys in memory and of the arrays around them, and of the marks.
+        self.held_bytes = marks.bytes if marks else 0
 
     def add_scattered(self, keys: Keys, ends: Array) -> None:
-        """What the task ``scatter`` gave."""
+        """What `expand_chunk` gave."""
         begin = 0
         for number, end in enumerate(ends.tolist()):
             if end > begin and number >= self._first:
@@ -47,45 +54,49 @@ class Buckets:
             begin = end
 
     def keys_in(self, number: int) -> int:
-        """How many keys, duplicates counted, a range has."""
-        return self._buckets[number].keys + self._spill.keys_in(number)
+        """How many keys, duplicates counted, a range has; about, as far as they are marked."""
+        marked = self._marks.about(*self.bounds[number]) if self._marks else 0
+        return self._buckets[number].keys + self._spill.keys_in(number) + marked
 
-    def take(self, number: int) -> list[Keys]:
-        """The keys of a range that are in memory; removes them."""
+    def take(self, number: int) -> Found:
+        """The keys of a range; removes those that are in memory."""
+        return Found(self._take_parts(number), list(self._spill.read(number)), self._marked(*self.bounds[number]))
+
+    def _take_parts(self, number: int) -> list[Keys]:
         bucket = self._buckets[number]
         self.held_bytes -= bucket.keys * self._layout.bytes + len(bucket.parts) * _PART_BYTES
         self._buckets[number] = _Bucket()
         return bucket.parts
 
-    def spilled(self, number: int) -> list[Packed]:
-        """The keys of a range that are on disk."""
-        return list(self._spill.read(number))
+    def _marked(self, low: Key, high: Key) -> Callable[[], Window] | None:
+        return partial(self._marks.between, low, high) if self._marks else None
 
-    def between(self, number: int, low: Key, high: Key) -> list[Keys]:
-        """The keys of a range with low <= key < high, of those in memory and on disk; they stay."""
+    def between(self, number: int, low: Key, high: Key) -> Found:
+        """The keys of a range with low <= key < high; they stay."""
         held = [part[mask_between(part, low, high)] for part in self._buckets[number].parts]
-        return [keys for keys in (*held, *self._spill.read_between(number, low, high)) if len(keys)]
+        parts = [keys for keys in (*held, *self._spill.read_between(number, low, high)) if len(keys)]
+        return Found(parts, [], self._marked(low, high))
 
     def cut_again(self, number: int, pieces: int) -> list[Key]:
         """Keys that cut a range into about `pieces` pieces of equal size, as far as that is possible."""
+        low, high = self.bounds[number]
         step = max(1, self.keys_in(number) // (_SAMPLE_PER_PIECE * pieces))
         held = [part[::step] for part in self._buckets[number].parts]
-        sample = sort_keys(np.concatenate([*held, *(packed.firsts for packed in self._spill.read(number))]))
-        low, high = self.bounds[number]
+        marked = self._layout.pack(self._marks.sample(low, high, step) if self._marks else [])
+        sample = sort_keys(np.concatenate([*held, marked, *(packed.firsts for packed in self._spill.read(number))]))
         return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
 
-    def held(self) -> list[int]:
-        """The ranges that have keys in memory."""
-        return [number for number, bucket in enumerate(self._buckets) if bucket.parts]
+    def held(self, marked: bool) -> list[int]:
+        """The ranges that have keys in memory, those that are `marked` counted or not."""
+        return [number for number, bucket in enumerate(self._buckets) if bucket.parts or (marked and self._marks)]
 
-    def chunks_to_spill(self, numbers: Iterable[int]) -> Iterator[Arrays]:
-        """For each range the task ``merge`` that makes one sorted batch of its keys in memory; removes them."""
+    def take_held(self, numbers: list[int], marked: bool) -> Iterator[Found]:
+        """The keys in memory of some ranges; removes them, but those that are marked."""
         for number in numbers:
-            parts = self.take(number)
-            yield merge_chunk(parts, [], [], keep=False)
+            window = self._marked(*self.bounds[number]) if marked else None
+            yield Found(self._take_parts(number), [], window)
 
-
-def merge_chunk(raw: list[Keys], packed: list[Packed], known: list[Keys], keep: bool) -> Arrays:
-    """The arrays that the task ``merge`` takes."""
-    header = np.array([len(raw), len(packed), len(known), keep], dtype=np.int64)
-    return [header, *raw, *(array for batch in packed for array in batch), *known]
+    def clear_marks(self) -> None:
+        """Remove the keys that are marked."""
+        if self._marks:
+            self._marks.clear()

@@ -11,24 +11,26 @@ it; a kill costs what was done since then (`Tuning.checkpoint`).
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from coordinator.errors import StopRun
 from coordinator.session.session import Session
-from coordinator.steps.buckets import Buckets, merge_chunk
+from coordinator.steps.buckets import Buckets
 from coordinator.steps.inspection import inspected_expansion
 from coordinator.steps.pace import Pace
 from coordinator.steps.window import HeldLayer, Layer, StoredLayer
 from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import sort_keys
-from storage.layers.blocks import Packed
 from storage.layers.digest import NOTHING, add_lanes, digest_text
 from storage.layers.spill import Spill, SpillFiles
 from storage.ledger.manifest import Depth, LayerRecord, Progress
 from storage.names import META, PARTIAL_KEY
+from worker.layers.halves import Found, Merged, code_range, expand_chunk, merge_range
+from worker.layers.marks import marks_for
 from worker.layers.partition import Partition, partition_by
-from worker.tasks import Array, Arrays
+from worker.tasks import Array
 
 #: How many times less memory a known key takes than a successor, which is also sorted, packed and kept.
 _KNOWN_WEIGHT = 5
@@ -115,7 +117,9 @@ class LayerStep:
 
     def _begin(self) -> None:
         """Get ready for what `_expand_some` gives."""
-        self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
+        expected, most = int(self._branching * self._current.size), self._shares.bucket_bytes * 3 // 4
+        self._marks = marks_for(self._successors, expected, most, self._context.local.workers)
+        self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged, self._marks)
 
     # Progress
 
@@ -126,7 +130,7 @@ class LayerStep:
     def _take_up(self) -> None:
         """Go on where an earlier session left this layer, or plan it."""
         fields = self._store.read_partial()
-        successors = self._look()
+        self._look()
         if fields is not None and fields["depth"] == self._depth:
             self._partial = Partial.from_record(fields)
             self._partition = Partition.from_dict(self._partial.partition)
@@ -135,27 +139,26 @@ class LayerStep:
                 self._pieces = None
             return
         self._spill.clear()
-        self._partition = self._cut(successors)
+        self._partition = self._cut()
         self._partial = Partial(self._depth, self._partition.as_dict())
 
-    def _look(self) -> Keys:
-        """The successors of a sample; the sample is inspected and timed."""
+    def _look(self) -> None:
+        """Inspect and time a sample, and sort what it leads to."""
         sample = self._current.sample()
         began = time.perf_counter()
         expansion = inspected_expansion(self._puzzle, sample, self._depth)
         self._seconds_each = (time.perf_counter() - began) / len(sample)
         self._branching = len(expansion.successors) / len(sample)
-        return expansion.successors
+        self._successors = sort_keys(expansion.successors.copy())
 
-    def _cut(self, successors: Keys) -> Partition:
+    def _cut(self) -> Partition:
         """Ranges of about equally many successors, judged by those of the sample."""
-        if not len(successors):
+        if not len(self._successors):
             return partition_by(self._layout.pack([0]), 1)
-        successors = sort_keys(successors.copy())
         known = sum(layer.size for layer in self._known)
         expected = int(self._branching * self._current.size) + known // _KNOWN_WEIGHT
         least = self._least_ranges if expected > self._range_keys // 8 else 1
-        return partition_by(successors, max(least, -(-expected // self._range_keys)))
+        return partition_by(self._successors, max(least, -(-expected // self._range_keys)))
 
     def _save(self) -> None:
         """Commit what is staged together with how far the layer is; then the files of its ranges may go."""
@@ -187,17 +190,19 @@ class LayerStep:
         sizes: dict[int, int] = {}
         size = self._shares.chunk_size(self._current.size, self._branching, pace=self._seconds_each)
 
-        def chunks() -> Iterator[Arrays]:
+        def chunks() -> Iterator[Keys]:
             for number, keys in enumerate(self._current.chunks(begin, size)):
                 sizes[number] = len(keys)
-                yield [keys]
+                yield keys
                 if self._checkpoint_is_due:
                     return
 
-        for number, (keys, ends) in self._context.local.map("scatter", chunks(), [self._partition.table]):
+        expand = partial(expand_chunk, self._puzzle, self._marks, self._partition.table)
+        for number, (keys, ends) in self._context.local.each("expand", expand, chunks()):
             self._buckets.add_scattered(keys, ends)
             if self._buckets.held_bytes > self._shares.bucket_bytes:
-                self._spill_all()
+                # IMPORTANT: what is marked stays, for threads go on marking.
+                self._spill_held(marked=False)
             yield sizes.pop(number)
 
     @property
@@ -205,20 +210,26 @@ class LayerStep:
         return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
     def _spill_all(self) -> None:
-        numbers = self._buckets.held()
-        chunks = self._buckets.chunks_to_spill(numbers)
-        for number, (_, *packed, _) in self._context.local.map("merge", chunks):
-            self._spill.append(numbers[number], Packed(*packed))
+        self._spill_held(marked=True)
+        self._buckets.clear_marks()
+
+    def _spill_held(self, marked: bool) -> None:
+        numbers = self._buckets.held(marked)
+        code = partial(code_range, self._layout, self._depth)
+        for number, coded in self._context.local.each("merge", code, self._buckets.take_held(numbers, marked)):
+            if len(coded.firsts):
+                self._spill.append(numbers[number], coded)
 
     # Second half: merge
 
     def _merge_all(self) -> None:
         """Merge the ranges that are left, in increasing order."""
-        waiting: dict[int, list[Array]] = {}
-        pieces: list[list[Array]] = []
+        waiting: dict[int, Merged] = {}
+        pieces: list[Merged] = []
         completes: list[int | None] = []
         following = 0
-        for number, result in self._context.local.map("merge", self._merge_chunks(completes)):
+        merge = partial(merge_range, self._puzzle, self._depth)
+        for number, result in self._context.local.each("merge", merge, self._ranges_left(completes)):
             waiting[number] = result
             while following in waiting:
                 pieces.append(waiting.pop(following))
@@ -231,26 +242,21 @@ class LayerStep:
                 following += 1
             self._session.control.check()
 
-    def _merge_chunks(self, completes: list[int | None]) -> Iterator[Arrays]:
-        """The tasks of the ranges that are left; `completes` says for each which range is finished with it."""
+    def _ranges_left(self, completes: list[int | None]) -> Iterator[tuple[Found, list[Keys], bool]]:
+        """What to merge; `completes` says for each which range is finished with it."""
         buckets = self._buckets
         for number in range(self._partial.merged, self._partition.ranges):
             low, high = buckets.bounds[number]
             pieces = self._pieces_of(buckets.keys_in(number), low, high)
-            if not buckets.keys_in(number):
-                completes.append(number)
-                yield merge_chunk([], [], [], keep=False)
-                continue
             if pieces == 1:
                 completes.append(number)
-                known, keep = self._known_in(low, high), self._pieces is not None
-                yield merge_chunk(buckets.take(number), buckets.spilled(number), known, keep)
+                yield buckets.take(number), self._known_in(low, high), self._pieces is not None
                 continue
             # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
             cuts = [low, *buckets.cut_again(number, pieces), high]
             for begin, end in pairwise(cuts):
                 completes.append(number if end == high else None)
-                yield merge_chunk(buckets.between(number, begin, end), [], self._known_in(begin, end), keep=False)
+                yield buckets.between(number, begin, end), self._known_in(begin, end), False
             buckets.take(number)
 
     def _pieces_of(self, keys: int, low: Key, high: Key) -> int:
@@ -262,10 +268,10 @@ class LayerStep:
     def _known_in(self, low: Key, high: Key) -> list[Keys]:
         return [keys for layer in self._known for keys in layer.between(low, high)]
 
-    def _take_in(self, result: list[Array]) -> None:
+    def _take_in(self, result: Merged) -> None:
         """Stage the blocks of a merged piece, and add it to the progress."""
-        summary, *packed, keys = result
-        self._add(summary, self._store.stage_blocks(self._depth, Packed(*packed), self._partial.index))
+        summary, coded, keys = result
+        self._add(summary, self._store.stage_coded(self._depth, coded, self._partial.index))
         self._piece_bytes += keys.nbytes
         if len(keys) < int(summary[0]) or self._piece_bytes > self._shares.layer_bytes:
             self._pieces = None

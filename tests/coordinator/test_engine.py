@@ -33,6 +33,7 @@ from storage.names import BLOCKS, LAYERS, SPILL_FOLDER, number_key
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
+from worker.layers.marks import Marks
 
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (
@@ -40,6 +41,7 @@ WAYPOINTS = (
     (LayerStep, "_spill_all"),
     (LayerStep, "_save"),
     (Spill, "append"),
+    (Marks, "mark"),
     (Buckets, "add_scattered"),
     (FarmedStep, "_spread_all"),
     (FarmedStep, "_spill_all"),
@@ -55,15 +57,16 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
 
 
-def waypoints(manner: str, keys: str, directed: str) -> set[str]:
+def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
     """What a search in this manner must have passed."""
     if manner == "default":
         return set()
-    passed = {"run", "_spread_all" if MANNERS[manner].elsewhere else "add_scattered"}
-    if manner in ("starving", "durable", "farmed, durable") or (
-        manner in ("spilling", "farmed in passes") and directed == "no"
-    ):
+    farmed, dense = MANNERS[manner].elsewhere, layout in ("u32", "u64") and keys in ("low", "high")
+    passed = {"run", "_spread_all" if farmed else "mark" if dense else "add_scattered"}
+    if manner in ("durable", "farmed, durable") or (manner == "farmed in passes" and directed == "no"):
         passed |= {"_spill_all", "append"}
+    if not dense and (manner == "starving" or (manner == "spilling" and directed == "no")):
+        passed |= {"append"}
     if manner == "farmed and forgotten":
         passed |= {"_recover"}
     if manner == "durable":
@@ -101,7 +104,7 @@ def test_the_layers_are_those_of_a_plain_search(
     directory = new_run(tmp_path, options)
     driven(directory, resources)
     assert_as_expected(directory, options)
-    assert waypoints(manner, keys, directed) <= set(calls)
+    assert waypoints(manner, layout, keys, directed) <= set(calls)
 
 
 @pytest.mark.parametrize(("seconds", "here"), [(0.0, False), (1_000.0, True)])

@@ -123,7 +123,7 @@ def raise_error(error: Exception) -> None:
 MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
     "a commit": ("durable", (Ledger, "commit"), StorageError("a wire came loose")),
     "a commit on a full disk": ("durable", (Ledger, "commit"), disk_full(Path())),
-    "a spill on a full disk": ("starving", (Spill, "append"), disk_full(Path())),
+    "a spill on a full disk": ("durable", (Spill, "append"), disk_full(Path())),
     "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
     "a task": ("durable", (Buckets, "add_scattered"), TaskError("a worker lost its mind")),
     "a worker's task": ("farmed, durable", (FarmedStep, "_fetched"), TaskError("a worker lost its mind")),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -20,9 +19,8 @@ from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion
 from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
-from storage.layers.blocks import Packed, pack_blocks, unpack_blocks
-from tests.support.plain import any_keys, lanes_by_the_book, layouts
-from worker.errors import PayloadError, TaskError
+from tests.support.plain import any_keys, layouts
+from worker.errors import TaskError
 from worker.graphs.searches import (
     UNSEEN,
     Graph,
@@ -37,9 +35,7 @@ from worker.graphs.searches import (
 )
 from worker.layers import kernels
 from worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
-from worker.layers.partition import partition_by
 from worker.tasks import TASKS, Arrays, do_task
-from worker.transport.payload import pack_arrays, unpack_arrays
 
 PUZZLE = Klotski()
 
@@ -344,32 +340,6 @@ def test_tasks_on_keys_do_what_their_names_say(all_keys: Keys) -> None:
     successors, degrees = TASKS["neighbours"](PUZZLE, [sample], ())
     assert successors.tolist() == [key for row in rows for key in row]
     assert degrees.tolist() == [len(row) for row in rows]
-    partition = partition_by(sample, 7)
-    scattered, ends = TASKS["scatter"](PUZZLE, [sample], [partition.table])
-    assert sorted(scattered.tolist()) == sorted(key for key in sample.tolist() for key in PUZZLE.successors(key))
-    for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
-        low, high = partition.bounds(number, PUZZLE.layout)
-        assert all(low <= key < high for key in scattered[begin:end].tolist())
-
-
-@pytest.mark.parametrize("keep", [False, True])
-def test_the_task_that_merges_a_range(keep: bool, all_keys: Keys) -> None:
-    rng = np.random.default_rng(8)
-    raw = [rng.choice(all_keys, 800) for _ in range(2)]
-    packed = [np.unique(rng.choice(all_keys, 700)) for _ in range(3)]
-    known = [np.unique(rng.choice(all_keys, 9_000)) for _ in range(2)]
-    header = np.array([len(raw), len(packed), len(known), keep], dtype=np.int64)
-    chunk = [header, *raw, *(array for keys in packed for array in pack_blocks(keys)), *known]
-    summary, firsts, counts, ends, data, keys = TASKS["merge"](PUZZLE, unpack_arrays(pack_arrays(chunk)), ())
-    expected = sorted(set(np.concatenate([*raw, *packed]).tolist()) - set(np.concatenate(known).tolist()))
-    assert unpack_blocks(Packed(firsts, counts, ends, data)).tolist() == expected
-    goals = sum(key >> 28 == 10 for key in expected)
-    assert goals > 0
-    assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
-    assert keys.tolist() == (expected if keep else [])
-    assert keys.dtype == np.uint32
-    with pytest.raises(PayloadError, match="2 known batches announced, 1 found"):
-        do_task("merge", PUZZLE, chunk[:-1], ())
 
 
 def test_a_task_that_fails_says_of_what(all_keys: Keys) -> None:

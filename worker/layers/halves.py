@@ -1,0 +1,86 @@
+"""The two halves of a layer step by threads of one process: what the chunks lead to, and a range merged of that."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Keys, Layout
+from storage.layers.blocks import Packed, unpack_blocks
+from storage.layers.coded import Coded, code_keys
+from storage.layers.digest import lanes_of
+from storage.ledger.manifest import Depth
+from worker.layers.kernels import clear_within, list_bits, merge, set_within, split
+from worker.layers.marks import Marks, Window
+from worker.layers.partition import scatter
+
+#: Keys expanded at a time where their successors are marked, so that these stay in the second-level cache.
+_BATCH = 1 << 14
+
+
+class Found(NamedTuple):
+    """Successors in a key range, in no order and with duplicates: keys, which are used up, blocks, and marked ones."""
+
+    parts: list[Keys]
+    packed: list[Packed]
+    marked: Callable[[], Window] | None
+
+
+class Merged(NamedTuple):
+    """[How many keys, how many goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
+
+    summary: NDArray[np.uint64]
+    coded: Coded
+    keys: Keys
+
+
+def expand_chunk(
+    puzzle: Puzzle, marks: Marks | None, table: NDArray[np.int64], keys: Keys
+) -> tuple[Keys, NDArray[np.int64]]:
+    """Expand some keys; the successors that are not marked, by key range, and where each range ends."""
+    if marks is None:
+        return scatter(puzzle.expand(keys).successors, table)
+    left = [puzzle.layout.empty(0)]
+    for batch in split(keys, _BATCH):
+        beyond = marks.mark(puzzle.expand(batch).successors)
+        if len(beyond):
+            left.append(beyond.copy())
+    return scatter(np.concatenate(left), table)
+
+
+def merge_range(puzzle: Puzzle, depth: Depth, work: tuple[Found, list[Keys], bool]) -> Merged:
+    """What was found in a range, less some sorted batches of known keys, as a part of layer `depth`.
+
+    The keys themselves are given back only if they are to be kept.
+    """
+    found, known, keep = work
+    keys = _less(found, known, puzzle.layout)
+    goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
+    summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
+    return Merged(summary, code_keys(depth, keys), _own(keys if keep else keys[:0]))
+
+
+def code_range(layout: Layout, depth: Depth, found: Found) -> Coded:
+    """What was found in a range, sorted, without duplicates, as blocks of layer `depth`."""
+    return code_keys(depth, _less(found, [], layout))
+
+
+def _less(found: Found, known: list[Keys], layout: Layout) -> Keys:
+    """The distinct keys of what was found that none of the known batches holds, strictly increasing."""
+    parts = [*found.parts, *(unpack_blocks(packed) for packed in found.packed)]
+    if found.marked is None:
+        return merge(parts or [layout.empty(0)], known)
+    base, words = found.marked()
+    beyond = [part[: set_within(words, part, base)] for part in parts]
+    if any(map(len, beyond)):
+        return merge([list_bits(words, base, layout), *beyond], known)
+    for others in known:
+        clear_within(words, others, base)
+    return list_bits(words, base, layout)
+
+
+def _own(keys: Keys) -> Keys:
+    """`keys` without the larger array that they may be a part of."""
+    return keys if keys.base is None else keys.copy()
