@@ -5,16 +5,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
+import redis
 
 from tests.system.helpers import FinishedRuns, Hakoiri
 from tests.system.servers import RedisServer, Workers, started_workers
+from worker.transport.connection import living_workers
 
 
 @dataclass(frozen=True)
 class Host:
     """A worker, and the data Redis that it leaves pieces in."""
 
-    data: RedisServer
+    data: redis.Redis
     team: Workers
 
 
@@ -28,23 +30,25 @@ class Hosts:
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    """Two hosts of one worker each; the data Redis of the second asks for a password."""
+    """Two hosts of one worker each: the first starts a data Redis itself, the second has one with a password."""
     directory = tmp_path_factory.mktemp("hosts")
     command = Hakoiri(directory)
     with ExitStack() as stack:
         main = stack.enter_context(RedisServer(directory / "main"))
-        found = []
-        for number, password in enumerate(["", "not-for-everybody"]):
-            data = stack.enter_context(RedisServer(directory / str(number), password))
-            environment = {"HAKOIRI_DATA_REDIS": data.url}
-            found.append(Host(data, stack.enter_context(started_workers(command, main.url, 1, environment))))
-        yield Hosts(main, found)
+        named = stack.enter_context(RedisServer(directory / "data", "not-for-everybody"))
+        teams = [
+            stack.enter_context(started_workers(command, main.url, 1, {"HAKOIRI_DATA_REDIS": url}))
+            for url in ("auto", named.url)
+        ]
+        urls = living_workers(main.client).values()
+        clients = [stack.enter_context(redis.Redis.from_url(url)) for url in sorted(urls, key=named.url.__eq__)]
+        yield Hosts(main, list(map(Host, clients, teams)))
     command.close()
 
 
-def commands(server: RedisServer, name: str) -> int:
+def commands(client: redis.Redis, name: str) -> int:
     """How often a command came to a server so far."""
-    stats = server.client.info("commandstats").get(f"cmdstat_{name}", {"calls": 0})
+    stats = client.info("commandstats").get(f"cmdstat_{name}", {"calls": 0})
     return int(stats["calls"])
 
 
@@ -53,5 +57,5 @@ def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, 
     assert found["digest"] == finished.explored["digest"]
     fetched = [commands(host.data, "getrange") for host in hosts.hosts]
     assert min(fetched) > 100, fetched
-    assert not commands(hosts.main, "getrange")
-    assert not [key for host in hosts.hosts for key in host.data.client.scan_iter()], "pieces stay behind"
+    assert not commands(hosts.main.client, "getrange")
+    assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "pieces stay behind"

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from puzzles.user.files import files_variable
+from worker.errors import WorkerError
 from worker.transport.connection import connect, forget_worker, worker_name
+from worker.transport.data_redis import DataRedis
 from worker.transport.depots import DATA_REDIS
 
 _POLL_SECONDS = 0.1
@@ -24,19 +26,21 @@ _GRACE_SECONDS = 30.0
 class Supervisor:
     """`start` starts `count` workers, `run` keeps them alive, `stop` ends them.
 
-    `files` hold the user puzzles that the workers know besides the built-in ones; pieces are left in `data_redis`, if
-    that is any.
+    `files` hold the user puzzles that the workers know besides the built-in ones. What they make they leave at the URL
+    `data_redis`, if it is any; if that is `server`, it is kept alive, too.
     """
 
     def __init__(
-        self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = ""
-    ) -> None:
+        self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = "",
+        server: DataRedis | None = None,
+    ) -> None:  # fmt: skip
         # URLs go by the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
         self._environment = {**os.environ, **settings, **(files_variable(files) if files else {})}
         self._connection = connect(url)
         self._note = note
         self._stopping = False
+        self._server = server
         #: How many workers died and were replaced.
         self.replaced = 0
         self._count, self._workers = count, list["subprocess.Popen[bytes]"]()
@@ -53,6 +57,8 @@ class Supervisor:
                 for index, worker in enumerate(self._workers):
                     if worker.poll() is not None and not self._stopping:
                         self._replace(index)
+                if self._server is not None and not self._server.lives:
+                    self._revive(self._server)
                 time.sleep(_POLL_SECONDS)
         finally:
             self.stop()
@@ -68,6 +74,15 @@ class Supervisor:
             self._note(f"no worker could be started ({error}); trying again")
         else:
             self.replaced += 1
+
+    def _revive(self, server: DataRedis) -> None:
+        try:
+            server.revive()
+        except WorkerError as error:
+            self._note(f"{error}; trying again")
+            time.sleep(_RESTART_SECONDS)
+        else:
+            self._note("the data Redis had ended; another is in its place, empty")
 
     def request_stop(self) -> None:
         """Make `run` come back; safe in a signal handler."""

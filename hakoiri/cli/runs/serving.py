@@ -1,7 +1,6 @@
-"""``coordinator``, ``worker`` and ``health``: the service."""
+"""``coordinator`` and ``health``: the service."""
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,54 +33,12 @@ def coordinator(
     require_writable(where)
     connection = connect(url)
     resources = Resources(redis=url, memory=memory)
-    _log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
+    log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
     with stopping_with(control.interrupt):
-        ends = serve(where, resources, connection, control, lambda: ProgressLine(console), _log, burst)
-    _log("coordinator stopped")
+        ends = serve(where, resources, connection, control, lambda: ProgressLine(console), log, burst)
+    log("coordinator stopped")
     if json:
         print_json({"runs": [end._asdict() for end in ends]})
-
-
-def worker(
-    redis: RedisOption = None,
-    processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
-    puzzles: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--puzzle", metavar="FILE.py:NAME",
-            help="A user puzzle that they shall know; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
-        ),
-    ] = None,
-    data_redis: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Where what they make waits for others: a Redis of this machine.",
-            show_default="$HAKOIRI_DATA_REDIS, else that of --redis",
-        ),
-    ] = None,
-    json: JsonOption = False,
-) -> None:  # fmt: skip
-    """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
-    from hakoiri.cli.driving import stopping_with
-    from worker.transport.connection import connect, without_password
-    from worker.transport.depots import DATA_REDIS
-    from worker.transport.supervisor import Supervisor
-
-    url, files = required_redis(redis), _own_files(puzzles or [])
-    connect(url).close()
-    data_redis = data_redis or os.environ.get(DATA_REDIS, "")
-    if data_redis:
-        connect(data_redis).close()
-    supervisor = Supervisor(url, processes, _log, files, data_redis)
-    with stopping_with(lambda _: supervisor.request_stop()):
-        _log(
-            f"{counted(processes, 'worker processes')} for {without_password(url)}, supervised by process {os.getpid()}"
-        )
-        supervisor.start()
-        supervisor.run()
-    _log("workers stopped")
-    if json:
-        print_json({"workers": processes, "replaced": supervisor.replaced})
 
 
 def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:
@@ -116,21 +73,7 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
         stdout().print(f"ok: Redis answers{taken}, {counted(living, 'workers')} alive{known}")
 
 
-def _own_files(words: list[str]) -> list[Path]:
-    """The puzzle files that the user and his environment name, each tried here first, where mistakes can be told."""
-    from puzzles.user.files import configured_files, known, load, load_file
-
-    files = configured_files()
-    for path in files:
-        load_file(path)
-    for word in words:
-        name, digest = load(word)
-        files.append(known(name, digest).path)
-        _log(f"puzzle {name}, digest {digest[:12]}")
-    return files
-
-
-def _log(text: str, *steps: Step) -> None:
+def log(text: str, *steps: Step) -> None:
     """A line with its time, for people and log collectors."""
     stderr().print(f"{local_time()} {worded(text, steps)}")
 
@@ -138,5 +81,4 @@ def _log(text: str, *steps: Step) -> None:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: hakoiri coordinator --redis redis://127.0.0.1:6379/0 --data runs")(coordinator)
-    app.command(epilog="Example: hakoiri worker --redis redis://127.0.0.1:6379/0 -n 4")(worker)
     app.command(epilog="Example: hakoiri health --redis redis://127.0.0.1:6379/0 --data runs")(health)

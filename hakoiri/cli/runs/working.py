@@ -1,0 +1,126 @@
+"""``worker``: processes that work for runs, and the data Redis of their host."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import psutil
+import typer
+
+from hakoiri.cli.options import JsonOption, RedisOption, parse_size, required_redis
+from hakoiri.cli.runs.serving import log
+from hakoiri.render.tables import print_json
+from puzzles.errors import counted
+
+if TYPE_CHECKING:
+    import redis
+
+    from worker.transport.data_redis import DataRedis
+
+#: A data Redis that is started here takes this part of the free memory.
+_MEMORY_PART = 4
+AUTO = "auto"
+
+
+def worker(
+    redis: RedisOption = None,
+    processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
+    puzzles: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--puzzle", metavar="FILE.py:NAME",
+            help="A user puzzle that they shall know; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
+        ),
+    ] = None,
+    data_redis: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL|auto", help="Keep what they make in this Redis of their host, or in one started with them.",
+            show_default="$HAKOIRI_DATA_REDIS, else that of --redis",
+        ),
+    ] = None,
+    data_host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="With auto: the address of this host at which others fetch it.",
+            show_default="the one that faces Redis",
+        ),
+    ] = None,
+    data_memory: Annotated[
+        int | None,
+        typer.Option(
+            parser=parse_size, metavar="SIZE", help="With auto: what it takes at most.",
+            show_default="a quarter of what is free",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
+    from hakoiri.cli.driving import stopping_with
+    from worker.transport.connection import connect, without_password
+    from worker.transport.depots import DATA_REDIS
+    from worker.transport.supervisor import Supervisor
+
+    url, files = required_redis(redis), _own_files(puzzles or [])
+    data_redis = data_redis or os.environ.get(DATA_REDIS) or ""
+    if data_redis != AUTO and (data_host or data_memory):
+        raise typer.BadParameter(
+            "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
+        )
+    with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
+        supervisor = Supervisor(url, processes, log, files, server.url if server else data_redis, server)
+        with stopping_with(lambda _: supervisor.request_stop()):
+            team = counted(processes, "worker processes")
+            log(f"{team} for {without_password(url)}, supervised by process {os.getpid()}")
+            supervisor.start()
+            supervisor.run()
+    log("workers stopped")
+    if json:
+        print_json({"workers": processes, "replaced": supervisor.replaced})
+
+
+@contextmanager
+def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int | None) -> "Iterator[DataRedis | None]":
+    """The data Redis that is started here, if one is; one that the user names must answer."""
+    from worker.transport.connection import connect, without_password
+    from worker.transport.data_redis import DataRedis, address_towards, is_loopback
+
+    here = address_towards(main)
+    if wanted and wanted != AUTO:
+        connect(wanted).close()
+        if is_loopback(urlsplit(wanted).hostname or "") and not is_loopback(here):
+            raise typer.BadParameter(f"{without_password(wanted)} is reached from this machine alone: give its address")
+    if wanted != AUTO:
+        yield None
+        return
+    if "ssl_cert_reqs" in main.get_connection_kwargs():
+        raise typer.BadParameter("--data-redis auto does not encrypt, --redis does: name one by rediss://")
+    memory = memory or psutil.virtual_memory().available // _MEMORY_PART
+    with DataRedis(host or here, memory) as server:
+        log(f"data Redis at {without_password(server.url)}, up to {memory >> 20} MB")
+        yield server
+
+
+def _own_files(words: list[str]) -> list[Path]:
+    """The puzzle files that the user and his environment name, each tried here first, where mistakes can be told."""
+    from puzzles.user.files import configured_files, known, load, load_file
+
+    files = configured_files()
+    for path in files:
+        load_file(path)
+    for word in words:
+        name, digest = load(word)
+        files.append(known(name, digest).path)
+        log(f"puzzle {name}, digest {digest[:12]}")
+    return files
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        epilog="Examples: hakoiri worker -n 4 --redis redis://127.0.0.1:6379/0; "
+        "on each of several hosts, the password in HAKOIRI_REDIS: hakoiri worker -n 8 --data-redis auto"
+    )(worker)

@@ -1,0 +1,102 @@
+"""The redis-server that a supervisor starts for its host."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from tests.support.forking import SERVER
+from tests.system.helpers import wait_until
+from worker.errors import PayloadError, WorkerError
+from worker.transport.data_redis import DataRedis, is_loopback
+from worker.transport.depots import open_depot
+
+MEMORY = 50 << 20
+
+
+@pytest.fixture
+def server() -> Iterator[DataRedis]:
+    with DataRedis("127.0.0.1", MEMORY) as started:
+        yield started
+
+
+def process_of(server: DataRedis) -> psutil.Process:
+    with redis.Redis.from_url(server.url) as client:
+        return psutil.Process(client.info("server")["process_id"])
+
+
+def test_it_takes_no_more_memory_and_evicts_and_writes_nothing(server: DataRedis) -> None:
+    with redis.Redis.from_url(server.url) as client:
+        settings = client.config_get("maxmemory", "maxmemory-policy", "save", "appendonly", "bind")
+    expected = {"maxmemory": str(MEMORY), "maxmemory-policy": "noeviction", "save": "", "appendonly": "no"}
+    assert settings == expected | {"bind": "127.0.0.1"}
+
+
+def test_nobody_gets_in_without_its_password_and_no_argument_shows_it(server: DataRedis) -> None:
+    password = str(redis.connection.parse_url(server.url)["password"])
+    without = server.url.replace(password, "")
+    with redis.Redis.from_url(without) as stranger, pytest.raises(redis.AuthenticationError):
+        stranger.ping()
+    process = process_of(server)
+    assert password not in " ".join(process.cmdline()) + str(process.environ())
+
+
+def test_another_in_its_place_has_the_same_url_and_is_empty(server: DataRedis) -> None:
+    with redis.Redis.from_url(server.url) as client:
+        client.set("kept", "?")
+        process_of(server).kill()
+        wait_until(lambda: not server.lives)
+        server.revive()
+        assert client.dbsize() == 0
+    assert server.lives
+
+
+def test_it_ends_with_its_context() -> None:
+    with DataRedis("127.0.0.1", MEMORY) as server:
+        process = process_of(server)
+    assert not process.is_running()
+
+
+def start_and_be_killed(path: Path) -> None:
+    server = DataRedis("127.0.0.1", MEMORY)
+    path.write_text(str(process_of(server).pid), encoding="utf-8")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    starter = SERVER.Process(target=start_and_be_killed, args=(tmp_path / "pid",))
+    starter.start()
+    starter.join()
+    assert starter.exitcode == -signal.SIGKILL
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(int((tmp_path / "pid").read_text())).wait(10)
+
+
+def test_what_hinders_it_is_told_in_one_line(server: DataRedis, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WorkerError, match=r"203\.0\.113\.9 is no address of this machine"):
+        DataRedis("203.0.113.9", MEMORY)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(WorkerError, match="no redis-server can be started here"):
+        server.revive()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "1", "unix:///tmp/x", "redis://", "redis://h:port/0", "rediss://h:1/0?ssl_certfile=/etc/passwd", "http://h:1"],
+)
+def test_only_plain_urls_are_opened(url: str) -> None:
+    """They come from Redis."""
+    with pytest.raises(PayloadError, match="no URL of a data Redis"):
+        open_depot(url)
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("10.1.2.3", False)]
+)
+def test_loopback_is_known(host: str, alone: bool) -> None:
+    assert is_loopback(host) is alone

@@ -1,0 +1,144 @@
+"""A redis-server for what the workers of this host make, which lives no longer than the process that started it."""
+
+import ctypes
+import ipaddress
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+import redis
+from redis.exceptions import RedisError
+
+from worker.errors import WorkerError
+from worker.transport.connection import without_password
+from worker.transport.depots import open_depot
+
+_START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
+#: The option of prctl(2) that has the kernel send a signal to a process when its parent ends.
+_PR_SET_PDEATHSIG = 1
+#: What it may say of why it did not start.
+_MOST_WORDS = 300
+
+
+class DataRedis:
+    """Listens at one address of this host, with a password that it makes up; takes up to `memory` bytes.
+
+    It evicts nothing and writes nothing to disk. With the context it ends, and with this process, however that ends
+    (on Linux). `WorkerError` where it cannot be started.
+    """
+
+    def __init__(self, host: str, memory: int) -> None:
+        self._host, self._memory = host, memory
+        self._password = secrets.token_hex(24)
+        self._port = _free_port(host)
+        address = f"[{host}]" if ":" in host else host
+        self.url = f"redis://:{self._password}@{address}:{self._port}/0"
+        self._process = self._start()
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process does."""
+        return self._process.poll() is None
+
+    def revive(self) -> None:
+        """Start it again, empty, at the same address and with the same password."""
+        self._process = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _end(self._process)
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        settings = {
+            "bind": self._host, "port": self._port, "requirepass": self._password, "maxmemory": self._memory,
+            "maxmemory-policy": "noeviction", "save": '""', "appendonly": "no",
+        }  # fmt: skip
+        with tempfile.TemporaryFile() as config, tempfile.TemporaryFile() as log:
+            # The settings go in by standard input, for arguments are visible to every user of the machine.
+            config.write("".join(f"{name} {value}\n" for name, value in settings.items()).encode())
+            config.seek(0)
+            try:
+                process = subprocess.Popen(
+                    ["redis-server", "-"], stdin=config, stdout=log, stderr=log, cwd=tempfile.gettempdir(),
+                    # Ctrl-C on the terminal is for the supervisor.
+                    process_group=0,
+                    # One system call, which no thread can disturb.
+                    preexec_fn=_ending_with(os.getpid()),  # noqa: PLW1509
+                )  # fmt: skip
+            except OSError as error:
+                raise WorkerError(f"no redis-server can be started here ({error}); install one") from error
+            self._await_answer(process, log)
+        return process
+
+    def _await_answer(self, process: "subprocess.Popen[bytes]", log: Any) -> None:
+        until = time.monotonic() + _START_SECONDS
+        with open_depot(self.url) as connection:
+            while not _answers(connection):
+                if process.poll() is not None or time.monotonic() > until:
+                    _end(process)
+                    log.seek(0)
+                    why = log.read().decode(errors="replace").replace(self._password, "...").strip()[-_MOST_WORDS:]
+                    raise WorkerError(f"the redis-server for {without_password(self.url)} does not start: {why}")
+                time.sleep(_POLL_SECONDS)
+
+
+def address_towards(connection: redis.Redis) -> str:
+    """The address of this host from which a connection to Redis goes out."""
+    server = connection.get_connection_kwargs()
+    if "host" not in server:
+        return "127.0.0.1"  # It is a socket in the file system.
+    with socket.create_connection((server["host"], server["port"])) as probe:
+        return str(probe.getsockname()[0])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches that address."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
+
+
+def _answers(connection: redis.Redis) -> bool:
+    try:
+        return bool(connection.ping())
+    except RedisError:
+        return False
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _ending_with(parent: int) -> Callable[[], None] | None:
+    """What a child of `parent` does first: have the kernel kill it when its parent ends."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+
+    def end_with_parent() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)  # It was faster.
+
+    return end_with_parent
+
+
+def _free_port(host: str) -> int:
+    try:
+        with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        raise WorkerError(f"{host} is no address of this machine ({error})") from error
