@@ -125,8 +125,8 @@ Move = tuple[int, ...]
 class Dealt(Puzzle):
     """Its starts come as deals. A deal is a text that `parse` accepts; random deals are numbered per seed."""
 
-    #: The option, a `Number`, that says how large a deal is.
-    size_option: ClassVar[str]
+    #: The option, a `Number`, that says how large a deal is; empty where the start decides that.
+    size_option: ClassVar[str] = ""
     #: How deals are solved in memory, and how a hunt walks among them: a name of the tables in `worker.tasks`.
     solver: ClassVar[str] = "layers"
     walker: ClassVar[str] = "deals"
@@ -141,6 +141,8 @@ class Dealt(Puzzle):
     #: `varied` is defined, so that deals can be hunted for; and `grown`, so that a hunt begins with smaller ones.
     hunted: ClassVar[bool] = False
     grows: ClassVar[bool] = False
+    #: Whatever a deal leads to is a deal, too, and leads back: a hunt for moves takes the hardest of all of these.
+    judged_together: ClassVar[bool] = False
 
     @classmethod
     def sizes(cls) -> Number:
@@ -152,8 +154,8 @@ class Dealt(Puzzle):
 
     @property
     def size(self) -> int:
-        """How large a deal is here."""
-        return int(self.parameters[self.size_option])
+        """How large a deal is here; 0 where there are no sizes."""
+        return int(self.parameters[self.size_option]) if self.size_option else 0
 
     @property
     def convention(self) -> Convention:
@@ -162,7 +164,7 @@ class Dealt(Puzzle):
 
     def sized(self, size: int) -> Self:
         """The same puzzle with deals of another size."""
-        return type(self)({**self.parameters, self.size_option: str(size)})
+        return self if size == self.size else type(self)({**self.parameters, self.size_option: str(size)})
 
     @abstractmethod
     def random_deal(self, seed: int, number: int) -> str:

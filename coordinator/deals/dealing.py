@@ -10,8 +10,9 @@ from coordinator.executors.opening import cores
 from coordinator.session.resources import Resources
 from coordinator.session.session import Observer
 from puzzles.capabilities import Dealt
+from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError, Step, counted
-from puzzles.registry import PuzzleSpec, names_of
+from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
@@ -20,11 +21,16 @@ COMMENT = ";"
 _DEADLINE_SECONDS = 900.0
 
 
+def has_sizes(kind: type[Puzzle]) -> bool:
+    """Whether a puzzle has deals by itself, of this size or that; elsewhere the start says what they are made of."""
+    return issubclass(kind, Dealt) and bool(kind.size_option)
+
+
 def dealt(spec: PuzzleSpec) -> Dealt:
     """The puzzle; `PuzzleError` for one that has no deals."""
-    puzzle = spec.build()
+    puzzle = spec.build() if has_sizes(puzzle_class(spec.name, spec.digest)) else None
     if not isinstance(puzzle, Dealt):
-        raise PuzzleError(f"{puzzle.name} has no deals; {names_of(lambda kind: issubclass(kind, Dealt))} have")
+        raise PuzzleError(f"{spec.name} has no deals; {names_of(has_sizes)} have")
     if "goal" in puzzle.parameters and puzzle.solver != "layers":
         raise PuzzleError(f"{puzzle.name} is solved to its own goal, a run goes to any", Step("run", puzzle.name))
     return puzzle

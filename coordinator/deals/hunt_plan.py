@@ -121,7 +121,10 @@ class HuntPlan:
         """That of a new hunt; `PuzzleError` where there is nothing to hunt for."""
         if objective not in OBJECTIVES:
             raise PuzzleError(f"there is no objective {objective!r}", Step("give", "maximise", "|".join(OBJECTIVES)))
-        return cls(objective, seed, cap, pool, _WORK[objective] >> max(0, _FULL_SIZE - puzzle.size))
+        if objective == "moves" and puzzle.parameters.get("goal") == "":
+            raise PuzzleError(f"this {puzzle.name} has no goal to be far from", Step("give", "goal", "CONF"))
+        less = max(0, _FULL_SIZE - puzzle.size) if puzzle.size_option else 0
+        return cls(objective, seed, cap, pool, _WORK[objective] >> less)
 
 
 def hunted(spec: PuzzleSpec) -> Dealt:
@@ -129,7 +132,7 @@ def hunted(spec: PuzzleSpec) -> Dealt:
     puzzle = spec.build()
     if not isinstance(puzzle, Dealt) or not puzzle.hunted:
         known = names_of(lambda kind: issubclass(kind, Dealt) and kind.hunted)
-        raise PuzzleError(f"{spec.name} has no deals to hunt for; {known} has")
+        raise PuzzleError(f"{spec.name} has no deals to hunt for; {known} have")
     return puzzle
 
 

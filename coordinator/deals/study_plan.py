@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from coordinator.deals.dealing import has_sizes
 from puzzles.capabilities import Convention, Dealt, SearchOrder
 from puzzles.errors import PuzzleError, Step
 from puzzles.registry import names_of, puzzle_class
@@ -68,7 +69,7 @@ class Study:
 def dealt_class(name: str, digest: str = "") -> type[Dealt]:
     """The class of a puzzle with deals; `PuzzleError` for another."""
     found = puzzle_class(name, digest)
-    if not issubclass(found, Dealt):
-        known = names_of(lambda kind: issubclass(kind, Dealt))
+    if not issubclass(found, Dealt) or not has_sizes(found):
+        known = names_of(has_sizes)
         raise PuzzleError(f"there is no study of {name!r}; there are studies of {known}")
     return found

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
 from puzzles.errors import ConfigurationError, PuzzleError
+from puzzles.registry import PuzzleSpec, with_own_file
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
@@ -138,6 +140,19 @@ def _exists(text: str) -> bool:
         return False
 
 
+def spec_of(
+    puzzle: str, options: list[str] | None, start: str | None, goal: str | None, merge_mirrors: bool = False
+) -> PuzzleSpec:
+    """What the user asks for, in one; the file of a puzzle of his own is run."""
+    board = None if start is None else read_board(start)
+    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), board, merge_mirrors))
+    if goal is None:
+        return spec
+    if "goal" in spec.options:
+        raise PuzzleError("--goal and -o goal= say the same thing twice: leave one of them out")
+    return replace(spec, options={**spec.options, "goal": read_board(goal)})
+
+
 def redis_url(given: str | None) -> str | None:
     """The URL of ``--redis``, else of HAKOIRI_REDIS, else ``None``."""
     return given or os.environ.get("HAKOIRI_REDIS") or None
@@ -245,4 +260,21 @@ DeadlineOption = Annotated[
 ]
 QueueOption = Annotated[
     bool, typer.Option("--queue", help="Queue it for the service (hakoiri coordinator) and return at once.")
+]
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="CONF|FILE",
+        help="Start here: rows joined by '/', 0x..., a text file, or - for stdin.",
+        show_default="usual",
+    ),
+]
+GoalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        metavar="CONF|FILE",
+        help="Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board.",
+    ),
 ]

@@ -6,7 +6,7 @@ A cell is row * columns + column.
 from collections.abc import Collection, Mapping, Sequence
 
 from puzzles.pictures.colours import apart, ink
-from puzzles.pictures.shapes import EDGE, GROUND, Label, Part, Picture, Rectangle, Shape, Span
+from puzzles.pictures.shapes import EDGE, GROUND, Label, Line, Part, Picture, Rectangle, Shape, Span
 
 #: What a piece covers, and that of all pieces by their letters.
 Covered = frozenset[int]
@@ -45,10 +45,39 @@ def board_text(board: Lettered, cells: int, columns: int, walls: Collection[int]
     return "/".join(text[begin : begin + columns] for begin in range(0, cells, columns))
 
 
-def block_pictures(boards: Sequence[Lettered], rows: int, columns: int, walls: Collection[int] = ()) -> list[Picture]:
-    """The boards of a path; no two pieces that touch on any of them have the same colour."""
+def block_pictures(
+    boards: Sequence[Lettered],
+    rows: int,
+    columns: int,
+    walls: Collection[int] = (),
+    lying: Collection[str] = (),
+    upright: Collection[str] = (),
+) -> list[Picture]:
+    """The boards of a path; no two pieces that touch on any of them have the same colour.
+
+    Pieces that move along their row are `lying`, along their column `upright`: a line across each end shows that.
+    """
     colours = apart(sorted(boards[0]), _neighbours(boards, columns))
-    return [_picture(board, colours, rows, columns, walls) for board in boards]
+    pictures = [_picture(board, colours, rows, columns, walls) for board in boards]
+    ends = dict.fromkeys(lying, False) | dict.fromkeys(upright, True)
+    return [
+        picture._replace(parts=tuple(_with_ends(part, ends) for part in picture.parts)) if ends else picture
+        for picture in pictures
+    ]
+
+
+def _with_ends(part: Part, ends: Mapping[str, bool]) -> Part:
+    """A rectangular piece with a line across each of its ends, if it is among those that have any."""
+    body, *others = part.shapes
+    if part.name not in ends or not isinstance(body, Rectangle) or any(isinstance(each, Rectangle) for each in others):
+        return part
+    upright, first, last = ends[part.name], _GAP + _RADIUS, _GAP - _RADIUS
+    length, width = (body.height, body.width) if upright else (body.width, body.height)
+    lines = [
+        Line(first, at, last + width, at, EDGE, 2) if upright else Line(at, first, at, last + width, EDGE, 2)
+        for at in (_GAP + _CELL / 4, _GAP + length - _CELL / 4)
+    ]
+    return part._replace(shapes=(body, *lines, *others))
 
 
 def _neighbours(boards: Sequence[Lettered], columns: int) -> dict[str, set[str]]:

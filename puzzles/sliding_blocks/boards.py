@@ -1,5 +1,7 @@
 """Boards as text: rows joined by ``/``, a letter per piece, ``.`` for an empty cell, ``#`` for a wall.
 
+A board of 5x5 to 8x8 cells may be one line, as the collections of Rush Hour write it: `OPEN` cells, `BLOCKED` ones.
+
 Canonical letters are given in reading order: the piece met first is A, the next B, and so on. On input any letter may
 name any piece; equal letters are one piece. In goals ``*`` stands for a cell that may hold anything.
 """
@@ -14,6 +16,8 @@ from puzzles.errors import ConfigurationError
 EMPTY = "."
 WALL = "#"
 ANYTHING = "*"
+#: In a board of one line: as `EMPTY` is there, too, and a wall.
+OPEN, BLOCKED = "o", "x"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 #: A cell is row * columns + column.
@@ -22,6 +26,8 @@ Cells = frozenset[Cell]
 
 #: A set of cells is one number of 64 bits in kernels.
 MOST_CELLS = 64
+#: Rows and columns of a board of one line, by its length. A smaller one might be a single row.
+_SQUARES = {side * side: side for side in (5, 6, 7, 8)}
 
 
 class Piece(NamedTuple):
@@ -64,6 +70,19 @@ def _rectangle(letter: str, places: list[tuple[int, int]]) -> Piece:
     return Piece(top, left, height, width)
 
 
+def is_one_line(text: str) -> bool:
+    """Whether a text is the one-line form of a square board, row after row."""
+    return "/" not in text and len(text) in _SQUARES
+
+
+def _unfolded(text: str) -> str:
+    """A board of one line in rows; any other as it is."""
+    if not is_one_line(text):
+        return text
+    side, text = _SQUARES[len(text)], text.replace(OPEN, EMPTY).replace(BLOCKED, WALL)
+    return "/".join(text[begin : begin + side] for begin in range(0, len(text), side))
+
+
 class ParsedBoard(NamedTuple):
     """What a text says of a board: its pieces, each in reading order of its first cell, and what else is marked."""
 
@@ -80,7 +99,7 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
 
     Raises `ConfigurationError` that names the row of a wrong length or character, or the piece that is not connected.
     """
-    lines = text.split("/")
+    lines = _unfolded(text).split("/")
     rows, columns = len(lines), len(lines[0])
     marks: dict[str, list[Cell]] = {mark: [] for mark in (WALL, EMPTY, ANYTHING) if with_anything or mark != ANYTHING}
     pieces: dict[str, list[Cell]] = {}

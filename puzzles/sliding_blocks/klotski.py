@@ -32,7 +32,7 @@ from puzzles.sliding_blocks.klotski_kernels import (
     mirror_keys,
 )
 from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
-from puzzles.sliding_blocks.sliding import goal_board
+from puzzles.sliding_blocks.wishes import goal_board
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")

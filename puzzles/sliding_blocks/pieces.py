@@ -2,9 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 from itertools import pairwise
-from math import factorial
 from typing import NamedTuple
 
 from puzzles.contract import Puzzle
@@ -12,37 +10,37 @@ from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import Key
 from puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
 from puzzles.pictures.shapes import Picture
-from puzzles.sliding_blocks.boards import (
-    EMPTY,
-    WALL,
-    Cell,
-    Cells,
-    ParsedBoard,
-    describe_steps,
-    render_cells,
+from puzzles.sliding_blocks.boards import EMPTY, WALL, Cell, Cells, ParsedBoard, describe_steps, render_cells
+from puzzles.sliding_blocks.sequences import number_of, sequence_of
+from puzzles.sliding_blocks.shapes import (
+    COLUMN,
+    DIRECTIONS,
+    ROW,
+    Axes,
+    Shape,
+    directions_along,
+    extent_of,
+    shape_name,
+    shape_of,
 )
 
-#: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
-Shape = tuple[tuple[int, int], ...]
 Corner = tuple[int, int]
 
 _BLANK: Shape = ((0, 0),)
 #: Stands for no kind.
 NO_KIND = -1
-_DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
-
-#: How many symbols of each kind a sequence has.
-Amounts = tuple[int, ...]
 
 
 class Kind(NamedTuple):
     """Interchangeable pieces, or the blanks: their shape, how many there are, and what they cover by corner.
 
-    The one piece of a kind that has a `letter` is distinct from all others, and has that letter on every board.
+    Pieces of a kind that has `letters` are distinct from all others, and have these letters on every board. All may be
+    bound to an `axis`.
     """
 
     shape: Shape
-    letter: str
+    letters: str
+    axis: str
     total: int
     places: dict[Corner, Cells]
 
@@ -57,36 +55,41 @@ class Standing(NamedTuple):
 class Pieces:
     """The kinds of pieces that a board has. The large ones come first, the blank last.
 
-    The `distinct` letters of the board are kinds of their own, after the common kind of their shape.
+    The `distinct` letters of the board are kinds of their own, after the common kind of their shape; so are letters
+    that are bound to an axis, those of one shape and axis together.
 
     Attributes: `rows`, `columns`, `walls`; `free`, all cells that are no walls; `kinds`, and how many of each there
     are, `counts`; `blank`, the number of the last kind; `standing`, what begins at a cell, by kind and cell; `letters`,
     those of the distinct pieces.
     """
 
-    def __init__(self, board: ParsedBoard, distinct: Collection[str] = ()) -> None:
+    def __init__(self, board: ParsedBoard, distinct: Collection[str] = (), axes: Axes = Axes()) -> None:  # noqa: B008
         self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
-        totals = Counter(
-            (shape_of(cells, self.columns), letter if letter in distinct else "")
-            for letter, cells in board.pieces.items()
-        )
+        shapes = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
+        self._named = _named(shapes, distinct, axes)
+        totals = Counter((shape, self._named.get(letter, "")) for letter, shape in shapes.items())
         order = sorted(totals, key=lambda kind: (-len(kind[0]), kind))
-        self.kinds = [Kind(*kind, totals[kind], self._places(kind[0])) for kind in order]
-        self.kinds.append(Kind(_BLANK, "", len(board.blanks), self._places(_BLANK)))
+        self.kinds = [
+            Kind(shape, letters, axes.of(shape, letters[:1]), totals[shape, letters], self._places(shape))
+            for shape, letters in order
+        ]
+        self.kinds.append(Kind(_BLANK, "", "", len(board.blanks), self._places(_BLANK)))
         self.blank, self.counts = len(order), tuple(kind.total for kind in self.kinds)
         self._numbers = {kind: number for number, kind in enumerate(order)}
-        self.letters = frozenset(letter for _, letter in order if letter)
+        self.letters = frozenset(self._named)
         self._cells = {
             Standing(number, corner): cells for number, kind in enumerate(self.kinds)
             for corner, cells in kind.places.items()
         }  # fmt: skip
         self.standing = {(piece.kind, min(cells)): piece for piece, cells in self._cells.items()}
-        #: The piece one step on in each of the directions; ``None`` where the board ends or a wall is.
-        self._steps = {piece: [self._moved(piece, *direction) for direction in _DIRECTIONS] for piece in self._cells}
+        #: The piece one step on in each of the directions; ``None`` where the board ends, a wall is, or its axis not.
+        self._steps = {
+            piece: [self._moved(piece, direction) for direction in range(len(DIRECTIONS))] for piece in self._cells
+        }
 
     def _places(self, shape: Shape) -> dict[Corner, Cells]:
-        height, width = _extent(shape)
+        height, width = extent_of(shape)
         places = {
             (top, left): frozenset((top + row) * self.columns + left + column for row, column in shape)
             for top in range(self.rows - height + 1)
@@ -101,7 +104,7 @@ class Pieces:
 
         A `letter` counts where it is that of a distinct piece.
         """
-        return self._numbers.get((shape_of(cells, self.columns), letter if letter in self.letters else ""), NO_KIND)
+        return self._numbers.get((shape_of(cells, self.columns), self._named.get(letter, "")), NO_KIND)
 
     def place(self, cells: Cells, letter: str) -> Standing:
         """The piece with this letter that covers these cells; `ConfigurationError` if the board has none such."""
@@ -125,7 +128,7 @@ class Pieces:
         total, plural = self.counts[kind], "s" if self.counts[kind] != 1 else ""
         if kind == self.blank:
             return f"{total} empty cell{plural}"
-        named = f" {letter}" if (letter := self.kinds[kind].letter) else ""
+        named = f" {letters}" if (letters := self.kinds[kind].letters) else ""
         return f"{total} piece{plural}{named} of {shape_name(self.kinds[kind].shape)}"
 
     # Keys
@@ -150,8 +153,10 @@ class Pieces:
 
     def text(self, pieces: Iterable[Standing], marks: Mapping[str, Iterable[Cell]], background: str = EMPTY) -> str:
         """The canonical text of a board with these pieces: distinct ones under their own letters."""
-        called = {letter: self.cells(piece) for piece in pieces if (letter := self.kinds[piece.kind].letter)}
-        others = [self.cells(piece) for piece in pieces if not self.kinds[piece.kind].letter]
+        free = {number: iter(kind.letters) for number, kind in enumerate(self.kinds)}
+        ordered = sorted(pieces, key=lambda piece: min(self.cells(piece)))
+        called = {next(free[piece.kind]): self.cells(piece) for piece in ordered if self.kinds[piece.kind].letters}
+        others = [self.cells(piece) for piece in ordered if not self.kinds[piece.kind].letters]
         marks = {WALL: self.walls, **dict.fromkeys(self.letters, ()), **called, **marks}
         return render_cells(others, self.rows, self.columns, marks, background)
 
@@ -159,12 +164,25 @@ class Pieces:
         """The cells that these pieces leave empty."""
         return self.free.difference(*map(self._cells.__getitem__, pieces))
 
+    def fit(self, pieces: Collection[Standing]) -> bool:
+        """Whether pieces stand on the board, side by side."""
+        if not all(piece in self._cells for piece in pieces):
+            return False
+        taken = [cell for piece in pieces for cell in self._cells[piece]]
+        return len(taken) == len(set(taken))
+
     # Moves
+
+    def on_one_line(self, piece: Standing, other: Standing) -> bool:
+        """Whether two pieces are of one kind, and no axis keeps the one from the other's place."""
+        axis = self.kinds[piece.kind].axis
+        same = {"": True, ROW: piece.corner[0] == other.corner[0], COLUMN: piece.corner[1] == other.corner[1]}
+        return piece.kind == other.kind and same[axis]
 
     def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
         """Where up to `longest` steps in one direction bring `piece`, whose own cells are among the `free` ones."""
         found = []
-        for direction in range(len(_DIRECTIONS)):
+        for direction in range(len(DIRECTIONS)):
             target = piece
             for _ in range(longest):
                 further = self._steps[target][direction]
@@ -195,9 +213,11 @@ class Pieces:
             here = before[here]
         return way[::-1]
 
-    def _moved(self, piece: Standing, down: int, right: int) -> Standing | None:
+    def _moved(self, piece: Standing, direction: int) -> Standing | None:
+        down, right = DIRECTIONS[direction]
         there = Standing(piece.kind, (piece.corner[0] + down, piece.corner[1] + right))
-        return there if there in self._cells else None
+        bound = direction not in directions_along(self.kinds[piece.kind].axis)
+        return there if there in self._cells and not bound else None
 
 
 class Blocks(Puzzle):
@@ -262,7 +282,12 @@ class Blocks(Puzzle):
         ]
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        return block_pictures(self._followed(path), self.pieces.rows, self.pieces.columns, self.pieces.walls)
+        board, boards = self.pieces, self._followed(path)
+        axes = {board.cells(piece): board.kinds[piece.kind].axis for piece in self.unpack(path[0])}
+        lying, upright = (
+            [letter for letter, cells in boards[0].items() if axes[cells] == axis] for axis in (ROW, COLUMN)
+        )
+        return block_pictures(boards, board.rows, board.columns, board.walls, lying, upright)
 
     def _followed(self, path: list[Key]) -> list[Lettered]:
         """The boards of a path; each piece keeps the letter that it has on the first one."""
@@ -270,57 +295,16 @@ class Blocks(Puzzle):
         return followed(self.render(path[0]), boards)
 
 
-def shape_of(cells: Iterable[int], columns: int) -> Shape:
-    """The shape of what covers these cells."""
-    places = [divmod(cell, columns) for cell in sorted(cells)]
-    top, left = min(row for row, _ in places), min(column for _, column in places)
-    return tuple((row - top, column - left) for row, column in places)
-
-
-def shape_name(shape: Shape) -> str:
-    """Rows x columns of a rectangle; other shapes are drawn."""
-    height, width = _extent(shape)
-    if height * width == len(shape):
-        return f"{height}x{width}"
-    return "/".join("".join("x" if (row, column) in shape else "." for column in range(width)) for row in range(height))
-
-
-def _extent(shape: Shape) -> tuple[int, int]:
-    """Rows and columns of the bounding box."""
-    return 1 + max(row for row, _ in shape), 1 + max(column for _, column in shape)
-
-
-@lru_cache(1 << 16)
-def count_sequences(amounts: Amounts) -> int:
-    """How many sequences of these symbols there are."""
-    ways = factorial(sum(amounts))
-    for amount in amounts:
-        ways //= factorial(amount)
-    return ways
-
-
-def number_of(sequence: list[int], amounts: Amounts) -> Key:
-    """The number of a sequence among all those of the same symbols."""
-    key = 0
-    for symbol in sequence:
-        key += sum(count_sequences(_less_one(amounts, lesser)) for lesser in range(symbol) if amounts[lesser])
-        amounts = _less_one(amounts, symbol)
-    return key
-
-
-def sequence_of(key: Key, amounts: Amounts) -> list[int]:
-    """The inverse of `number_of`; `key` must be below the number of all sequences."""
-    sequence = []
-    while sum(amounts):
-        for symbol, amount in enumerate(amounts):
-            ways = count_sequences(_less_one(amounts, symbol)) if amount else 0
-            if key < ways:
-                break
-            key -= ways
-        sequence.append(symbol)
-        amounts = _less_one(amounts, symbol)
-    return sequence
-
-
-def _less_one(amounts: Amounts, symbol: int) -> Amounts:
-    return (*amounts[:symbol], amounts[symbol] - 1, *amounts[symbol + 1 :])
+def _named(shapes: Mapping[str, Shape], distinct: Collection[str], axes: Axes) -> dict[str, str]:
+    """The letters of each piece that has one on every board: its own, or those of its shape and axis."""
+    bound = [letter for letter in axes.letters if letter not in distinct]
+    alike = {
+        letter: "".join(
+            sorted(
+                other for other in bound
+                if (shapes[other], axes.letters[other]) == (shapes[letter], axes.letters[letter])
+            )
+        )
+        for letter in bound
+    }  # fmt: skip
+    return {letter: letter for letter in distinct} | alike

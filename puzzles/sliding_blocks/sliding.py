@@ -6,26 +6,20 @@ for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 a
 64 cells; 28 bits where all of its ten pieces are distinct.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from warnings import warn
 
 import numpy as np
 
+from puzzles.capabilities import Dealt
 from puzzles.contract import Choice, Expansion, Text
-from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
+from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, parse_board
-from puzzles.sliding_blocks.pieces import (
-    NO_KIND,
-    Blocks,
-    Pieces,
-    Standing,
-    count_sequences,
-    sequence_of,
-    shape_name,
-)
+from puzzles.keys.splitmix import random_words
+from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, is_one_line, parse_board
+from puzzles.sliding_blocks.pieces import NO_KIND, Blocks, Pieces, Standing
+from puzzles.sliding_blocks.sequences import count_sequences, sequence_of
+from puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
 from puzzles.sliding_blocks.sliding_kernels import (
     ANY,
     METRICS,
@@ -36,17 +30,23 @@ from puzzles.sliding_blocks.sliding_kernels import (
     list_keys,
     make_stack,
 )
-from puzzles.sliding_blocks.tables import Words, make_tables
+from puzzles.sliding_blocks.tables import Words, make_edges, make_tables
+from puzzles.sliding_blocks.wishes import (
+    Wishes,
+    check_walls,
+    exit_of,
+    parse_distinct,
+    parse_goal,
+    render_distinct,
+    render_goal,
+)
 
 _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
-
-#: Every piece is distinct.
-ALL = "all"
-#: Pieces and blanks that must stand where they do; empty where there is no goal.
-Wishes = frozenset[Standing]
+#: Changes that make a random board of the start; and how often a change is tried before the board is left as it is.
+_CHANGES, _TRIES = 100, 200
 
 
-class Sliding(Blocks):
+class Sliding(Blocks, Dealt):
     """The start says which pieces and walls there are. Option `metric` is what counts as one move of one piece.
 
     ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all. Option `goal` is a
@@ -55,6 +55,11 @@ class Sliding(Blocks):
 
     Pieces of equal shape are the same, whatever their letters. Those of option `distinct`, such as ``A,B`` or ``all``,
     are distinct from all others and keep the letters that they have in the start: then a goal means that very piece.
+
+    Option `axis` binds pieces: by ``rows-and-columns`` all that are one cell wide and longer move along their length
+    only, as the cars of Rush Hour, and others as ever; by ``A:row,B:column`` those that are named, which keep their
+    letters, too: pieces of one shape and axis are the same. Where pieces are bound and no goal is given, that of a
+    board of one line (`puzzles.sliding_blocks.boards`) is its car A at the right end of its row.
     """
 
     name = "sliding"
@@ -63,8 +68,11 @@ class Sliding(Blocks):
         "metric": Choice(METRICS),
         "goal": Text("PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
         "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
+        "axis": Text("pieces that move along an axis only: rows-and-columns, or A:row,B:column"),
     }
     start_is_board = True
+    hunted = True
+    judged_together = True
     #: How many keys `configurations` lists at a time.
     block = 1 << 20
 
@@ -73,15 +81,19 @@ class Sliding(Blocks):
             raise _needs_a_board("none is given")
         if start.strip().lower().startswith("0x"):
             raise _needs_a_board(f"the key {start.strip()} alone does not say which pieces there are")
-        board = parse_board(start.strip())
+        board = parse_board(start := start.strip())
         if not board.pieces:
-            raise PuzzleError(f"a board needs at least one piece: {start.strip()!r}")
-        self.pieces = pieces = Pieces(board, self._distinct(board))
+            raise PuzzleError(f"a board needs at least one piece: {start!r}")
+        distinct, axes = self._distinct(board), self._axes(board)
+        self.pieces = pieces = Pieces(board, distinct, axes)
         self.layout = narrowest((count_sequences(pieces.counts) - 1).bit_length())
         places = [list(kind.places.values()) for kind in pieces.kinds]
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
+        self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.rows, pieces.columns)
         self._metric = METRICS.index(self.parameters["metric"])
         text, self._wishes = self.parameters["goal"].strip(), Wishes()
+        if not text and "axis" in self.parameters and is_one_line(start):
+            text = exit_of(board, pieces)
         if text:
             try:
                 self._wishes = parse_goal(pieces, board, text)
@@ -105,6 +117,17 @@ class Sliding(Blocks):
             raise PuzzleError(f"{self.name} option distinct={text}: {error}") from None
         self.parameters["distinct"] = render_distinct(board, letters)
         return letters
+
+    def _axes(self, board: ParsedBoard) -> Axes:
+        """Which pieces are bound; where none are, the option is no parameter at all."""
+        if not (text := self.parameters.pop("axis").strip()):
+            return Axes()
+        try:
+            axes = parse_axes(board, text)
+        except PuzzleError as error:
+            raise PuzzleError(f"{self.name} option axis={text}: {error}") from None
+        self.parameters["axis"] = render_axes(axes)
+        return axes
 
     def _count_most_successors(self) -> int:
         """A bound for every configuration of the pieces.
@@ -139,7 +162,7 @@ class Sliding(Blocks):
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         counts = np.empty(len(keys), dtype=np.uint16)
-        total = expand_keys(keys, self._metric, *self._tables, room, counts)
+        total = expand_keys(keys, self._metric, self._edges, *self._tables, room, counts)
         if total == OVERFLOW:
             raise PuzzleError(f"{self.name}: there are more than {self.most_successors} successors of a configuration")
         return Expansion(room[:total], counts)
@@ -162,6 +185,38 @@ class Sliding(Blocks):
                 yield room[:count]
             if count < self.block:
                 return
+
+    # Boards to be hunted among: all of the pieces of the start.
+
+    def random_deal(self, seed: int, number: int) -> str:
+        """The start after many changes (`varied`)."""
+        words, standing = random_words((seed << 32) + number), self.unpack(self.start)
+        for _ in range(_CHANGES):
+            standing = self._changed(standing, words)
+        return self.render(self.pack(standing))
+
+    def varied(self, deal: str, word: int) -> str:
+        """A piece is put elsewhere, or two pieces change places."""
+        return self.render(self.pack(self._changed(self.unpack(self.parse(deal)), random_words(word))))
+
+    def _changed(self, standing: list[Standing], words: Iterator[int]) -> list[Standing]:
+        for _ in range(_TRIES):
+            first, second = (standing[next(words) % len(standing)] for _ in range(2))
+            moved = {first: Standing(first.kind, second.corner), second: Standing(second.kind, first.corner)}
+            if next(words) % 2:
+                places = list(self.pieces.kinds[first.kind].places)
+                moved = {first: Standing(first.kind, places[next(words) % len(places)])}
+            changed = [moved.get(piece, piece) for piece in standing]
+            if set(changed) != set(standing) and self.pieces.fit(changed) and self._may_lead_to_goals(changed):
+                return changed
+        return standing
+
+    def _may_lead_to_goals(self, standing: list[Standing]) -> bool:
+        """Whether there is a piece for each that the goal wants, on the line of its axis."""
+        return all(
+            wish.kind == self.pieces.blank or any(self.pieces.on_one_line(piece, wish) for piece in standing)
+            for wish in self._wishes
+        )
 
     def check_key(self, key: Key) -> None:
         total = count_sequences(self.pieces.counts)
@@ -218,83 +273,8 @@ def _mirror_images(pieces: Pieces) -> Words | None:
     for number, kind in enumerate(pieces.kinds):
         for cells in kind.places.values():
             there = frozenset(map(mirrored, cells))
-            image = number if number == pieces.blank else pieces.kind_of(there, kind.letter)
+            image = number if number == pieces.blank else pieces.kind_of(there, kind.letters[:1])
             if image == NO_KIND or pieces.kinds[image].total != kind.total:
                 return None
             images[number, min(cells)] = image * MOST_CELLS + min(there)
     return images
-
-
-def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
-    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
-
-    Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
-    """
-    return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
-
-
-def render_goal(pieces: Pieces, wishes: Wishes) -> str:
-    """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
-    blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
-    return pieces.text([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
-
-
-def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
-    match = re.fullmatch(r"(.)@(\d+),(\d+)", text)
-    if not match:
-        raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
-    letter, row, column = match[1], int(match[2]), int(match[3])
-    if letter not in start.pieces:
-        raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
-    wish = Standing(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
-    kind = pieces.kinds[wish.kind]
-    if wish.corner not in kind.places:
-        raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
-    if kind.total > 1:
-        warn(
-            f"goal={text}: any of the {kind.total} pieces of the shape of {letter} will do; for {letter} itself say "
-            f"distinct={letter}",
-            PuzzleWarning,
-            stacklevel=2,
-        )
-    return frozenset({wish})
-
-
-def goal_board(pieces: Pieces, text: str) -> Wishes:
-    """What a board with ``*`` for anything asks for."""
-    goal = parse_board(text, with_anything=True)
-    check_walls(pieces, goal)
-    wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
-    wishes += [Standing(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
-    for number, wished in Counter(wish.kind for wish in wishes).items():
-        if wished > pieces.counts[number]:
-            raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
-    return frozenset(wishes)
-
-
-def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
-    """The letters of the distinct pieces: of all of them by ``all``."""
-    if text == ALL:
-        return frozenset(start.pieces)
-    letters = {word.strip() for word in text.split(",")}
-    for letter in letters - start.pieces.keys():
-        raise PuzzleError(
-            f"{letter!r} is no piece of the board; write {ALL}, or some of {''.join(start.pieces)} with commas between"
-        )
-    return frozenset(letters)
-
-
-def render_distinct(start: ParsedBoard, letters: frozenset[str]) -> str:
-    """The one text of what `parse_distinct` reads."""
-    return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
-
-
-def check_walls(pieces: Pieces, board: ParsedBoard) -> None:
-    """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
-    if (board.rows, board.columns) != (pieces.rows, pieces.columns):
-        ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
-        raise ConfigurationError(f"the board has {ours} cells (rows x columns), this text {theirs}")
-    for cell in sorted(board.walls ^ pieces.walls - board.anything):
-        row, column = divmod(cell, pieces.columns)
-        which = ("a wall", "none") if cell in pieces.walls else ("no wall", "one")
-        raise ConfigurationError(f"the board has {which[0]} at row {row + 1} column {column + 1}, this text {which[1]}")

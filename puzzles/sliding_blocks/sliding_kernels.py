@@ -45,24 +45,24 @@ def _pushed(mask: np.uint64, direction: int, geometry: Words) -> np.uint64:
 
 
 @jit
-def _steps(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int:
+def _steps(own: np.uint64, free: np.uint64, geometry: Words, edges: Words, symbol: int, found: Words) -> int:
     """Write the cells that one step brings a piece to into `found`; return how many. `free` holds its own cells."""
     count = 0
     for direction in range(4):
         moved = _pushed(own, direction, geometry)
         # Always written, counted if legal: mispredicted branches cost more.
         found[count] = moved
-        count += (own & geometry[2 + direction]) | (moved & ~free) == 0
+        count += (own & edges[symbol, direction]) | (moved & ~free) == 0
     return count
 
 
 @jit
-def _slides(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int:
+def _slides(own: np.uint64, free: np.uint64, geometry: Words, edges: Words, symbol: int, found: Words) -> int:
     """As `_steps`, any length in one direction."""
     count = 0
     for direction in range(4):
         here, moved = own, _pushed(own, direction, geometry)
-        while (here & geometry[2 + direction]) | (moved & ~free) == 0:
+        while (here & edges[symbol, direction]) | (moved & ~free) == 0:
             found[count] = moved
             count += 1
             here, moved = moved, _pushed(moved, direction, geometry)
@@ -70,7 +70,7 @@ def _slides(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> i
 
 
 @jit
-def _ways(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int:
+def _ways(own: np.uint64, free: np.uint64, geometry: Words, edges: Words, symbol: int, found: Words) -> int:
     """As `_steps`, any number of them."""
     one = np.uint64(1)
     seen = own & (~own + one)
@@ -80,7 +80,7 @@ def _ways(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int
         for direction in range(4):
             moved = _pushed(here, direction, geometry)
             corner = moved & (~moved + one)
-            if (here & geometry[2 + direction]) | (moved & ~free) | (corner & seen) == 0:
+            if (here & edges[symbol, direction]) | (moved & ~free) | (corner & seen) == 0:
                 seen |= corner
                 found[count] = moved
                 count += 1
@@ -92,7 +92,15 @@ def _ways(own: np.uint64, free: np.uint64, geometry: Words, found: Words) -> int
 
 @jit
 def expand_keys(
-    keys: Keys, metric: int, masks: Words, before: Words, strides: Words, geometry: Words, room: Keys, counts: Counts
+    keys: Keys,
+    metric: int,
+    edges: Words,
+    masks: Words,
+    before: Words,
+    strides: Words,
+    geometry: Words,
+    room: Keys,
+    counts: Counts,
 ) -> int:
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
@@ -113,11 +121,11 @@ def expand_keys(
             own = masks[symbol, anchor]
             # IMPORTANT: chosen here, where the compiler keeps the three apart: one function for all takes half again.
             if metric == _UNIT_METRIC:
-                count = _steps(own, blanks | own, geometry, found)
+                count = _steps(own, blanks | own, geometry, edges, symbol, found)
             elif metric == _STRAIGHT_METRIC:
-                count = _slides(own, blanks | own, geometry, found)
+                count = _slides(own, blanks | own, geometry, edges, symbol, found)
             else:
-                count = _ways(own, blanks | own, geometry, found)
+                count = _ways(own, blanks | own, geometry, edges, symbol, found)
             if total + count > len(room):
                 return OVERFLOW
             symbols[anchor] = blank

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Mask
 from puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
+from puzzles.sliding_blocks.shapes import directions_along
 
 #: No table has more numbers of 64 bits: 128 MiB.
 _MOST_ENTRIES = 1 << 24
@@ -39,8 +40,26 @@ class Tables(NamedTuple):
     before: Words
     #: (symbols,)
     strides: Words
-    #: All cells that are no walls, the cells per row, and the cells at the upper, right, lower and left edge.
+    #: All cells that are no walls, and the cells per row.
     geometry: Words
+
+
+def make_edges(axes: Sequence[str], rows: int, columns: int) -> Words:
+    """(symbols, 4): from which cells no piece goes up, right, down, left: those at that edge, or off its axis all."""
+    board = range(rows * columns)
+    ends = (
+        [cell for cell in board if cell < columns],
+        [cell for cell in board if cell % columns == columns - 1],
+        [cell for cell in board if cell >= (rows - 1) * columns],
+        [cell for cell in board if cell % columns == 0],
+    )
+    return np.array(
+        [
+            [mask_of(end) if direction in directions_along(axis) else _WORD for direction, end in enumerate(ends)]
+            for axis in axes
+        ],
+        dtype=np.uint64,
+    )
 
 
 def make_tables(
@@ -54,15 +73,8 @@ def make_tables(
     for symbol, standing in enumerate(places):
         for cells in standing:
             masks[symbol, min(cells)] = mask_of(cells)
-    board = range(rows * columns)
-    edges = (
-        [cell for cell in board if cell < columns],
-        [cell for cell in board if cell % columns == columns - 1],
-        [cell for cell in board if cell >= (rows - 1) * columns],
-        [cell for cell in board if cell % columns == 0],
-    )
     # No piece leaves a single row of 64, so the distance to the next row does not matter; a shift by 64 is undefined.
-    geometry = [mask_of(set(board) - walls), columns % MOST_CELLS, *map(mask_of, edges)]
+    geometry = [mask_of(set(range(rows * columns)) - walls), columns % MOST_CELLS]
     strides = [prod(count + 1 for count in counts[symbol + 1 :]) for symbol in range(len(counts))]
     before = _count_sequences(counts, strides)
     scaled = np.array(strides, dtype=np.uint64) * np.uint64(len(counts) + 1)

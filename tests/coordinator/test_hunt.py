@@ -469,7 +469,7 @@ def test_a_record_that_lies_is_found_out(full: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        (PuzzleSpec("superpuzz"), "superpuzz has no deals to hunt for; gap has"),
+        (PuzzleSpec("superpuzz"), "superpuzz has no deals to hunt for; gap and sliding have"),
         (PuzzleSpec("gap", {"ranks": "14"}), "ranks=14"),
     ],
 )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puzzles.capabilities import Dealt
 from puzzles.keys.splitmix import random_words
-from worker.deals.solving import DealFigures, packed, solve, unpacked
+from worker.deals.solving import DealFigures, hardest_of, packed, solve, unpacked
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.solitaires.hunting`.
@@ -75,7 +75,9 @@ def walk(puzzle: Dealt, leg: Leg) -> Walked:
             continue
         here = other
         best = max(best, here, key=lambda looked: looked.score)
-    figures = best.figures if best.score > leg.above else None
+    figures = None
+    if best.score > leg.above:
+        figures = DealFigures.of(solve(puzzle, puzzle.parse(best.deal), "bfs", "exhausted", leg.cap))
     return Walked(here.deal, here.score, best.deal, best.score, figures, tried, generated)
 
 
@@ -85,19 +87,16 @@ class _LookedAt:
 
     deal: str
     score: int
-    figures: DealFigures | None
     positions: int
 
 
 def _looked_at(puzzle: Dealt, deal: str, leg: Leg) -> _LookedAt:
+    if puzzle.judged_together and leg.objective == "moves":
+        hardest, moves, positions = hardest_of(puzzle, puzzle.parse(deal), leg.cap)
+        return _LookedAt(puzzle.render(hardest), moves, max(positions, _LEAST_POSITIONS))
     solved = solve(puzzle, puzzle.parse(deal), "bfs", "exhausted", leg.cap)
-    figures = DealFigures.of(solved) if solved.exhausted else None
-    return _LookedAt(
-        deal,
-        -1 if figures is None else score_of(figures, leg.objective),
-        figures,
-        max(solved.positions, _LEAST_POSITIONS),
-    )
+    score = score_of(DealFigures.of(solved), leg.objective) if solved.exhausted else -1
+    return _LookedAt(deal, score, max(solved.positions, _LEAST_POSITIONS))
 
 
 def _worth(looked: _LookedAt, leg: Leg) -> float:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.capabilities import Dealt, Move, SearchOrder, Until
+from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import equal_rows, members
+from puzzles.keys.order import equal_rows, members, sort_keys
 from worker.errors import TaskError
 from worker.layers.kernels import merge, split
 
@@ -75,11 +76,7 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
             goal = Goal(_moves_to(puzzle, layers, key_at(layers[-1], int(found[0]))), positions)
         if goal is not None and until != "exhausted":
             break
-        # A move of an undirected puzzle leads no farther back than to the layer before.
-        known = layers[-2:] if puzzle.undirected else layers
-        following = merge(
-            [merge([puzzle.expand(block).successors], known).copy() for block in split(layers[-1], _BLOCK)], []
-        )
+        following = _following(puzzle, layers)
         if exhausted := not len(following):
             break
         layers.append(following[: cap - positions].copy())
@@ -90,6 +87,35 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
     sizes = [len(layer) for layer in layers]
     seconds = time.thread_time() - began
     return Solved(goal, goal, positions, len(layers) - 1, exhausted, sizes, seconds)
+
+
+def hardest_of(puzzle: Dealt, start: Key, cap: int) -> tuple[Key, int, int]:
+    """Of all that an undirected puzzle reaches from `start`: what is farthest from a goal, by how many moves, how many.
+
+    The farthest is the least key of several; -1 moves where there is no goal, or where `cap` are reached before all.
+    """
+    reached, everywhere = _component(puzzle, puzzle.keys([start]), cap)
+    goals = sort_keys(np.concatenate([layer[puzzle.is_goal(layer)] for layer in reached]))
+    if not everywhere or not len(goals):
+        return start, -1, sum(map(len, reached))
+    away, _ = _component(puzzle, goals, cap)
+    return key_at(away[-1], 0), len(away) - 1, 2 * sum(map(len, away))
+
+
+def _component(puzzle: Puzzle, first: Keys, cap: int) -> tuple[list[Keys], bool]:
+    """The layers from `first` on, and whether they are all there are, or end at `cap` configurations."""
+    layers, positions = [first], len(first)
+    while len(layers[-1]) and positions < cap:
+        layers.append(_following(puzzle, layers))
+        positions += len(layers[-1])
+    return (layers, False) if len(layers[-1]) else (layers[:-1], True)
+
+
+def _following(puzzle: Puzzle, layers: Sequence[Keys]) -> Keys:
+    """The layer after some."""
+    # A move of an undirected puzzle leads no farther back than to the layer before.
+    known = layers[-2:] if puzzle.undirected else layers
+    return merge([merge([puzzle.expand(block).successors], known).copy() for block in split(layers[-1], _BLOCK)], [])
 
 
 def _moves_to(puzzle: Dealt, layers: Sequence[Keys], goal: Key) -> list[Move]:

@@ -14,6 +14,8 @@ from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     MOST_SEED,
     DataOption,
+    FromOption,
+    GoalOption,
     JsonOption,
     MemoryOption,
     PuzzleOptions,
@@ -22,9 +24,9 @@ from hakoiri.cli.options import (
     WorkersOption,
     parse_count,
     parse_memory,
-    parse_options,
     parse_time,
     redis_url,
+    spec_of,
 )
 from hakoiri.render.tables import stderr
 from puzzles.errors import PuzzleError
@@ -171,10 +173,12 @@ def hunt(
         typer.Argument(
             metavar="PUZZLE",
             autocompletion=puzzles_beginning,
-            help="gap, or FILE.py:NAME for a puzzle of yours whose deals can be varied.",
+            help="gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.",
         ),
     ],
     options: PuzzleOptions = None,
+    start: FromOption = None,
+    goal: GoalOption = None,
     maximise: Annotated[
         str, typer.Option("--maximise", metavar="positions|moves|depth", help="What makes a deal hard.")
     ] = "positions",
@@ -202,13 +206,15 @@ def hunt(
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on."""
+    """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on.
+
+    Of sliding blocks: for the hardest board of the pieces of a board. Whatever moves lead to is judged together.
+    """
     from coordinator.deals.hunt_plan import HuntPlan, hunted
     from coordinator.session.resources import Resources
-    from puzzles.registry import PuzzleSpec, with_own_file
     from storage.names import certificate_file
 
-    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
+    spec = spec_of(puzzle, options, start, goal)
     plan = HuntPlan.made(hunted(spec), maximise, seed, cap, pool)  # type: ignore[arg-type]
     refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:

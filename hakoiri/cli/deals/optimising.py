@@ -17,11 +17,11 @@ from hakoiri.cli.options import (
     QueueOption,
     RedisOption,
     WorkersOption,
-    parse_options,
     parse_time,
     read_board,
     read_text,
     redis_url,
+    spec_of,
 )
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -71,11 +71,8 @@ def optimise(
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
     from coordinator.plays.plan import optimised
     from coordinator.session.resources import Resources
-    from puzzles.registry import PuzzleSpec, with_own_file
 
-    board = None if start is None else read_board(start)
-    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), board))
-    spec, plan = optimised(spec, strategy, seed, width)
+    spec, plan = optimised(spec_of(puzzle, options, start, None), strategy, seed, width)
     resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "rounds": None}
     if rounds is not None:
         limits = {"seconds": None, "rounds": rounds}

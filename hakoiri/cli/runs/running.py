@@ -1,6 +1,5 @@
 """``run``, ``enqueue`` and ``resume``: make a run and drive it."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,8 @@ from hakoiri.cli.options import (
     DataOption,
     DeadlineOption,
     FarmFromOption,
+    FromOption,
+    GoalOption,
     JsonOption,
     MemoryOption,
     PuzzleArgument,
@@ -22,37 +23,19 @@ from hakoiri.cli.options import (
     parse_options,
     read_board,
     redis_url,
+    spec_of,
 )
-from puzzles.errors import PuzzleError
-from puzzles.registry import PuzzleSpec, with_own_file
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
 ]
 UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
 MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Take mirror images as one configuration.")]
-FromOption = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="CONF|FILE",
-        help="Start here: rows joined by '/', 0x..., a text file, or - for stdin.",
-        show_default="usual",
-    ),
-]
 NameOption = Annotated[
     str | None,
     typer.Option("--name", metavar="NAME", help="What to call the run.", show_default="six digits, the puzzle"),
 ]
 ReuseOption = Annotated[bool, typer.Option("--reuse", help="Take a finished run of the same, if there is one.")]
-GoalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--goal",
-        metavar="CONF|FILE",
-        help="Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board.",
-    ),
-]
 
 
 def run(
@@ -78,7 +61,7 @@ def run(
     """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
     from coordinator.session.resources import Resources
 
-    spec = _spec(puzzle, options, start, goal, merge_mirrors)
+    spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
     start_run(spec, *_way(whole, until_goal), resources, data, json, name=name, reuse=reuse, wide=wide)
 
@@ -104,7 +87,7 @@ def enqueue(
     """Queue a run for the service (hakoiri coordinator) and return at once."""
     from coordinator.session.resources import Resources
 
-    spec = _spec(puzzle, options, start, goal, merge_mirrors)
+    spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
     start_run(spec, *_way(whole, until_goal), resources, data, json, queue=True, name=name, reuse=reuse)
 
@@ -137,30 +120,16 @@ def resume(
 
     directory = find_run(data_directory(data), name)
     with Ledger(directory) as ledger:
-        require_same(ledger.manifest, parse_options(options or []), puzzle, _board(start))
+        require_same(
+            ledger.manifest, parse_options(options or []), puzzle, None if start is None else read_board(start)
+        )
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
     drive_and_report(directory, resources, json, data, repair, wide=wide)
-
-
-def _spec(
-    puzzle: str, options: list[str] | None, start: str | None, goal: str | None, merge_mirrors: bool
-) -> PuzzleSpec:
-    """What the user asks for, in one; the file of a puzzle of his own is run."""
-    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), _board(start), merge_mirrors))
-    if goal is None:
-        return spec
-    if "goal" in spec.options:
-        raise PuzzleError("--goal and -o goal= say the same thing twice: leave one of them out")
-    return replace(spec, options={**spec.options, "goal": read_board(goal)})
 
 
 def _way(whole: bool, until_goal: bool) -> tuple[str | None, dict[str, Any]]:
     """The kind of run and its plan."""
     return "whole" if whole else None, {"until_goal": True} if until_goal else {}
-
-
-def _board(text: str | None) -> str | None:
-    return None if text is None else read_board(text)
 
 
 def register(app: typer.Typer) -> None:

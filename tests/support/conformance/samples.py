@@ -20,6 +20,7 @@ _U64 = "AABBCCDD/AABBCCDD/EEFFGGHH/EEFFGGHH/IJKLMMNN/IJKLOP##/QQR.S.##/TTR....."
 # The blanks at the top: moves there change the upper words of a key.
 _U128_WITH_WALLS = "Za.b.cd./WW#XX#YY/S.T.U.V./OOPPQQRR/K.L.M.N./FFGH#IJJ/ABBCCDDE/AAB#CDEE"
 _U128 = ".Y.Z.a.b/U.V.W.X./QQRRSSTT/MMNNOOPP/EFGHIJKL/EFGHIJKL/AABBCCDD/AABBCCDD"
+_CARS, _FREED = "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", "IBBxooIooLDDJooLAAJoKEEMFFKooMGGHHHM"
 _GAP = "42 21 13 22 32 26 23/16 43 47 14 24 34 36/46 17 27 31 11 37 12/35 41 44 25 15 33 45"
 _MOST_JUMPS = "##.**##/##*.*##/*.**.**/**.**.*/.**.**./##**.##/##.**##"
 _FEW_PEGS = "##*..##/##.*.##/..*.*../.**..**/..*...*/##.**##/##*..##"
@@ -122,6 +123,14 @@ SAMPLES = (
     Sample("sliding", "metric=straight distinct=B,F", start=_DAD),
     Sample("sliding", "metric=finger distinct=a,L,Q", start=_U128),
     Sample("sliding", "distinct=all goal=**/**/.5", start="12/34/5.", goal="12/34/.5"),
+    *(
+        Sample("sliding", f"axis=rows-and-columns metric={metric}", start=_CARS, goal=_FREED)
+        for metric in ("unit", "straight", "finger")
+    ),
+    Sample("sliding", "axis=rows-and-columns", start="AAB/A.B/.BB"),
+    Sample("sliding", "axis=A:row,C:row,B:column,D:column goal=***/***/**D", start="ABC/DE./FGH"),
+    Sample("sliding", "axis=A:column,F:row distinct=F,G metric=finger", start=_DAD),
+    Sample("sliding", "axis=rows-and-columns", start=_U128_WITH_WALLS),
     Sample("superpuzz", "columns=3"),
     Sample("superpuzz", "columns=6 goals=24", goal=_suits("DHSC")),
     Sample("superpuzz", "columns=6 goals=1", goal=_suits("HDSC")),

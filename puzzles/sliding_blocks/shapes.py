@@ -1,0 +1,83 @@
+"""The shapes of pieces; and which pieces are bound to an axis, as the cars of Rush Hour are."""
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from puzzles.errors import PuzzleError, did_you_mean
+from puzzles.sliding_blocks.boards import ParsedBoard
+
+#: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
+Shape = tuple[tuple[int, int], ...]
+
+#: Up, right, down, left.
+DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+#: Each piece of one row, or of one column, of two cells or more moves along its length only.
+BY_LENGTH = "rows-and-columns"
+ROW, COLUMN = "row", "column"
+#: Places among `DIRECTIONS`; a piece on no axis is free.
+_ALONG = {ROW: (1, 3), COLUMN: (0, 2), "": (0, 1, 2, 3)}
+
+
+def shape_of(cells: Iterable[int], columns: int) -> Shape:
+    """The shape of what covers these cells."""
+    places = [divmod(cell, columns) for cell in sorted(cells)]
+    top, left = min(row for row, _ in places), min(column for _, column in places)
+    return tuple((row - top, column - left) for row, column in places)
+
+
+def shape_name(shape: Shape) -> str:
+    """Rows x columns of a rectangle; other shapes are drawn."""
+    height, width = extent_of(shape)
+    if height * width == len(shape):
+        return f"{height}x{width}"
+    return "/".join("".join("x" if (row, column) in shape else "." for column in range(width)) for row in range(height))
+
+
+def extent_of(shape: Shape) -> tuple[int, int]:
+    """Rows and columns of the bounding box."""
+    return 1 + max(row for row, _ in shape), 1 + max(column for _, column in shape)
+
+
+class Axes(NamedTuple):
+    """Which pieces are bound: all long ones `by_length`, or those with the `letters` to what each letter says."""
+
+    by_length: bool = False
+    letters: Mapping[str, str] = MappingProxyType({})
+
+    def of(self, shape: Shape, letter: str) -> str:
+        """The axis of a piece; empty for one that is free."""
+        if not self.by_length:
+            return self.letters.get(letter, "")
+        rows, columns = {row for row, _ in shape}, {column for _, column in shape}
+        if len(shape) == 1 or len(rows) > 1 < len(columns):
+            return ""
+        return ROW if len(rows) == 1 else COLUMN
+
+
+def directions_along(axis: str) -> Collection[int]:
+    """Where a piece on an axis may go: places among `DIRECTIONS`."""
+    return _ALONG[axis]
+
+
+def parse_axes(start: ParsedBoard, text: str) -> Axes:
+    """``rows-and-columns``, or ``A:row,B:column`` with letters of the start; `PuzzleError` for anything else."""
+    if text == BY_LENGTH:
+        return Axes(by_length=True)
+    letters: dict[str, str] = {}
+    for word in text.split(","):
+        letter, colon, axis = (part.strip() for part in word.partition(":"))
+        if not colon:
+            raise PuzzleError(f"write {BY_LENGTH}, or A:{ROW},B:{COLUMN}{did_you_mean(text, (BY_LENGTH,))}")
+        if letter not in start.pieces:
+            raise PuzzleError(f"{letter!r} is no piece of the board; its pieces are {''.join(start.pieces)}")
+        if axis not in (ROW, COLUMN) or letters.get(letter, axis) != axis:
+            raise PuzzleError(f"piece {letter} is bound to one axis, {ROW} or {COLUMN}")
+        letters[letter] = axis
+    return Axes(letters=letters)
+
+
+def render_axes(axes: Axes) -> str:
+    """The one text of what `parse_axes` reads."""
+    letters = (f"{letter}:{axis}" for letter, axis in sorted(axes.letters.items()))
+    return BY_LENGTH if axes.by_length else ",".join(letters)

@@ -1,0 +1,110 @@
+"""What a user asks of a board: its goal, and which pieces are distinct."""
+
+import re
+from collections import Counter
+from warnings import warn
+
+from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
+from puzzles.sliding_blocks.pieces import Pieces, Standing
+from puzzles.sliding_blocks.shapes import ROW
+
+#: Every piece is distinct.
+ALL = "all"
+#: The piece that counts in a board of one line.
+_CAR = "A"
+#: Pieces and blanks that must stand where they do; empty where there is no goal.
+Wishes = frozenset[Standing]
+
+
+def parse_goal(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+    """What a goal asks for: ``PIECE@ROW,COLUMN`` with a letter of the start, or a board with ``*`` for anything.
+
+    Warns of a piece that is meant by its letter alone and is not distinct from others of its shape.
+    """
+    return _goal_piece(pieces, start, text) if "@" in text else goal_board(pieces, text)
+
+
+def render_goal(pieces: Pieces, wishes: Wishes) -> str:
+    """The goal as a board: letters of the user's start would mean other pieces in the canonical one."""
+    blanks = [cell for wish in wishes if wish.kind == pieces.blank for cell in pieces.cells(wish)]
+    return pieces.text([wish for wish in wishes if wish.kind != pieces.blank], {EMPTY: blanks}, ANYTHING)
+
+
+def _goal_piece(pieces: Pieces, start: ParsedBoard, text: str) -> Wishes:
+    match = re.fullmatch(r"(.)@(\d+),(\d+)", text)
+    if not match:
+        raise PuzzleError("expected PIECE@ROW,COLUMN, e.g. A@1,2, or a board with * for anything")
+    letter, row, column = match[1], int(match[2]), int(match[3])
+    if letter not in start.pieces:
+        raise PuzzleError(f"the board has no piece {letter}; its pieces are {''.join(start.pieces)}")
+    wish = Standing(pieces.kind_of(start.pieces[letter], letter), (row - 1, column - 1))
+    if wish.corner not in pieces.kinds[wish.kind].places:
+        raise PuzzleError(f"piece {letter} does not fit on the board at row {row} column {column}")
+    rivals = _on_the_line_of(wish, pieces, start)
+    if letter not in rivals:
+        raise PuzzleError(f"piece {letter} is bound to its {pieces.kinds[wish.kind].axis}, where that is not")
+    if len(rivals) > 1:
+        warn(
+            f"goal={text}: any of the {len(rivals)} pieces of the shape of {letter} will do; for {letter} itself say "
+            f"distinct={letter}",
+            PuzzleWarning,
+            stacklevel=2,
+        )
+    return frozenset({wish})
+
+
+def _on_the_line_of(wish: Standing, pieces: Pieces, start: ParsedBoard) -> list[str]:
+    """The pieces of a kind that may get somewhere, as far as their axis lets them."""
+    there = {letter: pieces.place(cells, letter) for letter, cells in start.pieces.items()}
+    return [letter for letter, piece in there.items() if pieces.on_one_line(piece, wish)]
+
+
+def exit_of(start: ParsedBoard, pieces: Pieces) -> str:
+    """The usual goal of a board of one line: the car A at the right end of its row; empty without such a car."""
+    if _CAR not in start.pieces:
+        return ""
+    car = pieces.place(start.pieces[_CAR], _CAR)
+    kind = pieces.kinds[car.kind]
+    last = max(corner for corner in kind.places if corner[0] == car.corner[0])
+    return f"{_CAR}@{last[0] + 1},{last[1] + 1}" if kind.axis == ROW else ""
+
+
+def goal_board(pieces: Pieces, text: str) -> Wishes:
+    """What a board with ``*`` for anything asks for."""
+    goal = parse_board(text, with_anything=True)
+    check_walls(pieces, goal)
+    wishes = [pieces.place(cells, letter) for letter, cells in goal.pieces.items()]
+    wishes += [Standing(pieces.blank, divmod(cell, pieces.columns)) for cell in goal.blanks]
+    for number, wished in Counter(wish.kind for wish in wishes).items():
+        if wished > pieces.counts[number]:
+            raise PuzzleError(f"the board has {pieces.amount(number)}, the goal {wished}")
+    return frozenset(wishes)
+
+
+def parse_distinct(start: ParsedBoard, text: str) -> frozenset[str]:
+    """The letters of the distinct pieces: of all of them by ``all``."""
+    if text == ALL:
+        return frozenset(start.pieces)
+    letters = {word.strip() for word in text.split(",")}
+    for letter in letters - start.pieces.keys():
+        raise PuzzleError(
+            f"{letter!r} is no piece of the board; write {ALL}, or some of {''.join(start.pieces)} with commas between"
+        )
+    return frozenset(letters)
+
+
+def render_distinct(start: ParsedBoard, letters: frozenset[str]) -> str:
+    """The one text of what `parse_distinct` reads."""
+    return ALL if letters == start.pieces.keys() else ",".join(sorted(letters))
+
+
+def check_walls(pieces: Pieces, board: ParsedBoard) -> None:
+    """`ConfigurationError` for a text whose board has another size, or walls elsewhere."""
+    if (board.rows, board.columns) != (pieces.rows, pieces.columns):
+        ours, theirs = f"{pieces.rows} x {pieces.columns}", f"{board.rows} x {board.columns}"
+        raise ConfigurationError(f"the board has {ours} cells (rows x columns), this text {theirs}")
+    for cell in sorted(board.walls ^ pieces.walls - board.anything):
+        row, column = divmod(cell, pieces.columns)
+        which = ("a wall", "none") if cell in pieces.walls else ("no wall", "one")
+        raise ConfigurationError(f"the board has {which[0]} at row {row + 1} column {column + 1}, this text {which[1]}")

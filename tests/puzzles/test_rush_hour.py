@@ -1,0 +1,233 @@
+"""Pieces that are bound to an axis: cars moved by plain rules on texts, boards of one line, goals, hunts, pictures."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coordinator.deals.hunt_plan import HuntPlan, hunted
+from coordinator.deals.study_plan import dealt_class
+from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
+from puzzles.keys.layout import Key, ints
+from puzzles.pictures.shapes import Line
+from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.sliding import Sliding
+from tests.support.refusals import refused
+from tests.support.runs import driven, opened, verified
+from worker.deals.hunting import Leg, walk
+from worker.deals.solving import hardest_of
+
+#: First row of the database of fogleman/rush: moves, board, reachable configurations.
+HARDEST = (60, "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", 2_332)
+CARS = "BAA./B..C/DDEC/..E."
+BOUND = {"axis": "rows-and-columns", "metric": "straight"}
+
+
+def cars(board: str = CARS, goal: str = "A@1,3", **options: str) -> Sliding:
+    return Sliding(BOUND | ({"goal": goal} if goal else {}) | options, board)
+
+
+def slid(board: str, width: int) -> list[tuple[str, int]]:
+    """Every move of a car along its length: the board after it, and how many cells far it goes."""
+    found = []
+    for car in sorted(set(board) - set(".x")):
+        cells = [cell for cell, letter in enumerate(board) if letter == car]
+        step = 1 if cells[0] // width == cells[-1] // width else width
+        for sign, front in ((-step, cells[0]), (step, cells[-1])):
+            length, cell = 1, front + sign
+            while 0 <= cell < len(board) and board[cell] == "." and (step > 1 or cell // width == front // width):
+                moved = [each + sign * length for each in cells]
+                after = ["." if letter == car else letter for letter in board]
+                for each in moved:
+                    after[each] = car
+                found.append(("".join(after), length))
+                length, cell = length + 1, cell + sign
+    return found
+
+
+def distances(board: str, width: int) -> dict[str, int]:
+    """Straight moves from a board to each that it leads to, by the plain rules."""
+    found, queue = {board: 0}, [board]
+    for here in queue:
+        for after, _ in slid(here, width):
+            if after not in found:
+                found[after] = found[here] + 1
+                queue.append(after)
+    return found
+
+
+def rows(board: str, width: int) -> str:
+    lines = (board[begin : begin + width] for begin in range(0, len(board), width))
+    return "/".join(lines).replace("x", "#")
+
+
+def moves_of(puzzle: Sliding) -> set[str]:
+    return {puzzle.describe_move(puzzle.start, key) for key in puzzle.successors(puzzle.start)}
+
+
+def layers(puzzle: Sliding, first: list[Key]) -> list[set[Key]]:
+    found, seen = [set(first)], set(first)
+    while found[-1]:
+        after = set(ints(puzzle.expand(puzzle.keys(sorted(found[-1]))).successors)) - seen
+        seen |= after
+        found.append(after)
+    return found[:-1]
+
+
+def test_the_hardest_board_of_a_collection_is_as_published() -> None:
+    moves, board, reachable = HARDEST
+    puzzle = cars(board, goal="")
+    assert puzzle.parameters["goal"] == "***#**/******/****AA/******/******/******"
+    plain = distances(board.replace("o", "."), 6)
+    assert {puzzle.parse(rows(text, 6)) for text in plain} == set().union(*layers(puzzle, [puzzle.start]))
+    assert len(plain) == reachable
+    solved = [distance for text, distance in plain.items() if text[16:18] == "AA"]
+    found = [puzzle.is_goal(puzzle.keys(sorted(layer))).any() for layer in layers(puzzle, [puzzle.start])]
+    assert min(solved) == found.index(True) == moves
+
+
+@pytest.mark.parametrize("metric", ["unit", "straight", "finger"])
+def test_cars_move_along_their_length_only(metric: str) -> None:
+    puzzle = cars(metric=metric)
+    for text in distances(CARS.replace("/", ""), 4):
+        key = puzzle.parse(rows(text, 4))
+        allowed = [after for after, far in slid(text, 4) if metric != "unit" or far == 1]
+        expected = {puzzle.parse(rows(after, 4)) for after in allowed}
+        assert set(puzzle.successors(key)) == set(ints(puzzle.expand(puzzle.keys([key])).successors)) == expected
+
+
+def test_squares_and_bent_pieces_move_as_ever() -> None:
+    puzzle = cars("AA./A../..B", goal="")
+    assert moves_of(puzzle) == {"A right", "A down", "B left", "B left 2", "B up", "B up 2"}
+
+
+@pytest.mark.parametrize(
+    ("axis", "moves"),
+    [
+        ("A:row, C:column ,B:column", {"A right", "B up", "B down", "C down"}),
+        ("A:column,B:row,C:row", {"A down", "B left", "B right", "C left"}),
+    ],
+)
+def test_pieces_are_bound_by_their_letters_and_keep_them(axis: str, moves: set[str]) -> None:
+    puzzle = Sliding({"axis": axis}, "A.C/..C/.B./...")
+    assert moves_of(puzzle) == moves
+    assert puzzle.start_text() == "A.C/..C/.B./..."
+    assert Sliding(puzzle.parameters, puzzle.start_text()).start == puzzle.start
+
+
+def test_letters_of_one_shape_and_axis_are_the_same_and_others_distinct() -> None:
+    puzzle = Sliding({"axis": "A:row,C:row,B:column"}, "AB/C./..")
+    assert puzzle.parameters["axis"] == "A:row,B:column,C:row"
+    assert puzzle.parse("CB/A./..") == puzzle.start != puzzle.parse("BA/C./..")
+    assert puzzle.render(puzzle.parse("CB/A./..")) == "AB/C./.."
+    assert len(np.concatenate(list(puzzle.configurations()))) == 6 * 5 * 4 // 2
+
+
+def test_a_board_of_one_line_is_one_in_rows() -> None:
+    _, line, _ = HARDEST
+    one, other = cars(line, goal=""), cars(rows(line.replace("o", "."), 6), goal="A@3,5")
+    assert (one.start, one.parameters) == (other.start, other.parameters)
+    # A short line is a single row, and elsewhere o and x are letters of pieces.
+    assert Sliding({}, "A.Bo.xC..").pieces.rows == 1
+    assert set(Sliding({"distinct": "o,x"}, "oxA/...").pieces.letters) == {"o", "x"}
+    with pytest.raises(ConfigurationError, match=r"row 1 .IBB#\*"):
+        cars(line.replace("oo", "*o"))
+
+
+def test_a_goal_is_meant_by_the_line_that_a_car_keeps_to() -> None:
+    cars(HARDEST[1], goal="A@3,5")
+    with pytest.warns(PuzzleWarning, match="any of the 2 pieces"):
+        cars("AABB../....../....../....../....../......", goal="A@1,5")
+    with pytest.raises(PuzzleError, match="piece A is bound to its row"):
+        cars(goal="A@2,1")
+
+
+@pytest.mark.parametrize(
+    ("axis", "said"),
+    [
+        ("rows", "write rows-and-columns, or A:row,B:column"),
+        ("A:diagonal", "piece A is bound to one axis, row or column"),
+        ("A:row,A:column", "piece A is bound to one axis"),
+        ("Z:row", "'Z' is no piece of the board; its pieces are BACDE"),
+    ],
+)
+def test_what_is_no_axis_is_refused(axis: str, said: str) -> None:
+    with pytest.raises(PuzzleError, match=f"axis={axis}: .*{said}"):
+        cars(axis=axis)
+
+
+def test_cars_are_drawn_with_a_line_across_each_end() -> None:
+    puzzle = cars()
+    letters = {
+        part.name: [shape for shape in part.shapes if isinstance(shape, Line)]
+        for part in puzzle.picture(puzzle.start).parts
+    }
+    assert {name: len(lines) for name, lines in letters.items()} == dict.fromkeys("ABCDE", 2) | {"ground": 0}
+    assert all(line.x == line.to_x for line in letters["B"])
+    assert all(line.y == line.to_y for line in letters["A"])
+
+
+# Hunts
+
+
+def test_the_hardest_of_all_that_a_board_leads_to() -> None:
+    puzzle = cars()
+    everything = distances(CARS.replace("/", ""), 4)
+    goals = [text for text in everything if text[2:4] == "AA"]
+    away = {text: min(distances(text, 4)[goal] for goal in goals) for text in everything}
+    key, moves, positions = hardest_of(puzzle, puzzle.start, 1_000_000)
+    assert moves == max(away.values())
+    assert key == min(puzzle.parse(rows(text, 4)) for text, far in away.items() if far == moves)
+    assert positions == 2 * len(everything)
+    assert hardest_of(puzzle, puzzle.start, len(everything) // 2)[1] == -1
+    assert hardest_of(cars(goal=""), puzzle.start, 1_000_000)[1] == -1
+
+
+def test_a_changed_board_has_the_same_pieces_and_the_goal_a_car_on_its_line() -> None:
+    puzzle = cars(HARDEST[1], goal="")
+    boards = {puzzle.random_deal(1, number) for number in range(4)}
+    boards |= {puzzle.varied(board, word) for board in boards for word in range(8)}
+    assert len(boards) > 30
+    for board in boards:
+        assert puzzle.render(puzzle.parse(board)) == board
+        assert any(first == second for first, second in pairwise(board[14:20]) if first != ".")
+
+
+@pytest.fixture(scope="module")
+def hunt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hunted_for(tmp_path_factory.mktemp("hunt"), 8, workers=1)
+
+
+def hunted_for(data: Path, legs: int, workers: int = 2) -> Path:
+    spec = PuzzleSpec("sliding", dict(BOUND, goal="A@1,3"), CARS)
+    plan = {"objective": "moves", "seed": 1, "cap": 100_000, "pool": 4, "work": 160_000}
+    return driven(data, spec, "hunt", plan, {"seconds": None, "legs": legs}, workers=workers)
+
+
+def test_a_hunt_for_boards_is_the_same_however_it_is_cut(hunt: Path, tmp_path: Path) -> None:
+    for legs in (3, 8):
+        cut = hunted_for(tmp_path, legs)
+    with opened(hunt) as whole, opened(cut) as other:
+        best, again = whole.best, other.best
+    assert (best.deal, best.score, best.figures) == (again.deal, again.score, again.figures)
+    puzzle = cars()
+    assert hardest_of(puzzle, puzzle.parse(best.deal), 100_000)[:2] == (puzzle.parse(best.deal), best.score)
+    assert best.score > hardest_of(puzzle, puzzle.start, 100_000)[1]
+    assert verified(hunt).ok
+
+
+def test_walks_of_the_other_objectives_keep_to_their_boards() -> None:
+    puzzle = cars()
+    walked = walk(puzzle, Leg(CARS, "positions", 1, 0.1, 5_000, 100_000, 1))
+    assert walked.figures is not None
+    assert walked.best_score == walked.figures.positions
+
+
+def test_a_hunt_for_moves_needs_a_goal_and_studies_need_sizes() -> None:
+    puzzle = hunted(PuzzleSpec("sliding", BOUND, CARS))
+    with refused(PuzzleError, "no goal to be far from", Step("give", "goal", "CONF")):
+        HuntPlan.made(puzzle, "moves", 1)
+    assert HuntPlan.made(puzzle, "positions", 1).work > 0
+    with pytest.raises(PuzzleError, match="there are studies of gap and superpuzz"):
+        dealt_class("sliding")
