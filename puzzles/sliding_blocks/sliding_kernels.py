@@ -61,8 +61,8 @@ def _slides(own: np.uint64, free: np.uint64, geometry: Words, edges: Words, symb
     """As `_steps`, any length in one direction."""
     count = 0
     for direction in range(4):
-        here, moved = own, _pushed(own, direction, geometry)
-        while (here & edges[symbol, direction]) | (moved & ~free) == 0:
+        here, moved, edge = own, _pushed(own, direction, geometry), edges[symbol, direction]
+        while (here & edge) | (moved & ~free) == 0:
             found[count] = moved
             count += 1
             here, moved = moved, _pushed(moved, direction, geometry)
