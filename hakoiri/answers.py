@@ -99,9 +99,13 @@ class Answers:
 
     def layer(self, depth: Depth) -> Keys:
         """The keys of layer `depth`, strictly increasing, in the puzzle's layout."""
+        self.require_layer(depth)
+        return self.store.layer(depth)
+
+    def require_layer(self, depth: Depth) -> None:
+        """`UnanswerableError` unless there is a layer `depth`."""
         if not 0 <= depth <= self.store.state.depth:
             raise UnanswerableError(f"run {self.name} has layers 0 to {self.store.state.depth}, not {depth}")
-        return self.store.layer(depth)
 
     def configurations(self) -> tuple[Keys, np.ndarray]:
         """All keys of the run in increasing order, and for each its depth or, of a whole space, its component."""
@@ -162,7 +166,7 @@ class Answers:
     def _path_to_goal(self) -> list[Key]:
         depth = Explored.of(self.store.state).goal_depth
         if depth is None:
-            raise self._not_found("found no goal")
+            raise self.not_found("found no goal")
         goal = least_goal(self.puzzle, self.store.blocks(depth))
         return path_from_start(self.store, self.puzzle, goal, depth)
 
@@ -172,10 +176,11 @@ class Answers:
     def _depth_of(self, key: Key) -> Depth:
         depth = self.store.find(key)
         if depth is None:
-            raise self._not_found(f"did not find {self.puzzle.render(key)}")
+            raise self.not_found(f"did not find {self.puzzle.render(key)}")
         return depth
 
-    def _not_found(self, what: str) -> UnanswerableError:
+    def not_found(self, what: str) -> UnanswerableError:
+        """The error for something that the run has not found, with how to find more."""
         if self.exhausted:
             return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
         where = f"up to layer {self.store.state.depth}, as far as it went"

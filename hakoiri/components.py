@@ -70,7 +70,7 @@ class ComponentAnswers(Answers):
         keys, labels = self.configurations()
         places = np.flatnonzero(equal_rows(keys, self.puzzle.keys([key])))
         if not len(places):
-            raise self._not_found(f"did not find {self.puzzle.render(key)}")
+            raise self.not_found(f"did not find {self.puzzle.render(key)}")
         return int(labels[places[0]])
 
     def weak_components(self) -> list[WeakComponent]:

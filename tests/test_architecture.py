@@ -40,7 +40,7 @@ LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
     "puzzles.registry", "coordinator.runs.create", "hakoiri.cli.deals.dealing", "hakoiri.cli.deals.solving",
     "hakoiri.cli.options", "hakoiri.cli.puzzles.choosing", "hakoiri.cli.puzzles.own", "hakoiri.cli.puzzles.playing",
-    "hakoiri.cli.runs.working", "worker.main",
+    "hakoiri.cli.runs.working", "hakoiri.web.settings", "worker.main",
 }  # fmt: skip
 #: No module has more lines, no folder more modules.
 MOST_LINES, MOST_MODULES = 350, 12

@@ -6,11 +6,11 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import platformdirs
 
@@ -36,6 +36,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: How long `cancel` waits for a driver to leave.
 _CANCEL_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
+
+
+class Opening(Protocol):
+    """Opens the books of a run, as `Ledger` does."""
+
+    def __call__(self, directory: Path, writable: bool = False) -> AbstractContextManager[Ledger]:
+        """For a block, after which they may be closed."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +120,23 @@ def find_run(data: Path, name: str) -> Path:
     return found[0]
 
 
-def list_runs(data: Path) -> list[RunStatus]:
-    """Every run in a data directory, the oldest first; a damaged one is listed as such."""
+def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
+    """Every run in a data directory, the oldest first; a damaged one is listed as such.
+
+    `opening` as for `status_of`.
+    """
     asked_once = cache(is_served)
-    found = (_status_of(directory, asked_once) for directory in sorted(run_directories(data), key=created_at))
+    directories = sorted(run_directories(data), key=created_at)
+    found = (listed_status(directory, asked_once, opening) for directory in directories)
     return [status for status in found if status is not None]
 
 
-def _status_of(directory: Path, served: Callable[[Path], bool]) -> RunStatus | None:
+def listed_status(
+    directory: Path, served: Callable[[Path], bool] = is_served, opening: Opening = Ledger
+) -> RunStatus | None:
+    """How one run stands, damaged or not; ``None`` if it is gone."""
     try:
-        return status_of(directory, served)
+        return status_of(directory, served, opening)
     except AddressSpaceError:
         raise
     except GoneError:
@@ -148,26 +162,38 @@ def finished_twin(data: Path, manifest: Manifest) -> str | None:
     return next(twins, None)
 
 
-def status_of(directory: Path, served: Callable[[Path], bool] = is_served) -> RunStatus:
-    """How one run stands; `served` says whether its data directory is. `DamagedError` if its file cannot be read."""
+def status_of(directory: Path, served: Callable[[Path], bool] = is_served, opening: Opening = Ledger) -> RunStatus:
+    """How one run stands; `served` says whether its data directory is. `DamagedError` if its file cannot be read.
+
+    `opening` opens its books, in a process that may have them open already.
+    """
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder, awaited = holder_of(directory), (directory / QUEUED_FILE).exists()
     taken = not awaited or holder is not None or served(directory.parent)
-    with Ledger(directory) as store:
+    with opening(directory) as store:
         return RunStatus(directory.name, store.manifest, store.state, holder, awaited, taken)
 
 
-def cancel_run(directory: Path) -> Status:
+def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
     """Stop a run for good, keeping its layers; waits for a driver to leave. Returns the status that it has then."""
-    with Ledger(directory, writable=True) as store:
+    with opening(directory, writable=True) as store:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Step("delete", directory.name))
         store.request_cancel()
-    with _lock_after_its_driver(directory), Ledger(directory, writable=True) as store:
+    with _lock_after_its_driver(directory), opening(directory, writable=True) as store:
         if store.state.status not in ENDED:
             store.commit(store.state.become("cancelled", "cancelled on request"))
         (directory / QUEUED_FILE).unlink(missing_ok=True)
         return store.state.status
+
+
+def queue_again(directory: Path, opening: Opening = Ledger) -> None:
+    """Have a coordinator go on with a run that has stopped; `RunHeldError` if somebody drives it already."""
+    with RunLock(directory), opening(directory, writable=True) as store:
+        if store.state.status == "complete":
+            raise RunError(f"run {directory.name} is complete already", Step("verify", directory.name))
+        store.commit(store.state.become("queued"))
+        (directory / QUEUED_FILE).touch()
 
 
 def _lock_after_its_driver(directory: Path) -> RunLock:

@@ -21,6 +21,7 @@ from worker.transport.names import WAKE
 
 #: How often the data directory is looked through when nobody wakes us.
 _LOOK_SECONDS = 1.0
+_LOOK_UNWOKEN_SECONDS = 0.1
 #: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
 _RETRY_SECONDS = 30.0
 #: In place of a status: another coordinator drives the run, or it was deleted.
@@ -35,22 +36,22 @@ class RunEnd(NamedTuple):
 
 
 def serve(
-    data: Path, resources: Resources, connection: redis.Redis, control: Control, observed: Callable[[], Observer],
-    report: Callable[..., None], burst: bool = False,
+    data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
+    observed: Callable[[], Observer], report: Callable[..., None], burst: bool = False,
 ) -> list[RunEnd]:  # fmt: skip
     """Drive queued runs until `control` is interrupted, or with `burst` until none is left; returns how each ended.
 
     A run that this process leaves unfinished keeps its mark, so the next coordinator takes it up again. Several
     coordinators may share a data directory: a run's lock lets only one of them drive it. Each run gets an observer of
-    its own, which `observed` makes.
+    its own, which `observed` makes. Without a `connection` nobody wakes it, and it looks more often.
     """
     with serving(data):
         return _serve(data, resources, connection, control, observed, report, burst)
 
 
 def _serve(
-    data: Path, resources: Resources, connection: redis.Redis, control: Control, observed: Callable[[], Observer],
-    report: Callable[[str], None], burst: bool,
+    data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
+    observed: Callable[[], Observer], report: Callable[[str], None], burst: bool,
 ) -> list[RunEnd]:  # fmt: skip
     sweep(data)
     ends: list[RunEnd] = []
@@ -104,7 +105,10 @@ def _drive_one(
     return state.status
 
 
-def _sleep_until_woken(connection: redis.Redis, resources: Resources) -> None:
+def _sleep_until_woken(connection: redis.Redis | None, resources: Resources) -> None:
+    if connection is None:
+        time.sleep(_LOOK_UNWOKEN_SECONDS)
+        return
     try:
         with redis_errors(resources.redis or ""):
             connection.brpop([WAKE], timeout=_LOOK_SECONDS)

@@ -13,7 +13,7 @@ from hakoiri.cli.answers import asking, components, exporting
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing, own, playing
-from hakoiri.cli.runs import living, running, serving, working
+from hakoiri.cli.runs import living, running, serving, web, working
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from hakoiri.steps import worded
 from puzzles.errors import HakoiriError, PuzzleWarning
@@ -89,6 +89,7 @@ for module in (
     optimising,
     serving,
     working,
+    web,
 ):
     module.register(app)
 for command in app.registered_commands:

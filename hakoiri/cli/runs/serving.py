@@ -1,6 +1,9 @@
 """``coordinator`` and ``health``: the service."""
 
 import os
+import threading
+import time
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -11,15 +14,21 @@ from hakoiri.steps import worded
 from puzzles.errors import Step, counted
 from storage.ledger.manifest import local_time
 
+#: How often the process that started this one is looked for.
+_LOOK_SECONDS = 0.2
+
 
 def coordinator(
     redis: RedisOption = None,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="Drive them by threads of this process: no Redis, no workers.")
+    ] = False,
     data: DataOption = None,
     memory: MemoryOption = None,
     burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Take queued runs, the oldest first, and drive each to its end with the workers on Redis."""
+    """Take queued runs, the oldest first, and drive each to its end with the workers on Redis, or by --threads."""
     from coordinator.runs.catalogue import data_directory
     from coordinator.runs.service import serve
     from coordinator.session.resources import Resources
@@ -29,11 +38,14 @@ def coordinator(
     from storage.engine.environment import require_writable
     from worker.transport.connection import connect, without_password
 
-    url, where, console, control = required_redis(redis), data_directory(data), stderr(), Control()
+    if threads and redis:
+        raise typer.BadParameter("--threads goes with no --redis: leave one of them out")
+    url, where, console, control = None if threads else required_redis(redis), data_directory(data), stderr(), Control()
     require_writable(where)
-    connection = connect(url)
+    connection = None if url is None else connect(url)
     resources = Resources(redis=url, memory=memory)
-    log(f"coordinator ready: runs in {where}, workers at {without_password(url)}")
+    log(f"coordinator ready: runs in {where}, {f'workers at {without_password(url)}' if url else 'by threads'}")
+    _follow_supervisor(control.interrupt)
     with stopping_with(control.interrupt):
         ends = serve(where, resources, connection, control, lambda: ProgressLine(console), log, burst)
     log("coordinator stopped")
@@ -76,6 +88,19 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
 def log(text: str, *steps: Step) -> None:
     """A line with its time, for people and log collectors."""
     stderr().print(f"{local_time()} {worded(text, steps)}")
+
+
+def _follow_supervisor(ask: Callable[[str], None]) -> None:
+    """Have ``ask`` called once the process is gone that started this one to be its helper (HAKOIRI_SUPERVISOR)."""
+    if (parent := os.environ.get("HAKOIRI_SUPERVISOR")) is None:
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(parent):
+            time.sleep(_LOOK_SECONDS)
+        ask("its server is gone")
+
+    threading.Thread(target=watch, name="supervisor", daemon=True).start()
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,123 @@
+"""``serve``: the service on the web."""
+
+import ipaddress
+import os
+import secrets
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, redis_url
+from hakoiri.render.tables import stderr, stdout
+from puzzles.errors import HakoiriError, PuzzleError
+
+_LEAST_TOKEN = 16
+
+
+def serve(
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for any that is free.")] = 8080,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="NAME", help="Another name that clients call it by; may be repeated."),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="The token.", show_default="$HAKOIRI_TOKEN, else a new one"),
+    ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let every user of this machine in; on loopback alone.")
+    ] = False,
+    no_drive: Annotated[
+        bool, typer.Option("--no-drive", help="Only answer: a coordinator elsewhere takes the queued runs.")
+    ] = False,
+    puzzles: Annotated[
+        list[str] | None,
+        typer.Option("--puzzle", metavar="FILE.py:NAME", help="A user puzzle that clients may name; may be repeated."),
+    ] = None,
+    processes: Annotated[int, typer.Option("--workers", min=1, max=64, help="Processes that answer.")] = 1,
+    redis: RedisOption = None,
+    data: DataOption = None,
+    memory: MemoryOption = None,
+) -> None:
+    """Serve runs on the web: a page at /, the interface at /docs. Queued runs are driven here, too."""
+    try:
+        from hakoiri.web.server import serve as serve_web
+        from hakoiri.web.settings import Settings
+    except ModuleNotFoundError as error:
+        raise HakoiriError(f"{error.name} is not installed; give: pip install 'hakoiri[web]'") from error
+    from coordinator.runs.catalogue import data_directory
+    from storage.engine.environment import require_writable
+
+    token, given = _token(token_file, no_token)
+    if not _is_loopback(host) and (no_token or not given):
+        raise PuzzleError(
+            f"--host {host} is open to other machines: set HAKOIRI_TOKEN or give --token-file, and leave out --no-token"
+        )
+    where = data_directory(data)
+    require_writable(where)
+    with _bound(host, port) as listening:
+        port = listening.getsockname()[1]
+        settings = Settings(
+            where, port, token, ("localhost", socket.gethostname(), host, *(names or [])), redis_url(redis), memory,
+            tuple(puzzles or []),
+        )  # fmt: skip
+        settings.own_puzzles()
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{port}/"
+        stdout().print(f"{address}?token={token}" if token and not given else address, soft_wrap=True)
+        stderr().print(f"runs in {where}; Ctrl-C ends it")
+        driver = [] if no_drive else _driver(where, settings.redis is None, memory)
+        # uvicorn sends itself the signal again that ended it.
+        with stopping_with(lambda _: None):
+            serve_web(settings, listening, processes, driver, lambda text: stderr().print(text))
+
+
+def _driver(data: Path, threads: bool, memory: int | None) -> list[str]:
+    """The command that drives queued runs; it finds the URL of Redis in its environment."""
+    most = [] if memory is None else ["--memory", f"{memory >> 20}MB"]
+    return ["coordinator", "--data", str(data), *(["--threads"] if threads else []), *most]
+
+
+def _token(file: Path | None, none: bool) -> tuple[str, bool]:
+    """The token, and whether the user gave it."""
+    if none:
+        if file is not None:
+            raise PuzzleError("--no-token goes with no --token-file: leave one of them out")
+        return "", False
+    given = os.environ.get("HAKOIRI_TOKEN", "") if file is None else file.read_text(encoding="utf-8").strip()
+    if file is None and not given:
+        return secrets.token_urlsafe(24), False
+    if len(given) < _LEAST_TOKEN or not given.isascii() or not given.isprintable():
+        raise PuzzleError(
+            f"a token has {_LEAST_TOKEN} printable ASCII characters or more; make one with: openssl rand -hex 24"
+        )
+    return given, True
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise HakoiriError(f"{host} port {port}: {error.strerror}; name another with --host or --port") from error
+    return listening
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri serve --data runs --port 8080")(serve)

@@ -1,0 +1,69 @@
+"""The application: guard, routes, page and description of the interface."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.staticfiles import StaticFiles
+
+from coordinator.session.resources import Resources
+from hakoiri.web.guard import Guard
+from hakoiri.web.opened import OpenRuns
+from hakoiri.web.problems import handlers
+from hakoiri.web.routes import answers, boards, events, positions, puzzles, runs
+from hakoiri.web.settings import SERVER, Settings
+
+_STATIC = Path(__file__).with_name("static")
+_LOOK_SECONDS = 0.5
+
+
+def create() -> FastAPI:
+    """The application of a process that was started with `Settings.to_environment`."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    if os.environ[SERVER] != str(os.getpid()):
+        threading.Thread(target=_end_with_server, name="server", daemon=True).start()
+    return make_app(Settings.from_environment())
+
+
+def _end_with_server() -> None:
+    """Leave when the process is gone that started this one, however it ended."""
+    while os.environ[SERVER] == str(os.getppid()):
+        time.sleep(_LOOK_SECONDS)
+    signal.raise_signal(signal.SIGTERM)
+
+
+def make_app(settings: Settings) -> FastAPI:
+    """The application."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        app.state.runs.close()
+
+    app = FastAPI(
+        title="Hakoiri",
+        description="Enumerate every configuration of a puzzle, and ask exactly.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers=handlers(),
+    )
+    app.state.settings = settings
+    app.state.own_puzzles = settings.own_puzzles()
+    app.state.streams = set()
+    app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))
+    for module in (puzzles, runs, answers, positions, boards, events):
+        app.include_router(module.router)
+    app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")
+    return app

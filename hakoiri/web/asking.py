@@ -1,0 +1,98 @@
+"""What the routes share: the run that a request names, the puzzle that it names, and answers that may be kept."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from starlette.responses import Response
+
+from hakoiri.api import Run
+from hakoiri.web.opened import OpenRuns
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec, puzzle_class
+from puzzles.user.files import is_own
+
+_FOR_EVER = "private, max-age=31536000, immutable"
+#: Puzzles with their options, as built for single boards.
+_MOST_BUILT = 64
+
+RunName = Annotated[str, Path(max_length=100, description="A run's name, a unique prefix of it, or `last`.")]
+
+
+def open_runs(request: Request) -> OpenRuns:
+    """The runs of the server."""
+    found: OpenRuns = request.app.state.runs
+    return found
+
+
+Runs = Annotated[OpenRuns, Depends(open_runs)]
+
+
+class Asked:
+    """A run that a request asks."""
+
+    def __init__(self, request: Request, run: RunName) -> None:
+        self._request, self._name = request, run
+        self._runs = open_runs(request)
+        self.directory = self._runs.find(run)
+
+    @contextmanager
+    def opened(self) -> Iterator[Run]:
+        """The run, open, for this thread alone."""
+        with self._runs.asked(self.directory) as (run, _):
+            yield run
+
+    @contextmanager
+    def remembered(self) -> Iterator[tuple[Run, dict[str, Any]]]:
+        """The same, and what answers keep of it in memory."""
+        with self._runs.asked(self.directory) as found:
+            yield found
+
+    def answer(self, run: Run, row: Mapping[str, Any]) -> Response:
+        """An answer; that of a complete run, asked by its whole name, never changes and may be kept."""
+        return self.content(run, json.dumps({"run": self.directory.name} | dict(row)).encode(), "application/json")
+
+    def content(self, run: Run, content: bytes, media_type: str) -> Response:
+        """The same of any kind."""
+        headers = self.kept(run)
+        if headers and self._request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return Response(content, headers=headers, media_type=media_type)
+
+    def kept(self, run: Run) -> dict[str, str]:
+        """The headers of an answer that says how long it may be kept."""
+        state = run.store.state
+        if state.status != "complete" or not state.digest or self._name != self.directory.name:
+            return {}
+        return {"ETag": f'"{state.digest[:32]}"', "Cache-Control": _FOR_EVER}
+
+
+AskedRun = Annotated[Asked, Depends()]
+
+
+def named_puzzle(request: Request, name: str, options: Mapping[str, str], start: str | None = None) -> PuzzleSpec:
+    """The puzzle that a request names: a built-in one, or one of the user's that the server was started with.
+
+    IMPORTANT: no file is executed here, whatever the name.
+    """
+    own: dict[str, PuzzleSpec] = request.app.state.own_puzzles
+    digest = own[name].digest if name in own else ""
+    if not digest and is_own(name):
+        raise PuzzleError(f"this server was not started with the puzzle {name}")
+    puzzle_class(name, digest)
+    return PuzzleSpec(name, dict(options), start, digest=digest)
+
+
+def built(spec: PuzzleSpec) -> Puzzle:
+    """A puzzle as `PuzzleSpec.build` makes it, once for many boards."""
+    return _built(spec.name, tuple(sorted(spec.options.items())), spec.start, spec.digest)
+
+
+@lru_cache(maxsize=_MOST_BUILT)
+def _built(name: str, options: tuple[tuple[str, str], ...], start: str | None, digest: str) -> Puzzle:
+    return PuzzleSpec(name, dict(options), start, digest=digest).build()

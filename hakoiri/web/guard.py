@@ -1,0 +1,213 @@
+"""What every request must pass before it is looked at, and what every response carries.
+
+* Host names this server: else a page elsewhere could have its own name lead here (DNS rebinding). A name of a rebinding
+  attack is never an IP address, so those pass.
+* Origin, where a browser sends it, is that of this server: no other page may send requests for its reader.
+* The token comes as ``Authorization: Bearer``, as a cookie, or once in the address, from where it is taken into the
+  cookie, so that no address with it stays behind.
+"""
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import time
+from collections.abc import Iterable
+from hashlib import sha256
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hakoiri.web.problems import problem
+from hakoiri.web.settings import Settings
+
+LOG = logging.getLogger("hakoiri.web")
+_MOST_BODY, _MOST_ADDRESS = 1 << 20, 16_384
+_BODY_SECONDS, _ANSWER_SECONDS, _SEND_SECONDS = 20.0, 60.0, 30.0
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+#: The page of the interface's description is not ours, and sets styles in its elements.
+_POLICY_OF_DOCS = f"{_POLICY}; style-src 'self' 'unsafe-inline'"
+_DOCS = "/docs"
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """An application behind its guard. `counted` is called with method, status and seconds of each request."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._token, self._names = app, settings.token, settings.names
+        # Cookies are those of a host, whatever the port.
+        self._cookie = f"hakoiri-{settings.port}"
+        # Who reads the cookie somewhere does not have the token.
+        self._pass = hmac.new(self._token.encode(), b"cookie", sha256).hexdigest()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        begun, sent = time.perf_counter(), _Sent(scope, send)
+        try:
+            await self._answer(scope, receive, sent)
+        finally:
+            method, path = scope["method"], scope["path"]
+            LOG.info("%s %s %s %.1f ms", method, _printable(path), sent.status, 1000 * (time.perf_counter() - begun))
+
+    async def _answer(self, scope: Scope, receive: Receive, sent: "_Sent") -> None:
+        answer = self._refusal(scope) or self._without_token(scope)
+        if answer is not None:
+            await answer(scope, receive, sent)
+            return
+        body = _Body(scope, receive)
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS) as sent.limit:
+                await self._app(scope, body, sent)
+        except (TimeoutError, _BodyError) as error:
+            if sent.status:
+                raise
+            status = error.status if isinstance(error, _BodyError) else HTTPStatus.SERVICE_UNAVAILABLE
+            await problem(status, str(error) or f"no answer within {_ANSWER_SECONDS:.0f} s")(scope, receive, sent)
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        if len(scope["query_string"]) + len(scope["raw_path"] or b"") > _MOST_ADDRESS:
+            return problem(HTTPStatus.REQUEST_URI_TOO_LONG, f"an address has {_MOST_ADDRESS:,} bytes at most")
+        host = headers.get("host", "")
+        if not self._is_mine(host):
+            return problem(HTTPStatus.MISDIRECTED_REQUEST, "this server is not known by the name in Host")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            return problem(HTTPStatus.FORBIDDEN, "a page of another origin may not ask here")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["method"] not in _SAFE:
+            return problem(HTTPStatus.FORBIDDEN, "a page of another origin may not ask here")
+        return None
+
+    def _is_mine(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+            if name in self._names:
+                return True
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _without_token(self, scope: Scope) -> ASGIApp | None:
+        """What is answered to who does not show the token, or still has it in the address."""
+        if not self._token:
+            return None
+        headers = Headers(scope=scope)
+        kind, _, shown = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and _same(shown.strip(), self._token):
+            return None
+        if _same(_cookie(headers.get("cookie", ""), self._cookie), self._pass):
+            return self._moved(scope, _queried(scope)) if scope["method"] == "GET" else None
+        found = _queried(scope)
+        if scope["method"] == "GET" and any(_same(value, self._token) for name, value in found if name == "token"):
+            return self._moved(scope, found)
+        detail = "show the token: open the address that the server printed, or send it as Authorization: Bearer"
+        refusal = problem(HTTPStatus.UNAUTHORIZED, detail, "token")
+        refusal.headers["WWW-Authenticate"] = 'Bearer realm="hakoiri"'
+        return refusal
+
+    def _moved(self, scope: Scope, query: list[tuple[str, str]]) -> ASGIApp | None:
+        """To the same address without the token, which goes into the cookie; ``None`` where it has none."""
+        if all(name != "token" for name, _ in query):
+            return None
+        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        # More than one slash would be the name of another server.
+        path = "/" + scope["path"].lstrip("/\\")
+        answer = RedirectResponse(f"{path}?{rest}" if rest else path, HTTPStatus.SEE_OTHER)
+        answer.set_cookie(self._cookie, self._pass, httponly=True, samesite="strict")
+        return answer
+
+
+class _BodyError(Exception):
+    """A body that is too long or comes too slowly."""
+
+    def __init__(self, status: HTTPStatus, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class _Body:
+    """The body of a request, as it comes."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._receive, self._taken, self._done = receive, 0, False
+        length = Headers(scope=scope).get("content-length", "0")
+        self._announced = int(length) if length.isdigit() else 0
+
+    async def __call__(self) -> Message:
+        if self._done:
+            return await self._receive()
+        if self._announced > _MOST_BODY:
+            raise _BodyError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                message = await self._receive()
+        except TimeoutError:
+            raise _BodyError(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s") from None
+        self._taken += len(message.get("body", b""))
+        self._done = not message.get("more_body", False)
+        if self._taken > _MOST_BODY:
+            raise _BodyError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
+        return message
+
+
+class _Sent:
+    """A response on its way, with what every one carries. Who does not take it in for long is dropped."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send, self.status = scope, send, 0
+        self.limit: asyncio.Timeout | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            policy = _POLICY_OF_DOCS if self._scope["path"].startswith(_DOCS) else _POLICY
+            for name, value in (_HEADERS | {"Content-Security-Policy": policy}).items():
+                headers.setdefault(name, value)
+            if self._scope["path"].startswith("/api/"):
+                headers.setdefault("Cache-Control", "no-store")
+            if self.limit is not None:
+                # From now on it is the client who decides how fast it goes.
+                self.limit.reschedule(None)
+        async with asyncio.timeout(_SEND_SECONDS):
+            await self._send(message)
+
+
+def _same(shown: str, wanted: str) -> bool:
+    return hmac.compare_digest(shown.encode(), wanted.encode())
+
+
+def _cookie(text: str, name: str) -> str:
+    try:
+        found = SimpleCookie(text).get(name)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def _queried(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+
+
+def _printable(path: Iterable[str]) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in path)

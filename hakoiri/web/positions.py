@@ -1,0 +1,155 @@
+"""What a run knows of a configuration and of the moves from it: depths, and distances to the nearest goal.
+
+Of a run that is small all of that is kept in memory, found by binary search. Of a large one a layer is asked by one
+block, and only those layers that a move can lead to.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator.errors import UnanswerableError
+from hakoiri.api import Run
+from hakoiri.rows.puzzles import key_text
+from puzzles.capabilities import Placements
+from puzzles.keys.layout import Key, Keys
+from puzzles.keys.order import equal_rows, lower_bounds, order_of
+from worker.graphs.searches import Graph, distances_from
+
+#: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
+SMALL = 200_000
+_TOO_LARGE = "its run is too large to have all distances in memory"
+
+
+class Known(NamedTuple):
+    """Depth, component, and distance to the nearest goal of a configuration; ``None`` is not known, or none."""
+
+    depth: int | None
+    component: int | None
+    goal_distance: int | None
+
+
+class Table(NamedTuple):
+    """All of a small run by the place of its keys, which increase: -1 is none."""
+
+    keys: Keys
+    depths: NDArray[np.int64]
+    components: NDArray[np.int64]
+    goals: NDArray[np.int64]
+
+    def know(self, keys: Keys) -> list[Known | None]:
+        """What is known of each key, ``None`` for those that the run has not found."""
+        places = np.minimum(lower_bounds(self.keys, keys), len(self.keys) - 1)
+        inside = equal_rows(self.keys[places], keys)
+        columns = (self.depths, self.components, self.goals)
+        rows = zip(*(column[places].tolist() for column in columns), strict=True)
+        return [
+            Known(*(None if value < 0 else value for value in row)) if found else None
+            for found, row in zip(inside.tolist(), rows, strict=True)
+        ]
+
+
+def table_of(run: Run) -> Table | None:
+    """The table of a small run that is complete; ``None`` for others."""
+    if not run.exhausted or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
+        return None
+    keys, labels = run.configurations()
+    none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
+    depths, components = (none, found) if run.whole else (found, np.zeros(len(keys), dtype=np.int64))
+    return Table(keys, depths, components, _goal_distances(run, keys))
+
+
+def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
+    """The distance of each to the nearest goal, -1 where none can be reached."""
+    goals = np.flatnonzero(run.puzzle.is_goal(keys)).astype(np.int32)
+    if not len(goals):
+        return np.full(len(keys), -1, dtype=np.int64)
+    _, graph = run.graph()
+    if not run.puzzle.undirected:
+        graph = _reversed(graph)
+    # One more vertex, from which a move leads to each goal.
+    offsets = np.append(graph.offsets, graph.offsets[-1] + len(goals))
+    found = distances_from(Graph(offsets, np.concatenate([graph.targets, goals])), len(keys))
+    return np.maximum(found[:-1].astype(np.int64) - 1, -1)
+
+
+def _reversed(graph: Graph) -> Graph:
+    """The same with every edge the other way."""
+    sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.int32), np.diff(graph.offsets))
+    order = np.argsort(graph.targets, kind="stable")
+    counts = np.bincount(graph.targets, minlength=len(graph.offsets) - 1)
+    return Graph(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), sources[order])
+
+
+def position_row(run: Run, table: Table | None, configuration: str) -> dict[str, Any]:
+    """A configuration and its moves, the best first: those that lead nearest to a goal."""
+    if isinstance(run.puzzle, Placements):
+        raise UnanswerableError(f"run {run.name} is of a tree: its configurations are no positions")
+    key = run.puzzle.parse(configuration)
+    here = _know(run, table, run.puzzle.keys([key]), None)[0]
+    if here is None:
+        raise run.not_found(f"did not find {run.puzzle.render(key)}")
+    moves = _moves(run, table, key, here.depth)
+    reason = "" if table is not None else _TOO_LARGE if run.exhausted else "its run is not finished"
+    if table is not None and here.goal_distance is None:
+        reason = "no goal can be reached from it"
+    return {
+        "configuration": run.puzzle.render(key),
+        "key": key_text(run.puzzle, key),
+        "depth": here.depth,
+        "goal": bool(run.puzzle.is_goal(run.puzzle.keys([key]))[0]),
+        "goal_distance": here.goal_distance,
+        "goal_distance_unknown": reason,
+        "component": here.component,
+        "moves": moves,
+    }
+
+
+def _moves(run: Run, table: Table | None, key: Key, depth: int | None) -> list[dict[str, Any]]:
+    puzzle = run.puzzle
+    targets = list(dict.fromkeys(puzzle.successors(key)))
+    batch = puzzle.keys(targets)
+    goals = puzzle.is_goal(batch).tolist()
+    rows = []
+    for target, known, goal in zip(targets, _know(run, table, batch, depth), goals, strict=True):
+        found = known or Known(None, None, None)
+        rows.append(
+            {
+                "move": puzzle.describe_move(key, target),
+                "configuration": puzzle.render(target),
+                "key": key_text(puzzle, target),
+                "depth": found.depth,
+                "goal": goal,
+                "goal_distance": found.goal_distance,
+            }
+        )
+    far = 1 << 62
+    return sorted(rows, key=lambda row: far if row["goal_distance"] is None else row["goal_distance"])
+
+
+def _know(run: Run, table: Table | None, keys: Keys, around: int | None) -> list[Known | None]:
+    """What is known of each key, which lie one move from a configuration of depth `around`."""
+    if table is not None:
+        return table.know(keys)
+    if not len(keys):
+        return []
+    order = order_of(keys)
+    wanted, found = keys[order], np.full(len(keys), -1, dtype=np.int64)
+    for depth in _layers_around(run, around):
+        missing = np.flatnonzero(found < 0)
+        if not len(missing):
+            break
+        found[missing[run.store.contains(depth, wanted[missing])]] = depth
+    depths = np.empty(len(keys), dtype=np.int64)
+    depths[order] = found
+    component = None if run.whole or not run.exhausted else 0
+    return [Known(None if run.whole else depth, component, None) if depth >= 0 else None for depth in depths.tolist()]
+
+
+def _layers_around(run: Run, around: int | None) -> Iterable[int]:
+    last = run.store.state.depth
+    if around is None:
+        return range(last + 1)
+    return range(max(0, around - 1) if run.puzzle.undirected else 0, min(last, around + 1) + 1)

@@ -1,0 +1,95 @@
+"""Errors as problem details (RFC 9457), with the next step as data, as words and, where there is one, as a request."""
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
+from hakoiri.steps import in_command_line
+from puzzles.errors import HakoiriError, PuzzleError, Step
+from storage.errors import DiskFullError, GoneError, RunHeldError, StorageError
+from worker.errors import WorkerError
+
+#: The first that fits an error says its status; all others are requests that make no sense for the run as it is.
+_STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (UnknownRunError, HTTPStatus.NOT_FOUND),
+    (GoneError, HTTPStatus.NOT_FOUND),
+    (PuzzleError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (RunHeldError, HTTPStatus.CONFLICT),
+    (MismatchError, HTTPStatus.CONFLICT),
+    (UnanswerableError, HTTPStatus.CONFLICT),
+    (OverBudgetError, HTTPStatus.INSUFFICIENT_STORAGE),
+    (DiskFullError, HTTPStatus.INSUFFICIENT_STORAGE),
+    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (WorkerError, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+#: Steps that are a request: method and path.
+_REQUESTS: dict[str, tuple[str, str]] = {
+    "resume": ("POST", "/api/runs/{}/resume"),
+    "cancel": ("POST", "/api/runs/{}/cancel"),
+    "verify": ("POST", "/api/runs/{}/verify"),
+    "delete": ("DELETE", "/api/runs/{}"),
+    "status": ("GET", "/api/runs/{}"),
+    "runs": ("GET", "/api/runs"),
+    "run": ("POST", "/api/runs"),
+}
+_QUESTIONS = {"path": "path?to=goal", "farthest": "path?to=farthest", "diameter": "components/0/diameter"}
+
+
+def problem(status: int, detail: str, kind: str = "", steps: tuple[Step, ...] = (), **more: Any) -> JSONResponse:
+    """A problem as a response; `kind` names what went wrong, such as ``unknown-run``."""
+    title = HTTPStatus(status).phrase
+    body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}
+    return JSONResponse(
+        body | {"detail": detail, "steps": [_step(step) for step in steps]} | more,
+        status,
+        media_type="application/problem+json",
+    )
+
+
+def handlers() -> dict[int | type[Exception], Any]:
+    """What turns exceptions into responses, for the application."""
+    return {
+        HakoiriError: lambda _, error: refused(error),
+        MemoryError: lambda _, error: problem(HTTPStatus.INSUFFICIENT_STORAGE, str(error) or "not enough memory"),
+        RequestValidationError: lambda _, error: _unfit(error),
+        HTTPException: lambda _, error: _plain(error),
+    }
+
+
+def refused(error: HakoiriError) -> JSONResponse:
+    """An error that Hakoiri raised on purpose."""
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.CONFLICT)
+    return problem(status, str(error), _name(type(error)), error.steps)
+
+
+def _plain(error: HTTPException) -> JSONResponse:
+    response = problem(error.status_code, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _unfit(error: RequestValidationError) -> JSONResponse:
+    """A request whose parts are not of the form that the interface says."""
+    faults = [{"at": ".".join(map(str, fault["loc"])), "fault": fault["msg"]} for fault in error.errors()]
+    detail = "; ".join(f"{fault['at']}: {fault['fault']}" for fault in faults)
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, "request", faults=faults)
+
+
+def _step(step: Step) -> dict[str, Any]:
+    row: dict[str, Any] = {"do": step.do, "what": step.what, "value": step.value, "text": in_command_line(step)}
+    if step.do == "ask" and (question := _QUESTIONS.get(step.value)):
+        return row | {"method": "GET", "href": f"/api/runs/{step.what}/{question}"}
+    if step.do in _REQUESTS:
+        method, path = _REQUESTS[step.do]
+        return row | {"method": method, "href": path.format(step.what)}
+    return row
+
+
+def _name(kind: type[Exception]) -> str:
+    """``UnknownRunError`` as ``unknown-run``."""
+    words = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in kind.__name__)
+    return words.strip("-").removesuffix("-error")

@@ -1,0 +1,78 @@
+"""What a run has found: layers, components, distances, paths."""
+
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from hakoiri.rows.answers import component_rows, diameter_row, layer_rows, path_row
+from hakoiri.rows.puzzles import key_text
+from hakoiri.web.asking import AskedRun
+from puzzles.keys.layout import ints
+
+router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
+
+_End = Annotated[str, Query(max_length=10_000)]
+_Begin = Annotated[str | None, Query(alias="from", max_length=10_000)]
+
+
+@router.get("/layers", summary="Size and digest of each layer.")
+def layers(asked: AskedRun) -> Response:
+    """Of a whole space, which has no start, the one set."""
+    with asked.opened() as run:
+        return asked.answer(run, {"layers": layer_rows(run)})
+
+
+@router.get("/layers/{depth}", summary="The configurations of a layer, in the order of their keys.")
+def layer(
+    asked: AskedRun,
+    depth: int,
+    after: Annotated[str, Query(max_length=100, description="`next` of the page before.")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """A page of it; `next` is the `after` of the next page, or null."""
+    with asked.opened() as run:
+        run.require_layer(depth)
+        size = run.store.layer_record(depth).size
+        begin = run.puzzle.parse(after) + 1 if after else 0
+        blocks = run.store.blocks(depth, begin)
+        keys = list(islice((key for block in blocks for key in ints(block) if key >= begin), limit + 1))
+        page = keys[:limit]
+        row: dict[str, Any] = {
+            "depth": depth,
+            "size": size,
+            "configurations": [run.puzzle.render(key) for key in page],
+            "keys": [key_text(run.puzzle, key) for key in page],
+            "goals": run.puzzle.is_goal(run.puzzle.keys(page)).tolist(),
+            "next": key_text(run.puzzle, page[-1]) if len(keys) > limit else None,
+        }
+        return asked.answer(run, row)
+
+
+@router.get("/components", summary="The components, the largest first, with their exact distances.")
+def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
+    """Those of a directed puzzle have no distances."""
+    with asked.opened() as run:
+        return asked.answer(run, {"components": component_rows(run, limit)})
+
+
+@router.get("/components/{component}/diameter", summary="The exact diameter, and the pairs that attain it.")
+def diameter(asked: AskedRun, component: int) -> Response:
+    """Of one component."""
+    with asked.opened() as run:
+        return asked.answer(run, diameter_row(run, run.diameter(component)))
+
+
+@router.get("/distance", summary="How many moves lie between two configurations.")
+def distance(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
+    """`to` may be `goal` or `farthest`; `from` is the run's start where it is left out."""
+    with asked.opened() as run:
+        return asked.answer(run, path_row(run.path(to, source)))
+
+
+@router.get("/path", summary="A shortest path between two configurations.")
+def path(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
+    """`to` may be `goal` or `farthest`; `from` is the run's start where it is left out."""
+    with asked.opened() as run:
+        return asked.answer(run, path_row(run.path(to, source)))

@@ -1,0 +1,39 @@
+"""Pictures of boards."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from hakoiri.render.pictures.svg import svg
+from hakoiri.web.asking import built, named_puzzle
+from puzzles.errors import PuzzleError
+from puzzles.registry import puzzle_class
+
+router = APIRouter(prefix="/api/boards", tags=["boards"])
+
+
+@router.get("/{puzzle}.svg", summary="A configuration drawn.", response_class=Response)
+def board(
+    request: Request,
+    puzzle: str,
+    conf: Annotated[str | None, Query(max_length=10_000, description="By default the usual start.")] = None,
+    o: Annotated[list[str] | None, Query(max_length=20, description="An option, NAME=VALUE; may be repeated.")] = None,
+) -> Response:
+    """A piece bears its letter as `data-piece`."""
+    options = dict(_option(text) for text in o or [])
+    spec = named_puzzle(request, puzzle, options)
+    if puzzle_class(spec.name, spec.digest).start_is_board:
+        spec = named_puzzle(request, puzzle, options, conf)
+    rules = built(spec)
+    key = rules.start if conf is None else rules.parse(conf)
+    drawn = svg(rules.picture(key), f"{rules.name}: {rules.render(key)}")
+    return Response(drawn, HTTPStatus.OK, {"Cache-Control": "private, max-age=3600"}, "image/svg+xml")
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise PuzzleError(f"an option is written NAME=VALUE, not {text!r}")
+    return name, value

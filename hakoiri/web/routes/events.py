@@ -1,0 +1,106 @@
+"""What happens to a run, as server-sent events."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from coordinator.errors import RunError
+from coordinator.runs.summary import layer_row
+from hakoiri.rows.runs import status_row
+from hakoiri.web.asking import Runs
+from hakoiri.web.opened import OpenRuns
+from puzzles.errors import HakoiriError
+
+router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
+
+_LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
+_MOST_STREAMS = 256
+#: Layers that are sent between two looks at the run, at most.
+_MOST_LAYERS = 500
+
+
+@router.get("/events", summary="Server-sent events: state, progress, layer.", response_class=Response)
+async def events(
+    request: Request, opened: Runs, run: str, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+) -> StreamingResponse:
+    """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
+    directory = await run_in_threadpool(opened.find, run)
+    streams: set[object] = request.app.state.streams
+    if len(streams) >= _MOST_STREAMS:
+        raise RunError(f"{_MOST_STREAMS} streams of events are open already; close some")
+    stream = _Stream(opened, directory, last_event_id or "")
+    return StreamingResponse(stream.texts(streams), media_type="text/event-stream")
+
+
+class _Stream:
+    """What one client is told of a run, from where it left off."""
+
+    def __init__(self, opened: OpenRuns, directory: Path, last: str) -> None:
+        self._opened, self._directory = opened, directory
+        layers, _, rest = last.partition("-")
+        self._layers = int(layers) if layers.isdigit() else 0
+        self._commit, _, self._status = rest.partition("-")
+
+    async def texts(self, streams: set[object]) -> AsyncIterator[str]:
+        """The events as they are sent; slow clients are told less often, and miss nothing but progress."""
+        streams.add(self)
+        try:
+            sent = time.monotonic()
+            yield "retry: 1000\n\n"
+            while True:
+                try:
+                    told = await run_in_threadpool(self._look)
+                except HakoiriError as error:
+                    yield _event("gone", {"detail": str(error)}, "")
+                    return
+                for text in told:
+                    sent = time.monotonic()
+                    yield text
+                if time.monotonic() - sent > _HEARTBEAT_SECONDS:
+                    sent = time.monotonic()
+                    yield ": alive\n\n"
+                if len(told) < _MOST_LAYERS:
+                    await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            streams.discard(self)
+
+    def _look(self) -> list[str]:
+        """What has happened since the last look."""
+        found = self._opened.status(self._directory)
+        told = []
+        end = min(found.state.depth + 1, self._layers + _MOST_LAYERS)
+        if self._layers > end:
+            # Of another run, or damaged layers were taken away.
+            self._layers = 0
+        if self._layers < end:
+            with self._opened.books(self._directory) as books:
+                rows = [layer_row(books.layer_record(depth)) for depth in range(self._layers, end)]
+            for row in rows:
+                self._layers += 1
+                told.append(_event("layer", row, self._id))
+        commit = f"{found.state.updated:.6f}"
+        if found.status != self._status:
+            self._status, self._commit = found.status, commit
+            told.append(_event("state", self._row(found), self._id))
+        elif commit != self._commit:
+            self._commit = commit
+            told.append(_event("progress", self._row(found), self._id))
+        return told
+
+    def _row(self, found: Any) -> dict[str, Any]:
+        return status_row(found) | {"digest": found.state.digest}
+
+    @property
+    def _id(self) -> str:
+        return f"{self._layers}-{self._commit}-{self._status}"
+
+
+def _event(kind: str, row: dict[str, Any], number: str) -> str:
+    return f"event: {kind}\n" + (f"id: {number}\n" if number else "") + f"data: {json.dumps(row)}\n\n"

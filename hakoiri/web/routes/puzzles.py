@@ -1,0 +1,30 @@
+"""What there is to explore."""
+
+from functools import cache
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from hakoiri.rows.puzzles import full_puzzle_row, puzzle_row, puzzle_rows
+from hakoiri.web.asking import named_puzzle
+from puzzles.registry import puzzle_class
+
+router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
+
+
+@router.get("", summary="The puzzles and their options.")
+def puzzles(request: Request) -> dict[str, Any]:
+    """The built-in ones, and those of the user's own that the server was started with."""
+    own = request.app.state.own_puzzles.values()
+    return {"puzzles": _built_in() + [puzzle_row(spec.name, puzzle_class(spec.name, spec.digest)) for spec in own]}
+
+
+@router.get("/{name}", summary="All of one puzzle: its rules in words, its usual start.")
+def puzzle(request: Request, name: str) -> dict[str, Any]:
+    """Its options, too."""
+    return full_puzzle_row(named_puzzle(request, name, {}))
+
+
+@cache
+def _built_in() -> list[dict[str, Any]]:
+    return puzzle_rows()

@@ -1,0 +1,98 @@
+"""A server with its processes: those that answer, and the coordinator that drives queued runs beside them."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+
+import uvicorn
+
+from hakoiri.web.settings import SERVER, SETTINGS, TOKEN, Settings
+
+_APPLICATION = "hakoiri.web.app:create"
+#: The pause before a coordinator that died is started again, at first and at most.
+_RESTART_SECONDS, _MOST_RESTART_SECONDS = 0.5, 30.0
+#: How long a coordinator that is asked to stop may take to commit what it has.
+_GRACE_SECONDS = 60.0
+_MOST_AT_ONCE = 1_000
+
+
+def serve(
+    settings: Settings, host: socket.socket, processes: int, driver: list[str], note: Callable[[str], None]
+) -> None:
+    """Answer on a bound socket, by so many processes, until a signal comes.
+
+    `driver` is the command that drives queued runs meanwhile, or empty.
+    """
+    os.environ.update(settings.to_environment() | {SERVER: str(os.getpid())})
+    config = uvicorn.Config(
+        _APPLICATION, factory=True, workers=processes, log_config=None, access_log=False, server_header=False,
+        proxy_headers=False, limit_concurrency=_MOST_AT_ONCE, timeout_keep_alive=15, timeout_graceful_shutdown=3,
+    )  # fmt: skip
+    with _driving(settings, driver, note) if driver else nullcontext():
+        if processes == 1:
+            uvicorn.Server(config).run([host])
+        else:
+            from uvicorn.supervisors import Multiprocess
+
+            Multiprocess(config, sockets=[host]).run()
+
+
+@contextmanager
+def _driving(settings: Settings, driver: list[str], note: Callable[[str], None]) -> Iterator[None]:
+    """A coordinator for the data directory, started again when it dies, and ended with the block."""
+    keeper = _Keeper(settings, driver, note)
+    thread = threading.Thread(target=keeper.run, name="coordinator")
+    thread.start()
+    try:
+        yield
+    finally:
+        keeper.stop()
+        thread.join()
+
+
+class _Keeper:
+    def __init__(self, settings: Settings, driver: list[str], note: Callable[[str], None]) -> None:
+        self._line = [sys.executable, "-P", "-m", "hakoiri", *driver]
+        self._environment = {**os.environ, "HAKOIRI_SUPERVISOR": str(os.getpid())}
+        for name in (TOKEN, SETTINGS, "HAKOIRI_REDIS"):
+            self._environment.pop(name, None)
+        if settings.redis:
+            self._environment["HAKOIRI_REDIS"] = settings.redis
+        self._note, self._stopping = note, threading.Event()
+
+    def run(self) -> None:
+        """Keep it alive until `stop`."""
+        pause = _RESTART_SECONDS
+        while not self._stopping.is_set():
+            begun = time.monotonic()
+            # Ctrl-C on the terminal is for the server, which ends it.
+            process = subprocess.Popen(
+                self._line, env=self._environment, stdin=subprocess.DEVNULL, stdout=sys.stderr, process_group=0
+            )
+            while process.poll() is None and not self._stopping.wait(0.1):
+                pass
+            if self._stopping.is_set():
+                _end(process)
+                return
+            pause = _RESTART_SECONDS if time.monotonic() - begun > _MOST_RESTART_SECONDS else min(2 * pause, 30.0)
+            self._note(f"the coordinator ended with code {process.returncode}; another one starts in {pause:.0f} s")
+            self._stopping.wait(pause)
+
+    def stop(self) -> None:
+        """End it."""
+        self._stopping.set()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,49 @@
+"""What a server was started with. Processes that serve beside each other get it by their environment."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from puzzles.registry import PuzzleSpec
+from puzzles.user.files import load
+
+#: The environment variables of a serving process. The token has one of its own, which a user may set, too.
+SETTINGS, TOKEN = "HAKOIRI_WEB", "HAKOIRI_TOKEN"
+#: The process that started the others, which end with it.
+SERVER = "HAKOIRI_SERVER"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`data` is where runs lie; `names` are those by which the server may be called besides IP addresses.
+
+    `token` is what a client must know, unless it is empty. `redis` is a URL that may hold a password. `puzzles` are the
+    words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path.
+    """
+
+    data: Path
+    port: int = 8080
+    token: str = ""
+    names: tuple[str, ...] = ("localhost",)
+    redis: str | None = None
+    memory: int | None = None
+    puzzles: tuple[str, ...] = ()
+
+    def to_environment(self) -> dict[str, str]:
+        """For a child process: secrets in arguments would be there for all users of the machine to see."""
+        plain = asdict(self) | {"data": str(self.data)}
+        return {TOKEN: plain.pop("token"), SETTINGS: json.dumps(plain)}
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """The inverse."""
+        plain = json.loads(os.environ[SETTINGS])
+        sequences = {name: tuple(plain[name]) for name in ("names", "puzzles")}
+        return cls(**plain | sequences | {"data": Path(plain["data"]), "token": os.environ[TOKEN]})
+
+    def own_puzzles(self) -> dict[str, PuzzleSpec]:
+        """The user puzzles by the names that clients may use; their files are executed now."""
+        found = (PuzzleSpec(name, digest=digest) for name, digest in map(load, self.puzzles))
+        return {spec.name: spec for spec in found}
