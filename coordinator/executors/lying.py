@@ -99,7 +99,7 @@ class Lying:
             self.left += size
         return Answer(number, result[0], lots)
 
-    def get(self, name: PieceName) -> bytes | None:
+    def get(self, name: PieceName) -> bytes | memoryview | None:
         """A piece, if it is still there."""
         began = time.monotonic()
         value = self.plane.call(name.depot, lambda depot: get_bytes(depot, name.key))

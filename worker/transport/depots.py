@@ -16,7 +16,8 @@ from redis.exceptions import OutOfMemoryError, RedisError
 from redis.retry import Retry
 
 from worker.errors import DepotLostError, PayloadError
-from worker.transport.connection import READ_BYTES, living_workers, without_password
+from worker.transport.connection import living_workers, without_password
+from worker.transport.values import ValueParser
 
 #: The variable of a worker's environment with the URL of its data Redis.
 DATA_REDIS = "HAKOIRI_DATA_REDIS"
@@ -44,7 +45,7 @@ def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis
         if parts.scheme not in ("redis", "rediss") or not parts.hostname or parts.query:
             raise ValueError
         return redis.Redis.from_url(
-            url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, socket_read_size=READ_BYTES,
+            url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, parser_class=ValueParser,
             # Once, for a connection that was closed while nobody used it.
             retry=Retry(NoBackoff(), 1),
         )  # fmt: skip

@@ -27,7 +27,7 @@ def pack_arrays(arrays: Arrays) -> bytes:
     return seal(msgpack.packb([_pack(array) for array in arrays], use_bin_type=True))
 
 
-def unpack_arrays(raw: bytes) -> list[Array]:
+def unpack_arrays(raw: bytes | memoryview) -> list[Array]:
     """The arrays again, writable. Raises `PayloadError` for anything that `pack_arrays` did not write."""
     try:
         entries = msgpack.unpackb(unseal(raw, "payload"), raw=False)

@@ -21,6 +21,9 @@ _POLL_SECONDS = 0.1
 _RESTART_SECONDS = 0.5
 #: How long a worker that is asked to stop may go on with its chunk.
 _GRACE_SECONDS = 30.0
+#: A worker keeps its memory from chunk to chunk (glibc's malloc would give large arrays back and fetch them again,
+#: page by page): 31.8 ns of a worker for a configuration of the 3x4 tiles instead of 38.7.
+_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 28)}
 
 
 class Supervisor:
@@ -36,7 +39,7 @@ class Supervisor:
     ) -> None:  # fmt: skip
         # URLs go by the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
-        self._environment = {**os.environ, **settings, **(files_variable(files) if files else {})}
+        self._environment = {**_MEMORY, **os.environ, **settings, **(files_variable(files) if files else {})}
         self._connection = connect(url)
         self._note = note
         self._stopping = False
