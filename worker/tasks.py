@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from puzzles.capabilities import Dealt, Placements, Scored
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
-from puzzles.keys.order import sort_keys
+from puzzles.keys.order import members, sort_keys
 from storage.layers.blocks import pack_blocks
 from storage.layers.coded import Block
 from storage.layers.digest import lanes_of
@@ -22,6 +22,7 @@ from worker.deals import hunting, solving
 from worker.errors import TaskError
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.layers.kernels import simple_edges
+from worker.layers.partition import scatter
 from worker.layers.shuffle import Made, gather, spread
 from worker.nakuron import tilting
 from worker.plays import moving
@@ -32,6 +33,25 @@ Array = NDArray[Any]
 Arrays = Sequence[Array]
 Task = Callable[[Puzzle, Arrays, Arrays], Arrays]
 _Made = TypeVar("_Made")
+
+
+def sift_goals(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys], shared [the table of a partition] -> [the goals among them by key range, where each range ends]."""
+    (keys,) = chunk
+    (table,) = shared
+    return scatter(keys[puzzle.is_goal(keys)] if len(keys) else keys, table)
+
+
+def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys], shared [the table, increasing targets] -> those that lead to a target, as of `sift_goals`."""
+    (keys,) = chunk
+    table, targets = shared
+    if not len(keys):
+        return scatter(keys, table)
+    successors, counts = puzzle.expand(keys)
+    owners = np.repeat(np.arange(len(keys)), counts)
+    leading = np.bincount(owners[members(targets, successors)], minlength=len(keys)) > 0
+    return scatter(keys[leading], table)
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -121,7 +141,9 @@ _WALKERS = {"deals": hunting, "cards": hunting_cards}
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
+    "goals": sift_goals,
     "hunt": hunt,
+    "leading": sift_leading,
     "move": move,
     "neighbours": neighbours,
     "pairs": pairs,

@@ -25,6 +25,7 @@ _LARGEST_SHOWN = 6
 class Whole(Job):
     """A census of every configuration that there is."""
 
+    has_graph = True
     figures = Counted
 
     @classmethod

@@ -6,7 +6,7 @@ from typing import Any
 from coordinator.errors import ContradictionError
 from coordinator.layers.best_play import best_play
 from coordinator.layers.repair import repair_layers
-from coordinator.layers.search import Explored, explore
+from coordinator.layers.search import Explored, LayeredSearch, search_to_end
 from coordinator.layers.verify import LayersVerifier
 from coordinator.session.job import Check, Job, Play
 from coordinator.session.resources import Budget
@@ -19,11 +19,12 @@ from storage.ledger.manifest import Depth, LayerRecord
 class Explore(Job):
     """A search from the start; with ``until_goal`` in its plan only up to the first layer that holds a goal."""
 
-    from_start = True
+    from_start = has_graph = True
     figures = Explored
 
     def work(self, session: Session) -> None:
-        explore(session)
+        search = LayeredSearch(session, self.puzzle.start)
+        search_to_end(session, search, bool(self.store.manifest.plan.get("until_goal")))
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -83,15 +83,18 @@ def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth) 
 class LayeredSearch:
     """A search from `start`, on the open store of `session`, from its last committed layer on.
 
-    Attributes: `store` and `puzzle`; `current`, the last layer made, which is empty when nothing is left to find;
-    `state`, that of the store with all finished layers, committed or not, and `found`, its figures.
+    Attributes: `figures`, what the run's are; `store` and `puzzle`; `current`, the last layer made, which is empty
+    when nothing is left to find; `state`, that of the store with all finished layers, committed or not, and `found`,
+    its figures.
     """
+
+    figures: ClassVar[type[Explored]] = Explored
 
     def __init__(self, session: Session, start: Key) -> None:
         self._session, self._start = session, start
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
-        self.found = Explored.of(self.state)
+        self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.size if isinstance(self.puzzle, Numbered) else None)
         self._shelves: Any = None
         self._worth, self._why_here = Worth(), ""
@@ -109,21 +112,26 @@ class LayeredSearch:
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
 
+    def outcome(self) -> Explored:
+        """The figures of the run when the search has ended."""
+        return replace(self.found, exhausted=not self.current.size)
+
     def _window(self) -> tuple[Layer, Older]:
-        """U(N) and what is older, as they stand on disk, or the start and nothing."""
+        """U(N) and what is older, as they stand on disk, or the first layer and nothing."""
         depth = self.state.depth
         if self.store.read_partial() is None:
             Spill(self.store.directory, self.store.layout, depth + 1).clear()
-        if depth < 0:
-            start = self.puzzle.keys([self._start])
-            self._add_small(start)
-            depth = 0
-            current: Layer = HeldLayer([start])
-        else:
-            current = self._stored(depth)
+        current = self._stored(depth) if depth >= 0 else self._first()
+        depth = max(depth, 0)
         if not self.puzzle.undirected:
             return current, ClosedSet(self._session, depth, self.commit)
         return current, Previous(self._stored(depth - 1) if depth else None)
+
+    def _first(self) -> Layer:
+        """Layer 0, stored."""
+        start = self.puzzle.keys([self._start])
+        self._add_small(start)
+        return HeldLayer([start])
 
     def _stored(self, depth: Depth) -> Layer:
         self.store.require_whole(depth)
@@ -145,9 +153,14 @@ class LayeredSearch:
         step = self._farmed_step(current, known)
         step = step or LayerStep(self._session, self.state.depth + 1, current, known, self._pace)
         began = time.process_time()
-        record, layer = step.run()
+        layer = self._made_by(step)
         if type(step) is LayerStep:
             self._worth.made_here(current.size, time.process_time() - began)
+        return layer
+
+    def _made_by(self, step: LayerStep) -> Layer:
+        """The layer that a step makes, stored. Nothing may be staged before."""
+        record, layer = step.run()
         self.state = self.store.state
         if record.size:
             self._add(record)
@@ -203,19 +216,16 @@ def scratch_search(context: ComputeContext, run: RunStore, start: Key, control: 
         yield LayeredSearch(Session(store, context, control, SilentObserver()), start)
 
 
-def explore(session: Session) -> None:
-    """The search of a run: from the puzzle's start, until nothing is left, or the goal where the run asks for no more.
+def search_to_end(session: Session, search: LayeredSearch, until_goal: bool = False) -> None:
+    """The search of a run: until nothing is left, or the goal where the run asks for no more.
 
     It goes on from the last committed layer, and commits as it goes. Raises `StopRun` after committing every finished
     layer; storage, worker and budget errors likewise leave the last commit standing.
     """
-    search = LayeredSearch(session, session.puzzle.start)
-    until_goal = session.store.manifest.plan.get("until_goal")
     try:
         while search.current.size and not (until_goal and search.found.goal_depth is not None):
             search.step()
     finally:
         search.state = session.commit_staged(search.state)
     digest = chain(record.digest for record in session.store.layer_records())
-    figures = replace(search.found, exhausted=not search.current.size).as_dict()
-    session.commit(replace(search.state, status="complete", figures=figures, digest=digest))
+    session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))

@@ -9,7 +9,7 @@ that made the layers.
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 
 import numpy as np
@@ -81,12 +81,16 @@ class LayersVerifier(Verifier):
             yield np.concatenate(found)
 
     def _derived(self, depth: Depth) -> Iterator[_Moves]:
-        """The keys that are looked at, with their distinct successors, in batches that fit the memory."""
+        """The keys of a layer that are looked at, with their moves."""
+        return self._in_batches(self._samples(depth))
+
+    def _in_batches(self, blocks: Iterable[Keys]) -> Iterator[_Moves]:
+        """Some keys, with their distinct successors, in batches that fit the memory."""
         layout = self._puzzle.layout
         most = self._context.shares.free // (_KEYS_PER_MOVE * layout.bytes + _BYTES_PER_MOVE)
         parts: list[_Moves] = []
         moves = 0
-        for block in self._samples(depth):
+        for block in blocks:
             for begin in range(0, len(block), _KEYS_AT_ONCE):
                 self._control.check()
                 keys = block[begin : begin + _KEYS_AT_ONCE]
@@ -115,7 +119,7 @@ class LayersVerifier(Verifier):
         else:
             self._look_ahead(depth, keys, successors, owners, strays)
         if depth and self._puzzle.undirected:
-            back = members(_common(distinct, self._stored(depth - 1)), successors)
+            back = members(common(distinct, self._stored(depth - 1)), successors)
             alone = np.bincount(owners[back], minlength=len(keys)) == 0
             lonely = keys[alone][:_MOST_FAULTS]
             before = self._predecessors(depth, lonely)
@@ -126,7 +130,7 @@ class LayersVerifier(Verifier):
                 else:
                     self._report.fault(said)
         if self._passed and depth < self._deepest:
-            self._passed.reached.add(_common(distinct, self._stored(depth + 1)))
+            self._passed.reached.add(common(distinct, self._stored(depth + 1)))
 
     def _allowed(self, depth: Depth) -> Iterator[Layer]:
         """Where the successors of layer `depth` may lie: first where most of them do."""
@@ -268,6 +272,6 @@ def _joined(parts: list[_Moves]) -> _Moves:
     return keys, successors, counts
 
 
-def _common(keys: Keys, layer: Layer) -> Keys:
+def common(keys: Keys, layer: Layer) -> Keys:
     """Those of some increasing keys that are in a layer."""
     return keys[~members(layer.exclude_from(keys), keys)]

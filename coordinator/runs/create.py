@@ -62,7 +62,7 @@ def plan_run(
         start = _text_of_start(puzzle.base if isinstance(puzzle, Quotient) else puzzle)
     pinned = replace(spec, options=kind.pinned(puzzle), start=start)
     if kind.named_by_plan:
-        run = _name_of_plan(pinned, puzzle, mode, plan)
+        run = name_of_plan(pinned, puzzle, mode, plan)
     else:
         run = new_run_name(data, puzzle.name) if name is None else free_name(data, name)
     return Manifest(
@@ -89,7 +89,7 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
     return _go_on(data / run, manifest, kind, limits or {}, queued)
 
 
-def _name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, mode: str, plan: Mapping[str, Any]) -> str:
+def name_of_plan(spec: PuzzleSpec, puzzle: Puzzle, mode: str, plan: Mapping[str, Any]) -> str:
     """Six hexadecimal digits of the run's identity, then the puzzle: as for other runs, but always the same."""
     identity = json.dumps([spec.as_dict(), puzzle.version, mode, plan], sort_keys=True)
     return f"{hashlib.sha256(identity.encode()).hexdigest()[:6]}-{puzzle.name}"

@@ -15,6 +15,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "whole": ("coordinator.graphs.job", "Whole"),
     "tree": ("coordinator.trees.job", "Subtrees"),
     "study": ("coordinator.deals.study", "StudyDeals"),
+    "hardest": ("coordinator.goals.job", "Hardest"),
     "hunt": ("coordinator.deals.hunt", "HuntDeals"),
     "optimise": ("coordinator.plays.job", "Optimise"),
 }

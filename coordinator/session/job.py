@@ -159,6 +159,8 @@ class Job(ABC):
 
     #: The work sets out from the puzzle's start, so that the start is part of the run's identity.
     from_start: ClassVar[bool] = False
+    #: Its layers are the configurations of a graph of moves: it can be asked for paths, distances and components.
+    has_graph: ClassVar[bool] = False
     #: One plan is one run: making it again goes on with it, up to other limits.
     named_by_plan: ClassVar[bool] = False
     #: What such a run has where it has no layers, in the plural; empty where it has.

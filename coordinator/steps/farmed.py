@@ -63,6 +63,8 @@ class _Request(Generic[_What]):
 class FarmedStep(LayerStep):
     """The making of a layer by the workers of `executor`; `shelves` say where layers lie, from step to step."""
 
+    _current: Layer
+
     def __init__(
         self, session: Session, depth: Depth, current: Layer, known: list[Layer], pace: Pace,
         executor: RemoteExecutor, shelves: Shelves, worth: Worth,

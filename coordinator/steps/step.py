@@ -20,7 +20,7 @@ from coordinator.session.session import Session
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.inspection import inspected_expansion
 from coordinator.steps.pace import Pace
-from coordinator.steps.window import HeldLayer, Layer, StoredLayer
+from coordinator.steps.window import HeldLayer, Layer, Source, StoredLayer
 from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import sort_keys
 from storage.layers.digest import NOTHING, add_lanes, digest_text
@@ -40,7 +40,8 @@ _KNOWN_WEIGHT = 5
 class Partial:
     """How far a layer is, as its partial record has it.
 
-    `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1).
+    `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1). `part`
+    is of a layer that is sifted out (`coordinator.steps.sifting`): how many keys others are compared with at a time.
     """
 
     depth: Depth
@@ -54,6 +55,7 @@ class Partial:
     stored: int = 0
     index: int = 0
     spilled: SpillFiles = field(default_factory=SpillFiles)
+    part: int = 0
 
     @classmethod
     def from_record(cls, fields: dict[str, Any]) -> "Partial":
@@ -67,7 +69,7 @@ class LayerStep:
     Nothing may be staged in the store when it begins.
     """
 
-    def __init__(self, session: Session, depth: Depth, current: Layer, known: list[Layer], pace: Pace) -> None:
+    def __init__(self, session: Session, depth: Depth, current: Source, known: list[Layer], pace: Pace) -> None:
         self._session, self._store, self._context = session, session.store, session.context
         self._puzzle, self._layout = session.puzzle, session.puzzle.layout
         self._depth, self._current, self._known, self._pace = depth, current, known, pace

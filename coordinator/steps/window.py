@@ -33,19 +33,26 @@ class Blocks(NamedTuple):
         return layout_of(self.firsts).greatest + 1
 
 
-class Layer(Protocol):
-    """A finished strictly increasing set of keys."""
+class Source(Protocol):
+    """Keys that a layer is made of."""
 
     @property
     def size(self) -> int:
         """How many keys."""
 
+    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
+        """The keys from the one numbered `begin` on, in increasing batches of `size` or a little less."""
+
+    def sample(self) -> Keys:
+        """Some thousand keys from all over, or all of them; each batch of them sorted."""
+
+
+class Layer(Source, Protocol):
+    """A finished strictly increasing set of keys, whose sample is sorted."""
+
     @property
     def held_bytes(self) -> int:
         """Its bytes in memory."""
-
-    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
-        """The keys from the one numbered `begin` on, in batches of `size` or a little less."""
 
     def between(self, low: Key, high: Key) -> list[Keys]:
         """The keys with low <= key < high, as batches in increasing order."""
@@ -55,9 +62,6 @@ class Layer(Protocol):
 
     def exclude_from(self, keys: Keys) -> Keys:
         """Those of some strictly increasing keys that are not in the layer."""
-
-    def sample(self) -> Keys:
-        """Some thousand keys from all over the layer, or all of them; sorted."""
 
     def blocks(self) -> Blocks:
         """The layer as blocks, coded already where it is on disk."""

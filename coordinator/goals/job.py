@@ -1,0 +1,88 @@
+"""Runs of goal distances: made for another run, whose name and digest they pin, and found from it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from coordinator.goals.search import Distances, GoalSearch, open_base
+from coordinator.goals.verify import DistancesVerifier
+from coordinator.layers.job import layer_summary
+from coordinator.layers.search import search_to_end
+from coordinator.session.job import Check, Job
+from coordinator.session.resources import Budget
+from coordinator.session.session import Session
+from coordinator.steps.sifting import StoredRun
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError, counted
+from puzzles.registry import PuzzleSpec
+from storage.errors import DamagedError
+from storage.layers.audit import check_layer
+from storage.layers.spill import Spill
+from storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
+
+
+class Hardest(Job):
+    """The distance of every configuration of a run to its nearest goal: layers by distance."""
+
+    named_by_plan = True
+    figures = Distances
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        if set(plan) != {"base", "base_digest"}:
+            raise PuzzleError(
+                f"goal distances are those of a run; its plan has base and base_digest, not {sorted(plan)}"
+            )
+        return spec.build()
+
+    def settled(self) -> bool:
+        return Distances.of(self.store.state).exhausted
+
+    def work(self, session: Session) -> None:
+        before = self.store.state.digest
+        with open_base(self.store) as base:
+            search_to_end(session, GoalSearch(session, StoredRun(base)))
+        if before not in ("", self.store.state.digest):
+            raise DamagedError(f"run {self.store.directory.name}: its layers computed again are other ones than before")
+
+    def repair(self, session: Session) -> None:
+        """Forget the first damaged layer and all after it, so that they are computed again."""
+        store, last = session.store, session.store.state.depth
+        damaged = (depth for depth in range(last + 1) if list(check_layer(store, depth)))
+        first = next(damaged, last + 1)
+        session.observer.note(f"computing the layers from {first} on again" if first <= last else "no layer is damaged")
+        for depth in range(first, last + 2):
+            store.erase(BLOCKS, number_key(depth))
+            store.erase(LAYERS, number_key(depth))
+        store.erase(META, PARTIAL_KEY)
+        store.erase(META, CLOSED_KEY)
+        store.erase(CLOSED)
+        Spill(store.directory, store.layout, last + 1).clear()
+        records = [store.layer_record(depth) for depth in range(first)]
+        found = (
+            Distances(sum(record.size for record in records), depth=first - 1, goal_depth=0) if first else Distances()
+        )
+        stored = sum(record.stored_bytes for record in records)
+        store.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
+
+    def verify(self, check: Check) -> None:
+        DistancesVerifier(self.store, self.puzzle, check).check()
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        records = self.store.layer_records()
+        last = records[-1] if records else None
+        farthest = {"distance": last and last.depth, "count": last and last.size}
+        return layer_summary(records) | farthest
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        distance, dead = summary["distance"], summary["dead"]
+        return {
+            "distances of": summary["base"],
+            "goals": summary["goals"],
+            "farthest": None if distance is None else f"{counted(distance, 'moves')} from a goal",
+            "how many": summary["count"],
+            "without a goal": dead or None,
+        }
+
+    def questions(self) -> list[str]:
+        return ["hardest"]

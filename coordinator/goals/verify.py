@@ -1,0 +1,106 @@
+"""`verify` of goal distances: each derived again from those of the successors, by the reference rules.
+
+A configuration that is no goal is N moves from its nearest one if it leads to one that is N - 1 moves from a goal, and
+to none that is nearer; of an undirected puzzle it leads to the layers N - 1, N and N + 1 alone. Configurations that
+stand in no layer must not lead to one that does.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+
+from coordinator.goals.search import Distances, open_base
+from coordinator.layers.closed_set import ClosedSet
+from coordinator.layers.verify import LayersVerifier, common
+from coordinator.session.session import Session
+from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.order import members
+from storage.layers.scratch import scratch_store
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Progress
+from worker.layers.kernels import merge
+from worker.tasks import Array
+
+#: Configurations of the run looked at, without `full`, for those that lead to no goal.
+_SAMPLE = 2_000
+
+
+class DistancesVerifier(LayersVerifier):
+    """The layers of goal distances against the rules of the puzzle and the run that they are of."""
+
+    def check(self) -> None:
+        self._deepest, self._passed = self._store.state.depth, None
+        with open_base(self._store) as base, scratch_store(self._store) as scratch:
+            session = Session(scratch, self._context, self._control, self._observer)
+            self._nearer = ClosedSet(session, 0, lambda: scratch.commit(scratch.state))
+            for depth in range(self._deepest + 1):
+                for keys, successors, counts in self._derived(depth):
+                    self._compare(depth, keys, successors, counts)
+                if depth:
+                    self._nearer.add(depth - 1, self._stored(depth - 1))
+                self._observer.progress(Progress(depth + 1, self._deepest + 1, "layers derived again"))
+            if self._deepest >= 0:
+                self._check_goals(base)
+                self._nearer.add(self._deepest, self._stored(self._deepest))
+            if Distances.of(self._store.state).exhausted:
+                self._check_dead(base)
+        self._check_state()
+
+    def _compare(self, depth: int, keys: Keys, successors: Keys, counts: Array) -> None:
+        if self._puzzle.undirected:
+            super()._compare(depth, keys, successors, counts)
+        elif depth:
+            owners, distinct = np.repeat(np.arange(len(keys)), counts), merge([successors], [])
+            if len(near := distinct[~members(self._without_layers(distinct), distinct)]):
+                key = key_at(keys, owners[members(near, successors)][0])
+                self._report.fault(f"layer {depth}: {key:#x} leads to {key_at(near, 0):#x}, which is nearer to a goal")
+            leading = members(common(distinct, self._stored(depth - 1)), successors)
+            alone = np.flatnonzero(np.bincount(owners[leading], minlength=len(keys)) == 0)
+            if len(alone):
+                self._report.fault(f"layer {depth}: {key_at(keys, alone[0]):#x} leads to nothing in layer {depth - 1}")
+
+    def _without_layers(self, keys: Keys) -> Keys:
+        """Those of some increasing keys that stand in none of the layers passed."""
+        for layer in self._nearer.layers():
+            keys = layer.exclude_from(keys)
+        return keys
+
+    def _check_goals(self, base: RunStore) -> None:
+        """Layer 0 must be the goals of the run, all of them."""
+        first, holding = self._store.layer_record(0), [each for each in base.layer_records() if each.goals]
+        if first.goals != first.size:
+            self._report.fault(f"layer 0 has {first.size - first.goals} configurations that are no goals")
+        if first.size != (goals := sum(record.goals for record in holding)):
+            self._report.fault(f"layer 0 has {first.size} goals, run {base.directory.name} has {goals}")
+        for keys in self._samples(0):
+            there = [base.contains(record.depth, keys) for record in holding]
+            if len(strays := keys[~np.any(there, axis=0)]):
+                self._report.fault(f"goal {key_at(strays, 0):#x} is not in run {base.directory.name}")
+
+    def _check_dead(self, base: RunStore) -> None:
+        """What stands in no layer must lead to no layer, and be as many as the state says."""
+        found, dead = Distances.of(self._store.state), 0
+        for keys in self._of_run(base, sum(record.size for record in base.layer_records())):
+            self._control.check()
+            left = self._without_layers(keys)
+            dead += len(left)
+            for batch in self._in_batches([left]):
+                self._report_way_out(*batch)
+        if self._full and dead != found.dead:
+            self._report.fault(f"{dead} configurations stand in no layer, the state says {found.dead}")
+
+    def _report_way_out(self, keys: Keys, successors: Keys, counts: Array) -> None:
+        distinct = merge([successors], [])
+        if len(out := distinct[~members(self._without_layers(distinct), distinct)]):
+            key = key_at(keys, np.repeat(np.arange(len(keys)), counts)[members(out, successors)][0])
+            self._report.fault(f"{key:#x} stands in no layer, and leads to {key_at(out, 0):#x}, which does")
+
+    def _of_run(self, base: RunStore, count: int) -> Iterator[Keys]:
+        """The configurations of the run that are looked at."""
+        places, begin = self._places(count, _SAMPLE, 0), 0
+        for block in chain.from_iterable(base.blocks(record.depth) for record in base.layer_records()):
+            mine = slice(*np.searchsorted(places, [begin, begin + len(block)]))
+            if len(places[mine]):
+                yield block[places[mine] - begin]
+            begin += len(block)

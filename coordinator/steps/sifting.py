@@ -1,0 +1,133 @@
+"""A layer that is sifted out of the stored layers of another run: its goals, or what leads to some configurations.
+
+As large as it may be: what passes goes the way of a layer step's successors, into buckets, beyond the budget to disk,
+and is merged range by range.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from coordinator.session.session import Session
+from coordinator.steps.pace import Pace
+from coordinator.steps.step import LayerStep
+from coordinator.steps.window import Layer, StoredLayer
+from puzzles.keys.layout import Keys, key_at
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Depth
+from worker.layers.kernels import difference
+from worker.layers.partition import partition_by
+from worker.tasks import Arrays, do_task
+
+
+class Sieve(NamedTuple):
+    """A task that gives those of some keys that pass, scattered over ranges, and what it compares them with, if any.
+
+    Where that is more than memory may hold, everything is sifted again for each part of it.
+    """
+
+    task: str
+    targets: Layer | None = None
+
+
+class StoredRun:
+    """All configurations of a finished run, layer by layer, `times` over; a batch does not reach beyond its layer."""
+
+    def __init__(self, store: RunStore, times: int = 1) -> None:
+        records = [record for record in store.layer_records() if record.size]
+        self._layers = [StoredLayer(store, record.depth, record.size) for record in records]
+        self.count = sum(layer.size for layer in self._layers)
+        self.size, self._store, self._times = times * self.count, store, times
+
+    def again(self, times: int) -> "StoredRun":
+        """The same, so many times over."""
+        return StoredRun(self._store, times)
+
+    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
+        """The keys from the one numbered `begin` on, up to the end of this time."""
+        begin %= self.count
+        for layer in self._layers:
+            if begin < layer.size:
+                yield from layer.chunks(begin, size)
+            begin = max(0, begin - layer.size)
+
+    def sample(self) -> Keys:
+        """Some keys of each layer."""
+        return np.concatenate([layer.sample() for layer in self._layers])
+
+
+class SiftingStep(LayerStep):
+    """The making of layer `depth`: those configurations of `run` that pass the `sieve`, less `known`."""
+
+    _current: StoredRun
+
+    def __init__(
+        self, session: Session, depth: Depth, run: StoredRun, sieve: Sieve, known: list[Layer], pace: Pace
+    ) -> None:
+        super().__init__(session, depth, run, known, pace)
+        self._sieve, self._part = sieve, max(1, self._shares.layer_bytes // self._layout.bytes)
+
+    def _take_up(self) -> None:
+        super()._take_up()
+        # IMPORTANT: the key numbers of an earlier session count in its parts, whatever the memory is now.
+        self._part = self._partial.part or self._part
+        self._partial = replace(self._partial, part=self._part)
+        if self._sieve.targets is not None:
+            self._current = self._current.again(-(-self._sieve.targets.size // self._part))
+
+    def _look(self) -> Keys:
+        """What passes of a sample."""
+        sample, table = self._current.sample(), partition_by(self._layout.pack([0]), 1).table
+        began = time.perf_counter()
+        passed, _ = do_task(self._sieve.task, self._puzzle, [sample], [table, *self._targets(0)])
+        self._seconds_each = (time.perf_counter() - began) / len(sample)
+        self._branching = len(passed) / len(sample)
+        return passed
+
+    def _targets(self, begin: int) -> Arrays:
+        """What the keys from number `begin` on are compared with."""
+        if self._sieve.targets is None:
+            return []
+        part = begin // self._current.count * self._part
+        return list(islice(self._sieve.targets.chunks(part, self._part), 1))
+
+    def _expand_some(self, begin: int) -> Iterator[int]:
+        """Sift from key number `begin` on, until all are, or those of one time, or a checkpoint is due."""
+        sizes: dict[int, int] = {}
+        context, most = self._context, self._puzzle.most_successors
+        size = self._shares.chunk_size(self._current.count, most, context.remote_workers, self._seconds_each)
+
+        def chunks() -> Iterator[Arrays]:
+            held: list[Keys] = []
+            taken = 0
+            for keys in self._current.chunks(begin, size):
+                held.append(self._unknown(keys))
+                taken += len(keys)
+                if sum(map(len, held)) > size // 2 or self._checkpoint_is_due:
+                    sizes[len(sizes)] = taken
+                    yield [np.concatenate(held)]
+                    held, taken = [], 0
+                    if self._checkpoint_is_due:
+                        return
+            if taken:
+                sizes[len(sizes)] = taken
+                yield [np.concatenate(held)]
+
+        shared = [self._partition.table, *self._targets(begin)]
+        for number, (keys, ends) in context.map_chunks(self._sieve.task, chunks(), self._current.count, shared):
+            self._buckets.add_scattered(keys, ends)
+            if self._buckets.held_bytes > self._shares.bucket_bytes:
+                self._spill_all()
+            yield sizes[number]
+
+    def _unknown(self, keys: Keys) -> Keys:
+        """Those of some increasing keys that no known layer holds."""
+        low, high = key_at(keys, 0), key_at(keys, -1) + 1
+        for layer in self._known:
+            for others in layer.between(low, high):
+                keys = difference(keys, others)
+        return keys
