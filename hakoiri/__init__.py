@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from coordinator.session.resources import Resources
-    from hakoiri.api import Diameter, Run, ShortestPath, census, delete_run, explore, open_run, resume_run, verify_run
+    from hakoiri.api import (
+        Diameter,
+        Hardest,
+        Run,
+        ShortestPath,
+        census,
+        delete_run,
+        explore,
+        open_run,
+        resume_run,
+        verify_run,
+    )
     from puzzles.capabilities import Dealt, Scored, ScoredMoves
     from puzzles.contract import Choice, Expansion, Number, Puzzle, Text
     from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError, Step
@@ -29,7 +40,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
-        "Diameter", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run",
+        "Diameter", "Hardest", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run",
+        "verify_run",
     ),
     "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
     "puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
@@ -42,9 +54,9 @@ _MODULE_OF = {name: module for module, names in _PLACES.items() for name in name
 
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
-    "HakoiriError", "Key", "Keys", "Label", "Line", "Number", "Part", "Picture", "Polygon", "Puzzle", "PuzzleError",
-    "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "Span", "Step", "Text", "census",
-    "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
+    "HakoiriError", "Hardest", "Key", "Keys", "Label", "Line", "Number", "Part", "Picture", "Polygon", "Puzzle",
+    "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "Span", "Step", "Text",
+    "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

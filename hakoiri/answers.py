@@ -10,6 +10,7 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from coordinator.executors.opening import open_context
+from coordinator.goals.distances import GoalDistances
 from coordinator.graphs.building import build_graph
 from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_farthest, search_path
 from coordinator.layers.search import Explored, Reached
@@ -59,6 +60,7 @@ class Answers:
         Where `resources` say nothing, what the run was made with counts.
         """
         self.store = store
+        self._distances: GoalDistances | None = None
         self.resources = (resources or Resources()).here().over(store.manifest.settings)
         try:
             self.puzzle, self.spec = pinned_puzzle(store)
@@ -66,6 +68,12 @@ class Answers:
         except BaseException:
             store.close()
             raise
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+        if self._distances is not None:
+            self._distances.store.close()
 
     @property
     def name(self) -> str:
@@ -151,8 +159,10 @@ class Answers:
         key = None if isinstance(target, str) and target == GOAL else self.puzzle.parse(target)
         if from_start:
             return self._path_to_goal() if key is None else self._path_within_layers(key)
-        with self._context() as context:
-            path = search_path(context, self.store, origin, key, Control())
+        path = self._path_by_distances(origin) if key is None else None
+        if path is None:
+            with self._context() as context:
+                path = search_path(context, self.store, origin, key, Control())
         return require_path(path, self.puzzle.render(origin), as_text(target, [self.puzzle.layout]))
 
     def _path_to_farthest(self, origin: Key, from_start: bool) -> list[Key]:
@@ -162,6 +172,20 @@ class Answers:
             return path_from_start(self.store, self.puzzle, self.store.first_keys(depth)[0], depth)
         with self._context() as context:
             return search_farthest(context, self.store, origin, Control())
+
+    def _path_by_distances(self, origin: Key) -> list[Key] | None:
+        """The path to the nearest goal where the distances to it are known; ``None`` where a search must find it."""
+        known = self.known_distances()
+        path = known.path_from(origin) if known is not None else None
+        if known is not None and path is None and self.store.find(origin) is not None:
+            raise UnanswerableError(f"no path leads from {self.puzzle.render(origin)} to a goal of run {self.name}")
+        return path
+
+    def known_distances(self) -> GoalDistances | None:
+        """How far each configuration of the run is from its nearest goal, if that has been computed (`hardest`)."""
+        if self._distances is None and self.exhausted:
+            self._distances = GoalDistances.open(self.store, self.puzzle)
+        return self._distances
 
     def _path_to_goal(self) -> list[Key]:
         depth = Explored.of(self.store.state).goal_depth
@@ -220,7 +244,7 @@ class Answers:
             raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
 
     def _require_graph(self) -> None:
-        if not issubclass(self.kind.figures, Reached):
+        if not self.kind.has_graph:
             asks = [*self.kind(self.store, self.puzzle).questions(), "status"]
             raise UnanswerableError(
                 f"run {self.name} is of the kind {self.store.manifest.mode}, which has no graph of moves: no paths, "

@@ -21,7 +21,8 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.trees.job import found_solutions
 from hakoiri.answers import ShortestPath
-from hakoiri.components import ComponentAnswers, Diameter
+from hakoiri.components import Diameter
+from hakoiri.goals import GoalAnswers, Hardest
 from hakoiri.steps import noted
 from puzzles.capabilities import Placements
 from puzzles.errors import Step
@@ -30,19 +31,16 @@ from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
 __all__ = [
-    "Diameter", "Play", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run", "verify_run"
+    "Diameter", "Hardest", "Play", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run",
+    "verify_run",
 ]  # fmt: skip
 
 
-class Run(ComponentAnswers):
+class Run(GoalAnswers):
     """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data.
 
     `resources` are those of this process that questions may take: threads and memory.
     """
-
-    def close(self) -> None:
-        """Close the store."""
-        self.store.close()
 
     def __repr__(self) -> str:
         state, mode = self.store.state, self.store.manifest.mode

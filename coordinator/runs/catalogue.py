@@ -105,12 +105,16 @@ def free_name(data: Path, name: str) -> str:
 
 
 def find_run(data: Path, name: str) -> Path:
-    """The directory of a run given by its name, a unique prefix, or ``last`` (the one made last)."""
+    """The directory of a run given by its name, a unique prefix, or ``last``.
+
+    That is the one made last, but for those that belong to another run (`base_of`).
+    """
     runs = run_directories(data)
     if not runs:
         raise UnknownRunError(f"there are no runs in {data}", Step("run", "klotski"), Step("change", "data"))
     if name == LAST:
-        return max(runs, key=created_at)
+        newest_first = sorted(runs, key=created_at, reverse=True)
+        return next((run for run in newest_first if not base_of(run)), newest_first[0])
     found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
     if not found or not name:
         near = did_you_mean(name, [*(run.name for run in runs), LAST])
@@ -118,6 +122,19 @@ def find_run(data: Path, name: str) -> Path:
     if len(found) > 1:
         raise UnknownRunError(f"{name!r} may be any of {', '.join(run.name for run in found)}; give more of the name")
     return found[0]
+
+
+def base_of(directory: Path) -> str:
+    """The run that a run of goal distances belongs to; empty for any other, and for one that cannot be read."""
+    with suppress(StorageError), Ledger(directory) as ledger:
+        return str(ledger.manifest.plan.get("base", ""))
+    return ""
+
+
+def belonging_to(directory: Path) -> list[Path]:
+    """The runs that belong to a run and go with it."""
+    others = (run for run in run_directories(directory.parent) if run != directory)
+    return [run for run in others if base_of(run) == directory.name]
 
 
 def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
@@ -210,8 +227,12 @@ def _lock_after_its_driver(directory: Path) -> RunLock:
         time.sleep(_LOOK_SECONDS)
 
 
-def delete_run(directory: Path) -> None:
-    """Remove a run and all its data; `RunHeldError` while somebody drives it."""
+def delete_run(directory: Path) -> list[str]:
+    """Remove a run, all its data, and the runs that belong to it; their names, and its own.
+
+    `RunHeldError` while somebody drives one of them: what belongs to a run goes before it.
+    """
+    names = [name for other in belonging_to(directory) for name in delete_run(other)]
     with RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         directory.rename(deleting(directory.parent, directory.name))
@@ -220,6 +241,7 @@ def delete_run(directory: Path) -> None:
         if certificate_file(directory).read_bytes().startswith(CERTIFICATE_BEGINS):
             certificate_file(directory).unlink()
     sweep(directory.parent)
+    return [*names, directory.name]
 
 
 def sweep(data: Path) -> None:

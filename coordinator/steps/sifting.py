@@ -7,7 +7,6 @@ and is merged range by range.
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +92,13 @@ class SiftingStep(LayerStep):
         if self._sieve.targets is None:
             return []
         part = begin // self._current.count * self._part
-        return list(islice(self._sieve.targets.chunks(part, self._part), 1))
+        held, left = [self._layout.empty(0)], self._part
+        for keys in self._sieve.targets.chunks(part, self._part):
+            held.append(keys[:left])
+            left -= len(held[-1])
+            if not left:
+                break
+        return [np.concatenate(held)]
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Sift from key number `begin` on, until all are, or those of one time, or a checkpoint is due."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from hakoiri.cli.answers import asking, components, exporting
+from hakoiri.cli.answers import asking, components, exporting, hardest
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.puzzles import choosing, own, playing
@@ -83,6 +83,7 @@ for module in (
     living,
     components,
     asking,
+    hardest,
     exporting,
     solving,
     dealing,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coordinator.session.resources import Resources
     from coordinator.session.session import Control
     from puzzles.registry import PuzzleSpec
+    from storage.ledger.manifest import State
 
 
 #: Given the job of a complete run and what stops the command; what it returns is reported, too.
@@ -95,7 +96,7 @@ def start_run(
         connect(resources.redis).close()
     directory = make_planned(where, manifest, queue, limits)
     if queue:
-        _report_queued(directory, resources.redis, json)
+        report_queued(directory, resources.redis, json)
     else:
         drive_and_report(directory, resources, json, data, finish=finish, wide=wide)
 
@@ -108,7 +109,7 @@ def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
         )
 
 
-def _report_queued(directory: Path, redis: str | None, json: bool) -> None:
+def report_queued(directory: Path, redis: str | None, json: bool) -> None:
     """Wake an idle coordinator on Redis, if one is named; say what was queued, and whether anybody will take it."""
     from storage.ledger.lock import is_served
 
@@ -154,8 +155,23 @@ def drive_and_report(
     with stopping_with(control.interrupt) as received:
         _drive(directory, resources, control, again, repair)
         summary = _report(directory, resources, json, control, finish, wide)
-    if summary["status"] != "complete":
-        stderr().print(Text(f"{summary['status']}: {worded(summary['reason'], [again])}"))
+    _leave_unless_complete(summary["status"], summary["reason"], again, received)
+
+
+def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
+    """Drive a run of whatever kind to its end and print nothing; leaves the command where it is not complete."""
+    from coordinator.session.session import Control
+
+    control = Control()
+    again = Step("resume", directory.name, str(data or ""))
+    with stopping_with(control.interrupt) as received:
+        state = _drive(directory, resources, control, again)
+    _leave_unless_complete(state.status, worded(state.reason, state.steps), again, received)
+
+
+def _leave_unless_complete(status: str, reason: str, again: Step, received: Received) -> None:
+    if status != "complete":
+        stderr().print(Text(f"{status}: {worded(reason, [again])}"))
         raise typer.Exit(received.exit_code)
 
 
@@ -186,7 +202,7 @@ def _report(
     return summary
 
 
-def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool) -> None:
+def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool = False) -> "State":
     from coordinator.errors import ContradictionError
     from coordinator.runs.drive import drive
     from storage.errors import DamagedError
@@ -194,7 +210,7 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
 
     with shown_progress(stderr()) as progress:
         try:
-            drive(directory, resources, control, progress, repair)
+            return drive(directory, resources, control, progress, repair)
         except HakoiriError as error:
             # What is wrong with the puzzle itself goes wrong again.
             final = (ContradictionError, DamagedError, PuzzleError, TaskError)

@@ -41,6 +41,16 @@ def plot_layers(run: Run, target: Path) -> None:
             axes.legend()
 
 
+def plot_distances(run: Run, sizes: Sequence[int], target: Path) -> None:
+    """Draw how many configurations there are at each distance from the nearest goal into `target`."""
+    with drawn_into(target, (9, 4.5)) as figure:
+        axes = figure.add_subplot()
+        _draw_bars(axes, sizes)
+        _name(axes, run, "moves to the nearest goal", "configurations")
+        farthest = f"the farthest {counted(len(sizes) - 1, 'moves')} from it"
+        axes.set_title(f"{counted(sum(sizes), 'configurations')} lead to a goal, {farthest}", fontsize=10)
+
+
 @contextmanager
 def drawn_into(target: Path, inches: tuple[float, float]) -> "Iterator[Figure]":
     """An empty figure, which is written to `target` when the block ends: the same figure, the same bytes."""

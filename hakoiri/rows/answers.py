@@ -7,7 +7,7 @@ from puzzles.keys.layout import ints
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
-    from hakoiri.api import Diameter, Run, ShortestPath
+    from hakoiri.api import Diameter, Hardest, Run, ShortestPath
     from puzzles.contract import Puzzle
     from storage.ledger.manifest import ComponentRecord
 
@@ -68,4 +68,17 @@ def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict
         "histogram": [
             {"size": size, "diameter": diameter, "count": count} for size, diameter, count in found.histogram()
         ],
+    }
+
+
+def hardest_row(run: "Run", found: "Hardest") -> dict[str, Any]:
+    """The configurations farthest from their nearest goal, and how many there are at each distance."""
+    texts = [run.puzzle.render(key) for key in ints(found.configurations)]
+    return {
+        "distances": found.distances,
+        "distance": found.distance,
+        "count": found.count,
+        "configurations": texts,
+        "layers": found.layers,
+        "dead": found.dead,
     }

@@ -137,7 +137,7 @@ def delete(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Remove runs and all their data; with a hunt goes the certificate beside it."""
+    """Remove runs and all their data: with a run its goal distances, with a hunt the certificate beside it."""
     from coordinator.errors import RunError
     from coordinator.runs.catalogue import data_directory, delete_run, find_run
 
@@ -147,12 +147,15 @@ def delete(
         if not sys.stdin.isatty():
             raise RunError(f"nobody can be asked here: say --yes to delete {', '.join(directories)}")
         typer.confirm(f"delete {', '.join(directories)} and all that was found?", abort=True, err=True)
-    for name, directory in directories.items():
-        delete_run(directory)
-        if not json:
+    deleted: list[str] = []
+    for directory in directories.values():
+        # One may have gone with the run that it belonged to.
+        gone = [] if directory.name in deleted else delete_run(directory)
+        deleted += gone
+        for name in [] if json else gone:
             stdout().print(f"{name} is deleted")
     if json:
-        print_json({"runs": [*directories], "status": "deleted"})
+        print_json({"runs": deleted, "status": "deleted"})
 
 
 def verify(

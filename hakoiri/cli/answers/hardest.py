@@ -1,0 +1,121 @@
+"""``hardest``: the configurations farthest from their nearest goal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.answers.asking import opened
+from hakoiri.cli.driving import drive_to_end, report_queued
+from hakoiri.cli.options import (
+    ChunkOption,
+    DataOption,
+    DeadlineOption,
+    FarmFromOption,
+    JsonOption,
+    MemoryOption,
+    QueueOption,
+    RedisOption,
+    RunArgument,
+    WorkersOption,
+    redis_url,
+)
+from hakoiri.render.tables import facts, print_json, stderr, stdout
+from puzzles.errors import PuzzleError, counted
+
+if TYPE_CHECKING:
+    from coordinator.session.resources import Resources
+    from hakoiri.api import Hardest, Run
+
+#: Boards that are drawn, and configurations in JSON, unless more are asked for.
+_DRAWN, _LISTED = 12, 1_000
+
+
+def hardest(
+    name: RunArgument,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="K", help="Show the first K of them.", show_default="12; --json: 1000"),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw how many there are at each distance: .png, .svg or .pdf."),
+    ] = None,
+    queue: QueueOption = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    chunk: ChunkOption = None,
+    farm_from: FarmFromOption = None,
+    deadline: DeadlineOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the configurations farthest from their nearest goal: the hardest positions.
+
+    The distances of all configurations are kept, as a run that belongs to this one: from then on each path to a goal,
+    and each hint, is there at once. Ctrl-C leaves a run that the same command resumes.
+    """
+    from coordinator.session.resources import Resources
+
+    if queue and plot is not None:
+        raise PuzzleError("--plot goes with no --queue: give the same command without --queue when the run is complete")
+    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    base = _computed(name, resources, queue, data, json)
+    if queue:
+        return
+    with opened(base, data, memory) as run:
+        found = run.hardest(limit or (_LISTED if json else _DRAWN))
+        if plot is not None:
+            from hakoiri.render.plots import plot_distances
+
+            plot_distances(run, found.layers, plot)
+            stderr().print(Text(f"drawn into {plot}"))
+        if json:
+            from hakoiri.rows.answers import hardest_row
+
+            print_json({"run": run.name} | hardest_row(run, found))
+        else:
+            _print_hardest(run, found)
+
+
+def _computed(name: str, resources: "Resources", queue: bool, data: Path | None, json: bool) -> str:
+    """Have the goal distances of a run computed where they are not known, or queue that; the name of the run."""
+    from coordinator.goals.distances import make_distances
+    from coordinator.runs.catalogue import base_of, data_directory, find_run
+
+    directory = find_run(data_directory(data), name)
+    base = base_of(directory) or directory.name
+    with opened(base, data) as run:
+        run.require_goals()
+        made = run.known_distances() is None or queue
+        directory = make_distances(run.store, resources, queue) if made else directory
+    if queue:
+        report_queued(directory, resources.redis, json)
+    elif made:
+        drive_to_end(directory, resources, data)
+    return base
+
+
+def _print_hardest(run: "Run", found: "Hardest") -> None:
+    from hakoiri.render.pictures.terminal import print_side_by_side
+    from puzzles.keys.layout import ints
+
+    keys = ints(found.configurations)
+    titles = [str(number) for number in range(1, len(keys) + 1)]
+    texts, pictures = [run.puzzle.render(key) for key in keys], [run.puzzle.picture(key) for key in keys]
+    print_side_by_side(stdout(), texts, titles, pictures)
+    more = found.count - len(keys)
+    shown = {
+        "farthest": f"{counted(found.distance, 'moves')} from a goal",
+        "how many": f"{found.count:,}{f', {more:,} more with --limit' if more else ''}",
+        "leading to no goal": found.dead or None,
+        "at each distance": f"hakoiri layers {found.distances}",
+    }
+    stdout().print(facts(shown))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri hardest last --plot distances.png")(hardest)

@@ -1,0 +1,94 @@
+"""What an open run says of its goals: how far each configuration is from the nearest, and which are farthest."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator.errors import RunError, UnanswerableError
+from coordinator.goals.distances import GoalDistances, make_distances
+from coordinator.runs.drive import drive
+from coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.components import ComponentAnswers
+from puzzles.errors import Step
+from puzzles.keys.layout import Keys
+from storage.layers.store import RunStore
+
+#: Configurations of the farthest that are given unless more are asked for.
+_USUALLY_GIVEN = 1_000
+
+
+@dataclass(frozen=True)
+class Hardest:
+    """The greatest `distance` to the nearest goal, and how many configurations (`count`) are that far from it.
+
+    `configurations` are the least of them, `layers` how many there are at each distance from 0 on, and `dead` how many
+    lead to no goal. `distances` is the run that holds all distances.
+    """
+
+    distance: int
+    count: int
+    configurations: Keys
+    layers: list[int]
+    dead: int
+    distances: str
+
+
+class GoalAnswers(ComponentAnswers):
+    """An open run that may be asked for its goals."""
+
+    def hardest(
+        self, limit: int = _USUALLY_GIVEN, control: Control | None = None, observer: Observer | None = None
+    ) -> Hardest:
+        """The configurations farthest from their nearest goal, the `limit` least of them.
+
+        All goal distances are computed in this process where they are not known yet, and kept: as a run of its own,
+        which is resumed where it stopped. Raises `RunError` where `control` ends that.
+        """
+        self.require_goals()
+        known = self.known_distances() or self._compute_distances(control or Control(), observer or SilentObserver())
+        layers = [record.size for record in known.store.layer_records()]
+        last = len(layers) - 1
+        farthest = first_keys(known.store.blocks(last), limit)
+        return Hardest(last, layers[last], farthest, layers, self._reached.configurations - sum(layers), known.run)
+
+    def _compute_distances(self, control: Control, observer: Observer) -> GoalDistances:
+        directory, own = make_distances(self.store, self.resources), self.store.directory
+        # The run of distances reads this one, and no run is open twice in a process.
+        self.store.close()
+        try:
+            state = drive(directory, self.resources, control, observer)
+        finally:
+            self.store = RunStore(own)
+        if (known := self.known_distances()) is None:
+            step = Step("resume", directory.name, str(directory.parent))
+            raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
+        return known
+
+    def goal_distances(self, keys: Keys) -> NDArray[np.int64]:
+        """How many moves each key is from its nearest goal; -1 where it leads to none, or is not in the run.
+
+        Costs little for some keys, such as the successors of one. `UnanswerableError` before `hardest` has been asked.
+        """
+        known = self.known_distances()
+        if known is None:
+            raise UnanswerableError(
+                f"the goal distances of run {self.name} are not known", Step("ask", self.name, "hardest")
+            )
+        return known.of(keys)
+
+    def require_goals(self) -> None:
+        """`UnanswerableError` where the run is not finished, or has no goal."""
+        self._require_complete("the distances to its goals are")
+        if not any(record.goals for record in self.layer_records()):
+            step = Step("give", "goal", "CONF")
+            raise UnanswerableError(f"run {self.name} has no goal among its configurations: run the puzzle anew", step)
+
+
+def first_keys(blocks: Iterator[Keys], limit: int) -> Keys:
+    """The first keys of some batches, of which there is at least one; no more are read than needed."""
+    found = [next(blocks)]
+    while sum(map(len, found)) < limit and (block := next(blocks, None)) is not None:
+        found.append(block)
+    return np.concatenate(found)[:limit]

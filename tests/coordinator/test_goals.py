@@ -1,0 +1,248 @@
+"""Goal distances by a search from all goals at once: those of a plain search, in every manner, whatever happens."""
+
+from contextlib import closing
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from coordinator.errors import MismatchError, UnanswerableError
+from coordinator.goals.distances import make_distances
+from coordinator.goals.search import Distances
+from coordinator.runs.catalogue import delete_run
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import verify_directory
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
+from coordinator.steps.sifting import SiftingStep
+from coordinator.steps.step import LayerStep
+from hakoiri import answers
+from hakoiri.api import Run, explore, open_run
+from puzzles.errors import Step
+from puzzles.keys.layout import Key, ints
+from puzzles.keys.order import sort_keys
+from puzzles.registry import PUZZLES
+from storage.layers.store import RunStore
+from storage.names import BLOCKS, DATA_FILE, number_key
+from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
+from tests.support.engine import MANNERS, assert_tidy, before_call, driven, new_run, spied
+from tests.support.published import HAKOIRI
+from tests.support.refusals import refused
+from tests.support.searching import Countdown, ImpatientControl, SlowRules, Successors
+from tests.support.toy import Toy, is_goal
+
+TOYS = [
+    ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),
+    ("u32", "spread", "yes"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"),
+]  # fmt: skip
+toys = pytest.mark.parametrize(("layout", "keys", "directed"), TOYS)
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy is among the puzzles."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+
+
+def plain_layers(successors: Successors, keys: list[Key], goals: list[Key]) -> list[list[Key]]:
+    """The `keys` by how far they are from the nearest goal: backwards along all moves, in plain Python."""
+    before: dict[Key, list[Key]] = {}
+    for key in keys:
+        for successor in successors(key):
+            before.setdefault(successor, []).append(key)
+    seen, layers = set(goals), [sorted(goals)]
+    while layers[-1]:
+        following = {key for successor in layers[-1] for key in before.get(successor, [])} - seen
+        seen |= following
+        layers.append(sorted(following))
+    return layers[:-1]
+
+
+@cache
+def expected(layout: str, keys: str, directed: str, start: Key) -> tuple[list[list[Key]], int]:
+    """Those of a toy, and how many configurations lead to no goal."""
+    puzzle = Toy({"layout": layout, "keys": keys, "directed": directed, "size": "400"})
+    reached, new = {start}, [start]
+    while new:
+        new = list({after for key in new for after in puzzle.successors(key)} - reached)
+        reached |= {*new}
+    layers = plain_layers(puzzle.successors, sorted(reached), [key for key in reached if is_goal(key)])
+    return layers, len(reached) - sum(map(len, layers))
+
+
+def new_distances(data: Path, options: dict[str, str]) -> Path:
+    """The directory of a run of goal distances that nobody has driven yet."""
+    directory = new_run(data, options)
+    driven(directory, Resources())
+    with RunStore(directory) as store:
+        return make_distances(store, Resources())
+
+
+def assert_right(directory: Path, options: dict[str, str]) -> None:
+    with RunStore(directory) as store:
+        layers, dead = expected(options["layout"], options["keys"], options["directed"], Toy(options).start)
+        assert [ints(store.layer(depth)) for depth in range(store.state.depth + 1)] == layers
+        found = Distances.of(store.state)
+        assert (found.configurations, found.depth, found.dead) == (sum(map(len, layers)), len(layers) - 1, dead)
+        assert (store.state.status, found.exhausted) == ("complete", True)
+        assert_tidy(store)
+
+
+@pytest.fixture
+def options(layout: str, keys: str, directed: str) -> dict[str, str]:
+    """A toy of a few hundred configurations."""
+    return {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+
+
+def manners() -> list[object]:
+    """Each manner with two of the toys, and slowly with all."""
+    return [
+        pytest.param(manner, *search, marks=() if number % len(TOYS) in (place, (place + 3) % 6) else pytest.mark.slow)
+        for number, manner in enumerate(MANNERS)
+        for place, search in enumerate(TOYS)
+    ]
+
+
+@pytest.mark.parametrize(("manner", "layout", "keys", "directed"), manners())
+def test_the_distances_are_those_of_a_plain_search(
+    manner: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_distances(tmp_path, options)
+    resources = MANNERS[manner].take(monkeypatch, options["layout"])
+    passed = spied(monkeypatch, (SiftingStep, "_expand_some"), (LayerStep, "run"))
+    driven(directory, resources)
+    assert_right(directory, options)
+    assert passed["_expand_some"] > (1 if options["directed"] == "yes" else 0)
+    report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
+    assert (report.faults, report.complete) == ([], True)
+
+
+@toys
+def test_they_may_be_interrupted_at_any_check(
+    options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, directory, sessions, status = Random(str(options)), new_distances(tmp_path, options), 0, ""
+    while status != "complete":
+        sessions += 1
+        # Another memory each time: other parts of the targets, and other ranges.
+        resources = MANNERS[rng.choice(["starving", "durable", "spilling"])].take(monkeypatch, options["layout"])
+        status = driven(directory, resources, ImpatientControl(rng.randrange(1, 30 * sessions + 1))).status
+    assert sessions > 1
+    assert_right(directory, options)
+
+
+@toys
+@pytest.mark.slow
+def test_they_go_on_after_a_kill(options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resources, rng = MANNERS["durable"].take(monkeypatch, options["layout"]), Random(str(options))
+    calls = calls_of(STEPS, new_distances(tmp_path / "undisturbed", options), resources)
+    directory = new_distances(tmp_path, options)
+    left = [tmp_path / f"left-{number}" for number in range(6)]
+    with monkeypatch.context() as patch:
+        for target, number in zip(left, rng.sample(range(1, calls.total() * 3 // 4), 6), strict=True):
+            kill = Countdown(number, partial(as_a_kill_leaves_it, directory, target, rng))
+            for step in STEPS:
+                before_call(patch, *step, kill)
+        driven(directory, resources)
+    assert_right(directory, options)
+    for target in left:
+        driven(target, MANNERS[rng.choice([*MANNERS])].take(monkeypatch, options["layout"]))
+        assert_right(target, options)
+
+
+@pytest.mark.parametrize(("layout", "keys", "directed"), [TOYS[1], TOYS[4]])
+def test_what_is_wrong_with_them_is_found_and_mended(options: dict[str, str], tmp_path: Path) -> None:
+    directory = new_distances(tmp_path, options)
+    driven(directory, Resources())
+    with RunStore(directory, writable=True) as store:
+        third, fourth = store.layer(3), store.layer(4)
+        for depth, keys in ((3, sort_keys(np.concatenate([third, fourth[:1]]))), (4, fourth[1:])):
+            store.erase(BLOCKS, number_key(depth))
+            store.put_layer(depth, keys, 0)
+        store.commit(store.state)
+    faults = verify_directory(directory, True, Resources(), Control(), SilentObserver()).faults
+    assert any(fault.startswith("layer 3: ") for fault in faults)
+    with RunStore(directory, writable=True) as store:
+        store.erase(BLOCKS, number_key(2))
+        store.commit(store.state)
+    drive(directory, Resources(), Control(), SilentObserver(), repair=True)
+    assert_right(directory, options)
+
+
+@pytest.mark.parametrize("kind", ["usual_run", "whole_run", "merged_run"])
+def test_the_hardest_positions_of_hakoiri_musume(
+    kind: str, request: pytest.FixtureRequest, slow_rules: SlowRules
+) -> None:
+    """The whole distribution, a census with components that have no goal, and mirror images merged."""
+    run: Run = request.getfixturevalue(kind)
+    successors = slow_rules("unit", kind == "merged_run")
+    keys = ints(run.configurations()[0])
+    layers = plain_layers(successors, keys, [key for key in keys if key >> 28 == 10])
+    found = run.hardest()
+    assert (found.layers, found.distance, found.count) == ([*map(len, layers)], len(layers) - 1, len(layers[-1]))
+    assert ints(found.configurations) == layers[-1]
+    assert (found.dead, found.dead > 0) == (len(keys) - sum(found.layers), kind == "whole_run")
+    distances = {key: depth for depth, layer in enumerate(layers) for key in layer}
+    some = run.puzzle.keys(Random(1).sample(keys, 300))
+    assert run.goal_distances(some).tolist() == [distances.get(key, -1) for key in ints(some)]
+    path = run.path("goal", f"{layers[-1][0]:#x}")
+    assert (len(path), path.keys[-1] >> 28) == (len(layers) - 1, 10)
+    assert all(
+        after in slow_rules("unit", False)(before) for before, after in zip(path.keys, path.keys[1:], strict=False)
+    )
+
+
+def test_a_known_distance_needs_no_search(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    farthest = usual_run.hardest(1).configurations[0]
+    monkeypatch.setattr(answers, "search_path", lambda *_: pytest.fail("a search"))
+    assert usual_run.distance("goal", f"{int(farthest):#x}") == HAKOIRI["hardest"]
+
+
+def test_of_three_by_three_tiles(tmp_path: Path) -> None:
+    with explore("tiles", {"rows": "3", "columns": "3"}, data=tmp_path) as run:
+        found = run.hardest(1)
+        assert (found.distance, found.count, len(found.configurations), found.dead) == (31, 2, 1, 0)
+
+
+def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts: dict[int, str]) -> None:
+    dead = small_starts[201]
+    assert whole_run.hardest(1).dead > 0
+    with pytest.raises(UnanswerableError, match=f"no path leads from {dead} to a goal"):
+        whole_run.path("goal", dead)
+    with (
+        explore(until_goal=True, data=tmp_path) as run,
+        refused(UnanswerableError, "stopped at its first goal", Step("run without", "until_goal")),
+    ):
+        run.hardest()
+    with explore(start=dead, data=tmp_path) as run:
+        with refused(UnanswerableError, "has no goal", Step("give", "goal", "CONF")):
+            run.hardest()
+        with refused(UnanswerableError, "are not known", Step("ask", run.name, "hardest")):
+            run.goal_distances(run.layer(0))
+
+
+def test_they_belong_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with explore("tiles", {"rows": "2", "columns": "2"}, data=tmp_path) as run:
+        own, distances = run.name, run.hardest().distances
+        assert run.hardest().distances == distances
+    with open_run(data=tmp_path) as last:
+        assert last.name == own
+    with (
+        open_run(distances, tmp_path) as other,
+        refused(UnanswerableError, "which has no graph of moves", Step("ask", distances, "hardest")),
+    ):
+        other.path()
+    with explore("pancakes", {"n": "3"}, data=tmp_path) as run:
+        another = run.store.directory / DATA_FILE
+    (tmp_path / own / DATA_FILE).write_bytes(another.read_bytes())
+    with pytest.raises(MismatchError, match="belongs to another run"):
+        verify_directory(tmp_path / distances, False, Resources(), Control(), SilentObserver())
+
+
+def test_they_are_deleted_with_it(tmp_path: Path) -> None:
+    with closing(explore("tiles", {"rows": "2", "columns": "2"}, data=tmp_path)) as run:
+        distances = run.hardest().distances
+    assert delete_run(tmp_path / run.name) == [distances, run.name]
+    assert list(tmp_path.iterdir()) == []
