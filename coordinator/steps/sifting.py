@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from coordinator.session.session import Session
+from coordinator.steps.buckets import Buckets
 from coordinator.steps.pace import Pace
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer, StoredLayer
 from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.order import sort_keys
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
 from worker.layers.kernels import difference
@@ -78,14 +80,17 @@ class SiftingStep(LayerStep):
         if self._sieve.targets is not None:
             self._current = self._current.again(-(-self._sieve.targets.size // self._part))
 
-    def _look(self) -> Keys:
-        """What passes of a sample."""
+    def _begin(self) -> None:
+        self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
+
+    def _look(self) -> None:
+        """Time a sample, and sort what passes of it."""
         sample, table = self._current.sample(), partition_by(self._layout.pack([0]), 1).table
         began = time.perf_counter()
         passed, _ = do_task(self._sieve.task, self._puzzle, [sample], [table, *self._targets(0)])
         self._seconds_each = (time.perf_counter() - began) / len(sample)
         self._branching = len(passed) / len(sample)
-        return passed
+        self._successors = sort_keys(passed)
 
     def _targets(self, begin: int) -> Arrays:
         """What the keys from number `begin` on are compared with."""
