@@ -1,13 +1,15 @@
 """LMDB's environment of one run: opened carefully, and its errors said in Hakoiri's words.
 
 One writer, one huge sparse map that is never resized, `sync` on, `writemap` off (it kills by SIGBUS on a full disk).
-An environment must not be open twice in one process, nor cross a fork; both are refused here.
+An environment must not be open twice in one process, nor cross a fork. Readers in one process share it; a writer beside
+them, and whoever comes by a fork, is refused here.
 """
 
 import errno
 import os
 import shutil
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -35,7 +37,17 @@ _TRIES = 1000
 #: LMDB looks at every value that it deletes, and the kernel maps 64 KiB around each: a new map after so many.
 _MOST_DELETED = 128
 
-_open_here: set[tuple[int, Path]] = set()
+
+class _Shared:
+    """LMDB's handle of a data file, which all readers of this process use."""
+
+    def __init__(self, handle: lmdb.Environment, writable: bool) -> None:
+        self.handle, self.writable, self.users = handle, writable, 0
+
+
+#: By process and data file: a run may be deleted, and another made in its place, while a reader is left.
+_open_here: dict[tuple[int, Path, int], _Shared] = {}
+_opening = threading.Lock()
 
 
 def create_environment(directory: Path, durable: bool = True) -> None:
@@ -54,18 +66,26 @@ class Environment:
 
     def __init__(self, directory: Path, writable: bool, durable: bool = True) -> None:
         self.directory = directory.resolve()
-        self._identity = (os.getpid(), self.directory)
-        if self._identity in _open_here:
-            raise StorageError(f"run {directory.name} is already open in this process; close it there first")
         self._durable = durable
         self._books_checked = False
         self._deleted = 0
         with translated(directory), ExitStack() as opened:
             self._file = DataFile(self.directory / DATA_FILE)
             opened.callback(self._file.close)
-            self._lmdb = _open(self.directory, writable, durable)
+            self._identity = (os.getpid(), self.directory, self._file.number)
+            with _opening:
+                self._shared = self._share(writable)
             opened.pop_all()
-        _open_here.add(self._identity)
+        self._open = True
+
+    def _share(self, writable: bool) -> _Shared:
+        shared = _open_here.get(self._identity)
+        if shared is not None and (writable or shared.writable):
+            raise StorageError(f"run {self.directory.name} is already open in this process; close it there first")
+        if shared is None:
+            shared = _open_here[self._identity] = _Shared(_open(self.directory, writable, self._durable), writable)
+        shared.users += 1
+        return shared
 
     def get(self, database: bytes, name: bytes) -> bytes | None:
         with self._snapshot() as snapshot:
@@ -95,9 +115,9 @@ class Environment:
     def write(self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Delete entries (database, name), then put others (database, name, value); all or none, durable on return."""
         self._check_before_writing(puts, deleted)
-        with translated(self.directory), self._lmdb.begin(write=True) as transaction:
+        with translated(self.directory), self._shared.handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
-            handles = {database: self._lmdb.open_db(database, transaction) for database in databases}
+            handles = {database: self._shared.handle.open_db(database, transaction) for database in databases}
             for database, name in deleted:
                 transaction.delete(name, db=handles[database])
             for database, name, value in puts:
@@ -106,13 +126,19 @@ class Environment:
         if self._deleted > _MOST_DELETED:
             self._deleted = 0
             with translated(self.directory):
-                self._lmdb.close()
-                self._lmdb = _open(self.directory, True, self._durable)
+                self._shared.handle.close()
+                self._shared.handle = _open(self.directory, True, self._durable)
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""
-        _open_here.discard(self._identity)
-        self._lmdb.close()
+        if not self._open:
+            return
+        self._open = False
+        with _opening:
+            self._shared.users -= 1
+            if not self._shared.users:
+                _open_here.pop(self._identity, None)
+                self._shared.handle.close()
         self._file.close()
 
     @contextmanager
@@ -123,7 +149,7 @@ class Environment:
             for _ in range(_TRIES):
                 # To begin, LMDB reads the meta pages in its map.
                 self._file.read(1, 1)
-                with self._lmdb.begin() as transaction:
+                with self._shared.handle.begin() as transaction:
                     # None where a writer has committed twice since.
                     if (snapshot := self._file.snapshot(transaction.id())) is not None:
                         yield snapshot

@@ -111,6 +111,11 @@ class DataFile:
             self.close()
             raise
 
+    @property
+    def number(self) -> int:
+        """That of the file, which no other has while it is open."""
+        return os.fstat(self._file).st_ino
+
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)

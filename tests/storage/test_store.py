@@ -165,13 +165,19 @@ def test_a_killed_writer_leaves_whole_layers_alone(directory: Path) -> None:
 # One at a time
 
 
-def test_a_run_is_open_once_in_a_process(directory: Path, tmp_path: Path) -> None:
+def test_a_run_is_open_once_in_a_process_but_for_readers(directory: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(directory)
-    with RunStore(directory):
-        for again in (directory, link, directory.parent / "." / directory.name):
-            with pytest.raises(StorageError, match="already open in this process; close it there first"):
-                RunStore(again)
+    for first, then in ((False, True), (True, False), (True, True)):
+        with RunStore(directory, writable=first):
+            for again in (directory, link, directory.parent / "." / directory.name):
+                with pytest.raises(StorageError, match="already open in this process; close it there first"):
+                    RunStore(again, writable=then)
+    with RunStore(directory) as one:
+        other = RunStore(link)
+        other.close()
+        other.close()
+        assert one.read_state().depth == -1
     store = RunStore(link, writable=True)
     store.close()
     store.close()
@@ -303,6 +309,7 @@ def test_a_run_that_is_deleted_while_runs_are_listed_is_not_listed(
 
     def seen_before_the_deletion(data: Path) -> list[Path]:
         found = run_directories(data)
+        monkeypatch.setattr(catalogue, "run_directories", run_directories)
         delete_run(directory)
         return found
 
