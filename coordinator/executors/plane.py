@@ -38,22 +38,17 @@ class _Depot:
     share: int = 0
     is_out: bool = False
     back_at: float = 0.0
-    pause: float = _PAUSE_SECONDS
+    pause: float = 0.0
 
 
 class Plane:
     """The depots by number. `patiently` makes a call again once the Redis of the queue is back; `note` is for users."""
 
-    def __init__(self, main: redis.Redis, tuning: Tuning, patiently: Patiently, note: Callable[[str], None]) -> None:
-        self._depots, self._most = Depots(main), tuning.shuffle_bytes
+    def __init__(self, depots: Depots, tuning: Tuning, patiently: Patiently, note: Callable[[str], None]) -> None:
+        self.depots, self._most = depots, tuning.shuffle_bytes
         self._patiently, self._note = patiently, note
         self._others: dict[int, _Depot] = {}
         self._main_share, self._main_is_used = 0, True
-
-    @property
-    def depots(self) -> Depots:
-        """The connections of this process."""
-        return self._depots
 
     @property
     def left_out(self) -> list[int]:
@@ -82,18 +77,18 @@ class Plane:
         depot = self._others.setdefault(number, _Depot(announced_at=time.monotonic()))
         if depot.is_out:
             return
+        depot.pause = min(max(_PAUSE_SECONDS, 2 * depot.pause), _LONGEST_PAUSE_SECONDS)
         depot.is_out, depot.back_at = True, time.monotonic() + depot.pause
-        depot.pause = min(2 * depot.pause, _LONGEST_PAUSE_SECONDS)
         self._note(f"{why}; what lay there is made again, and it is left out until it answers")
 
     def call(self, number: int, call: Callable[[redis.Redis], _Value]) -> _Value | None:
         """What a call gives; ``None`` where a data Redis does not answer, or has no room left."""
         if number == MAIN:
-            return self._patiently(lambda: call(self._depots.main))
+            return self._patiently(lambda: call(self.depots.main))
         if self.is_out(number):
             return None
         try:
-            with self._depots.reach(number) as depot:
+            with self.depots.reach(number) as depot:
                 return call(depot)
         except OutOfMemoryError:
             return None
@@ -125,4 +120,4 @@ class Plane:
 
     def close(self) -> None:
         """Close the connections to data Redis."""
-        self._depots.close()
+        self.depots.close()

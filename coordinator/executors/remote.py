@@ -27,7 +27,7 @@ from storage.ledger.manifest import Depth
 from worker.errors import DepotLostError, PayloadError, TaskError
 from worker.tasks import SHUFFLES, Array, Arrays, do_task
 from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors, without_password
-from worker.transport.depots import MAIN
+from worker.transport.depots import MAIN, Depots
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
 from worker.transport.payload import unpack_arrays
@@ -69,7 +69,7 @@ class RemoteExecutor:
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
         self._events = event_key(self._request.session)
         self._flight = Flight(connection, "", self._request, ())
-        self._plane = Plane(connection, tuning, self._patiently, observer.note)
+        self._plane = Plane(Depots(connection), tuning, self._patiently, observer.note)
         self.lying = Lying(self._plane, self._request.session, tuning)
         self._living: set[str] = set()
         self._refusing: set[str] = set()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tests.support.toy as toy_module
+from coordinator.executors.plane import Plane
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.runs.verify import verify_directory
 from coordinator.session import resources as resources_module
@@ -46,6 +47,7 @@ WAYPOINTS = (
     (FarmedStep, "_spread_all"),
     (FarmedStep, "_spill_all"),
     (FarmedStep, "_recover"),
+    (Plane, "leave_out"),
     (Buckets, "cut_again"),
     (ClosedSet, "_put_away"),
 )
@@ -67,6 +69,8 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
         passed |= {"_spill_all", "append"}
     if not dense and (manner == "starving" or (manner == "spilling" and directed == "no")):
         passed |= {"append"}
+    if manner == "farmed on frail hosts":
+        passed |= {"_recover", "leave_out"}
     if manner == "farmed and forgotten":
         passed |= {"_recover"}
     if manner == "durable":
@@ -88,7 +92,9 @@ def searches() -> Iterator[Any]:
         for place, manner in enumerate(MANNERS):
             for directed in ("no", "yes"):
                 in_turn = (number + place) % 2 == (directed == "yes")
-                if thorough or (in_turn and manner not in ("chunks", "crowded", "half farmed")):
+                if thorough or (
+                    in_turn and manner not in ("chunks", "crowded", "half farmed", "farmed on frail hosts")
+                ):
                     yield layout, keys, directed, manner
                 else:
                     yield pytest.param(layout, keys, directed, manner, marks=pytest.mark.slow)

@@ -5,7 +5,7 @@ import os
 import random
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import cache, wraps
@@ -18,6 +18,7 @@ import pytest
 import redis
 
 import coordinator.runs.drive as driving
+from coordinator.executors import plane
 from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.opening import open_context as threads_alone
 from coordinator.executors.plane import Plane
@@ -37,9 +38,10 @@ from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_F
 from tests.support.plain import digest_by_the_book
 from tests.support.searching import reference_layers
 from tests.support.toy import Toy, is_goal
-from worker.errors import PayloadError
+from worker.errors import DepotLostError, PayloadError
 from worker.tasks import Array, Arrays, do_task
-from worker.transport.depots import MAIN
+from worker.transport import depots
+from worker.transport.depots import MAIN, Depots, depot_number
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import Origin, perform
 
@@ -117,16 +119,45 @@ class PlainRedis:
                 del self.held[next(iter(self.held))]
 
 
+class FrailRedis(PlainRedis):
+    """A data Redis that dies now and then, and comes back empty after some commands."""
+
+    def __init__(self, seed: int, room: int) -> None:
+        super().__init__(room=room)
+        self._chance, self._down = random.Random(seed), 0
+        self.deaths = 0
+
+    def _lose(self) -> None:
+        if not self._down and self._chance.random() < 1 / 60:
+            self._down = self._chance.randrange(1, 8)
+            self.deaths += 1
+            self.held.clear()
+        if self._down:
+            self._down -= 1
+            raise redis.ConnectionError("it is down")
+
+
+class PlainDepots(Depots):
+    """A Redis of the queue, and the data Redis of some hosts, in dictionaries."""
+
+    def __init__(self, main: PlainRedis, hosts: Sequence[PlainRedis] = ()) -> None:
+        super().__init__(cast(redis.Redis, main))
+        self.urls = [f"redis://host-{number}:1/0" for number in range(len(hosts))]
+        self.numbers = list(map(depot_number, self.urls))
+        for url, server in zip(self.urls, hosts, strict=True):
+            self._opened[depot_number(url)] = cast(redis.Redis, server), url
+
+
 class Elsewhere:
     """Stands in for RQ workers: all that goes there and comes back are bytes, and results come in disorder."""
 
     name = "elsewhere"
 
-    def __init__(self, puzzle: Puzzle, workers: int, control: Control, tuning: Tuning, plain: PlainRedis) -> None:
+    def __init__(self, puzzle: Puzzle, workers: int, control: Control, tuning: Tuning, depots: PlainDepots) -> None:
         self.workers = workers
-        self._puzzle, self._control, self._redis, self._stage = puzzle, control, cast(redis.Redis, plain), 0
-        self.plane = Plane(self._redis, tuning, lambda call: call(), lambda text: None)
-        self.lying = Lying(self.plane, "here", tuning)
+        self._puzzle, self._control, self._depots, self._stage = puzzle, control, depots, 0
+        self._plane = Plane(depots, tuning, lambda call: call(), lambda text: None)
+        self.lying = Lying(self._plane, "here", tuning)
 
     def shuffle(self, task: str, layer: int, requests: Iterable[Arrays], shared: Arrays = ()) -> Iterator[Answer]:
         """As `RemoteExecutor.shuffle`."""
@@ -140,11 +171,16 @@ class Elsewhere:
             self._control.check()
             number, payload = flying.pop()
             origin, arrays = Origin("here", self._stage, number, 1), unpack_arrays(payload)
+            self._plane.announced(self._depots.urls)
+            used = [depot for depot in self._depots.numbers if not self._plane.is_out(depot)] or [MAIN]
             try:
                 result = perform(
-                    self.plane.depots, MAIN, task, self._puzzle, origin, 900, arrays, unpack_arrays(pack_arrays(shared))
-                )
-            except PayloadError:
+                    self._depots, used[number % len(used)], task, self._puzzle, origin, 900, arrays,
+                    unpack_arrays(pack_arrays(shared)),
+                )  # fmt: skip
+            except PayloadError as error:
+                if isinstance(error, DepotLostError):
+                    self._plane.leave_out(error.depot, str(error))
                 yield self.lying.answer(number, origin, layer, None)
             else:
                 yield self.lying.answer(number, origin, layer, unpack_arrays(pack_arrays(result)))
@@ -171,7 +207,8 @@ class Manner(NamedTuple):
     """Resources, the memory of a layer step in keys, and whether every single piece of work is made durable at once.
 
     `elsewhere` is the number of workers that are not threads of this process, `room` the bytes that Redis has for them,
-    if it has a limit, and what it `forgets` before each command is drawn anew for each run.
+    if it has a limit, and what it `forgets` before each command is drawn anew for each run. So many `hosts` have a data
+    Redis, which dies again and again.
     """
 
     common: Resources
@@ -180,12 +217,16 @@ class Manner(NamedTuple):
     elsewhere: int = 0
     room: int = 0
     forgets: Callable[[], Callable[[], int]] = lambda: lambda: 0
+    hosts: int = 0
 
     def take(self, patch: pytest.MonkeyPatch, layout: str) -> Resources:
         """The resources of runs that are driven in this manner, for keys of `layout`; others are from now on, too."""
         # Each of these takes longer than the whole search, and here no power is cut.
         patch.setattr(lmdb, "open", open_without_sync)
         patch.setattr(os, "fsync", lambda descriptor: None)
+        # A depot that dies is asked again at once.
+        patch.setattr(depots, "_AWAY_SECONDS", 0.0)
+        patch.setattr(plane, "_PAUSE_SECONDS", 0.0)
         patch.setattr(driving, "open_context", self._context if self.elsewhere else threads_alone)
         tuning = Tuning(least_bytes=self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES), merged_at_once=64)
         tuning = replace(tuning, task_bytes=self.keys * LAYOUTS[layout].bytes // 8)
@@ -199,7 +240,8 @@ class Manner(NamedTuple):
     ) -> Iterator[ComputeContext]:
         budget, workers = resources.budget(), resources.workers or 1
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
-            far = Elsewhere(puzzle, self.elsewhere, control, resources.tuning, PlainRedis(self.forgets(), self.room))
+            main, frail = PlainRedis(self.forgets(), self.room), [FrailRedis(n, 3_000) for n in range(self.hosts)]
+            far = Elsewhere(puzzle, self.elsewhere, control, resources.tuning, PlainDepots(main, frail))
             yield ComputeContext(puzzle, far, local, budget, budget.shares(puzzle, workers))
 
 
@@ -221,6 +263,7 @@ MANNERS = {
     "farmed and forgotten": Manner(
         Resources(workers=1, memory=1, chunk=60, farm_from=1), 900, elsewhere=3, forgets=_now_and_then
     ),
+    "farmed on frail hosts": Manner(Resources(workers=1, memory=1, chunk=30, farm_from=1), 900, elsewhere=3, hosts=3),
     "farmed, durable": Manner(Resources(workers=1, memory=1, chunk=40, farm_from=40), 30_000, True, elsewhere=2),
     "durable": Manner(Resources(workers=2, memory=1, chunk=40, farm_from=40), 30_000, durable=True),
 }

@@ -56,6 +56,6 @@ def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, 
     found = hakoiri.ask("run", "klotski", "--redis", hosts.main.url, "--farm-from", "300", "--chunk", "200")
     assert found["digest"] == finished.explored["digest"]
     fetched = [commands(host.data, "getrange") for host in hosts.hosts]
-    assert min(fetched) > 100, fetched
+    assert all(fetched), fetched
     assert not commands(hosts.main.client, "getrange")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "pieces stay behind"
