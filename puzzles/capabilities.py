@@ -7,7 +7,7 @@
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -19,6 +19,7 @@ from puzzles.contract import Number, Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Counts, Key, Keys, ints, key_at
 from puzzles.keys.numbering import Placings
+from puzzles.pictures.shapes import Picture
 
 Scores = NDArray[np.int64]
 
@@ -39,6 +40,14 @@ class Arena(NamedTuple):
     reserve: int
     #: How many games are worth a chunk.
     games: int = 1
+
+
+class Filmed(NamedTuple):
+    """A board of a play: the move that led to it in words, what that scored, its picture."""
+
+    move: str
+    score: int
+    picture: Picture
 
 
 class Scored(Puzzle):
@@ -102,14 +111,26 @@ class Scored(Puzzle):
 
     def replay(self, play: str, start: str | None = None) -> int:
         """The score of what `write_play` gave, by the reference rules; `PuzzleError` for a move that does not exist."""
-        key, score = self.start if start is None else self.parse(start), 0
+        return sum(score for _, score in self._replayed(play, start))
+
+    def filmed(self, play: str, start: str | None = None) -> Iterator[Filmed]:
+        """The boards of a play by the reference rules, its start first; made as they are asked for."""
+        path = [self.start if start is None else self.parse(start)]
+        yield Filmed("start", 0, self.picture(path[0]))
+        for key, score in self._replayed(play, start):
+            path = [path[-1], key]
+            yield Filmed(self.describe_move(*path), score, self.pictures(path)[-1])
+
+    def _replayed(self, play: str, start: str | None) -> Iterator[tuple[Key, int]]:
+        """Where each move of a play leads, and what it scores."""
+        key = self.start if start is None else self.parse(start)
         for place, word in enumerate(play.split(), 1):
             moves, number = self.scored(self.keys([key])).successors, int(word) if word.isdigit() else -1
             after = key_at(moves, number) if 0 <= number < len(moves) else -1
             if after not in self.successors(key):
                 raise PuzzleError(f"move {place} of the play is {word[:20]!r}: there is no such move")
-            score, key = score + self.score(key, after), after
-        return score
+            score, key = self.score(key, after), after
+            yield key, score
 
 
 #: Breadth first or depth first.

@@ -254,6 +254,13 @@ class Puzzle(ABC):
         """What one configuration looks like."""
         return self.pictures([key])[0]
 
+    def alike(self, key: Key) -> Mapping[str, int]:
+        """The same number for parts of a configuration's picture that are of one kind, and may change places.
+
+        By default none: each part is what its name says. Where there are kinds, names hold for one board alone.
+        """
+        return {}
+
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""
         raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))

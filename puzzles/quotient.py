@@ -1,6 +1,6 @@
 """Any puzzle with mirror images as the puzzle of its mirror classes, each class named by its least key."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from puzzles.capabilities import Quotient
 from puzzles.contract import Expansion, Puzzle
@@ -74,6 +74,9 @@ class MergedMirrors(Quotient):
 
     def pictures(self, path: list[Key]) -> list[Picture]:
         return self.base.pictures(path)
+
+    def alike(self, key: Key) -> Mapping[str, int]:
+        return self.base.alike(key)
 
     def lift(self, path: list[Key], start: Key) -> list[Key]:
         # It exists because the mirror is an automorphism; of several images the least key is taken.

@@ -184,6 +184,12 @@ def status_of(directory: Path, served: Callable[[Path], bool] = is_served, openi
 
     `opening` opens its books, in a process that may have them open already.
     """
+    found = _look_at(directory, served, opening)
+    # A driver may have begun between holder and state: then it is there now, or has ended and said how.
+    return _look_at(directory, served, opening) if found.awaited and found.status == "interrupted" else found
+
+
+def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) -> RunStatus:
     # IMPORTANT: the holder before the state. A driver that ends in between has then written its last state.
     holder, awaited = holder_of(directory), (directory / QUEUED_FILE).exists()
     taken = not awaited or holder is not None or served(directory.parent)

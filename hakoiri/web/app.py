@@ -18,7 +18,7 @@ from coordinator.session.resources import Resources
 from hakoiri.web.guard import Guard
 from hakoiri.web.opened import OpenRuns
 from hakoiri.web.problems import handlers
-from hakoiri.web.routes import answers, boards, events, positions, puzzles, runs
+from hakoiri.web.routes import answers, boards, events, pictures, positions, puzzles, results, runs
 from hakoiri.web.settings import SERVER, Settings
 
 _STATIC = Path(__file__).with_name("static")
@@ -63,7 +63,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.own_puzzles = settings.own_puzzles()
     app.state.streams = set()
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))
-    for module in (puzzles, runs, answers, positions, boards, events):
+    for module in (puzzles, runs, answers, results, positions, pictures, boards, events):
         app.include_router(module.router)
     app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")
     return app

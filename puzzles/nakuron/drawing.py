@@ -1,6 +1,6 @@
 """What boards of Nakuron look like: a frame with holes, walls and balls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from puzzles.nakuron.board import EMPTY, SIDES, WALL, Board, tilt
@@ -18,20 +18,20 @@ _ROUND_BALLS = 40
 _CELL, _LARGE_BOARD = 32, 1000
 
 
-def draw_boards(boards: Sequence[Board]) -> list[Picture]:
+def draw_boards(boards: Iterable[Board]) -> Iterator[Picture]:
     """Boards in their frame; where a tilt leads from one to the next, its balls keep their names."""
-    pictures: list[Picture] = []
     names: _Names = {}
-    for number, board in enumerate(boards):
-        names = _rolled(names, boards[number - 1], board) if number else {}
+    before: Board | None = None
+    for board in boards:
+        names = _rolled(names, before, board) if before else {}
         names = names or {cell: f"row {cell[0] + 1} column {cell[1] + 1}" for cell in _balls_of(board)}
-        pictures.append(_draw(board, names))
-    return pictures
+        before = board
+        yield _draw(board, names)
 
 
 def draw_board(board: Board) -> Picture:
     """One of them."""
-    return draw_boards([board])[0]
+    return next(draw_boards([board]))
 
 
 def _rolled(names: _Names, board: Board, after: Board) -> _Names:

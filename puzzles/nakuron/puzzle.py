@@ -5,18 +5,18 @@ The key of a board: each cell that is no wall is a digit of base 5 (0 empty, els
 of up to 108 such cells have keys, which every board of 10 x 10 has. `puzzles.nakuron.board` has the rules and the text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Arena, Scored, ScoredMoves, Scores
+from puzzles.capabilities import Arena, Filmed, Scored, ScoredMoves, Scores
 from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
-from puzzles.nakuron.board import SIDES, WALL, Board, parse_board, parse_sequence, random_board, replay, tilt
+from puzzles.nakuron.board import SIDES, WALL, Board, Tilted, parse_board, parse_sequence, random_board, replay, tilt
 from puzzles.nakuron.drawing import draw_boards
 from puzzles.nakuron.kernels import field_of, ground_of
 from puzzles.pictures.shapes import Picture
@@ -98,7 +98,7 @@ class Nakuron(Scored):
         return tuple("".join(cells[row * size : (row + 1) * size]) for row in range(size))
 
     def pictures(self, path: list[Key]) -> list[Picture]:
-        return draw_boards([Board(self.rows_of(key), self.board.frame) for key in path])
+        return list(draw_boards(Board(self.rows_of(key), self.board.frame) for key in path))
 
     # The contract
 
@@ -155,6 +155,13 @@ class Nakuron(Scored):
     def replay(self, play: str, start: str | None = None) -> int:
         return sum(tilted.score for tilted in replay(self._board_of(start), parse_sequence(play)))
 
+    def filmed(self, play: str, start: str | None = None) -> Iterator[Filmed]:
+        board, sides = self._board_of(start), parse_sequence(play)
+        tilts = [Tilted(board.rows, []), *replay(board, sides)]
+        pictures = draw_boards(Board(tilted.rows, board.frame) for tilted in tilts)
+        for name, tilted, picture in zip(["start", *(SIDES[side] for side in sides)], tilts, pictures, strict=True):
+            yield Filmed(f"{name}{_dropped(tilted)}", tilted.score, picture)
+
     def _board_of(self, start: str | None) -> Board:
         return Board(self.rows_of(self.start), self.board.frame) if start is None else parse_board(start)
 
@@ -188,8 +195,12 @@ class Nakuron(Scored):
         for side, name in enumerate(SIDES):
             tilted = tilt(rows, self.board.frame, side)
             if tilted.rows == wanted:
-                return f"{name}, {tilted.score} of {len(tilted.dropped)}" if tilted.dropped else name
+                return f"{name}{_dropped(tilted)}"
         raise ConfigurationError(f"no tilt leads from {self.render(before)} to {self.render(after)}")
+
+
+def _dropped(tilted: Tilted) -> str:
+    return f", {tilted.score} of {len(tilted.dropped)}" if tilted.dropped else ""
 
 
 @jit

@@ -289,6 +289,10 @@ class Blocks(Puzzle):
         )
         return block_pictures(boards, board.rows, board.columns, board.walls, lying, upright)
 
+    def alike(self, key: Key) -> Mapping[str, int]:
+        kinds = {self.pieces.cells(piece): piece.kind for piece in self.unpack(key)}
+        return {letter: kinds[cells] for letter, cells in self._followed([key])[0].items()}
+
     def _followed(self, path: list[Key]) -> list[Lettered]:
         """The boards of a path; each piece keeps the letter that it has on the first one."""
         boards = [{self.pieces.cells(piece): piece.kind for piece in self.unpack(key)} for key in path]

@@ -89,6 +89,9 @@ def test_the_best_play_of_a_user_s_puzzle_is_that_of_brute_force(stones: int, st
             after in run.puzzle.successors(before) for before, after in zip(play.path, play.path[1:], strict=False)
         )
         assert run.puzzle.replay(play.sequence) == play.score  # type: ignore[attr-defined]
+        filmed = [*run.puzzle.filmed(play.sequence)]  # type: ignore[attr-defined]
+        assert [found.move for found in filmed] == ["start", *run.puzzle.describe_moves(play.path)]
+        assert sum(found.score for found in filmed) == play.score
 
 
 def test_the_best_play_is_in_the_json_and_verified(tmp_path: Path) -> None:

@@ -1,17 +1,20 @@
 """Pictures of boards."""
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from hakoiri.render.pictures.svg import svg
 from hakoiri.web.asking import built, named_puzzle
+from hakoiri.web.pictures import configuration_row
 from puzzles.errors import PuzzleError
 from puzzles.registry import puzzle_class
 
 router = APIRouter(prefix="/api/boards", tags=["boards"])
+
+_Options = Annotated[list[str] | None, Query(max_length=20, description="An option, NAME=VALUE; may be repeated.")]
 
 
 @router.get("/{puzzle}.svg", summary="A configuration drawn.", response_class=Response)
@@ -19,10 +22,10 @@ def board(
     request: Request,
     puzzle: str,
     conf: Annotated[str | None, Query(max_length=10_000, description="By default the usual start.")] = None,
-    o: Annotated[list[str] | None, Query(max_length=20, description="An option, NAME=VALUE; may be repeated.")] = None,
+    o: _Options = None,
 ) -> Response:
     """A piece bears its letter as `data-piece`."""
-    options = dict(_option(text) for text in o or [])
+    options = _options(o)
     spec = named_puzzle(request, puzzle, options)
     if puzzle_class(spec.name, spec.digest).start_is_board:
         spec = named_puzzle(request, puzzle, options, conf)
@@ -30,6 +33,22 @@ def board(
     key = rules.start if conf is None else rules.parse(conf)
     drawn = svg(rules.picture(key), f"{rules.name}: {rules.render(key)}")
     return Response(drawn, HTTPStatus.OK, {"Cache-Control": "private, max-age=3600"}, "image/svg+xml")
+
+
+@router.get("/{puzzle}.json", summary="The start of a run that would be made, as a picture made of parts.")
+def start(
+    request: Request,
+    puzzle: str,
+    conf: Annotated[str | None, Query(max_length=10_000, description="As `start` of a new run.")] = None,
+    o: _Options = None,
+) -> dict[str, Any]:
+    """What is wrong with a start or an option is said as it would be of the run."""
+    rules = built(named_puzzle(request, puzzle, _options(o), conf))
+    return configuration_row(rules, rules.start)
+
+
+def _options(texts: list[str] | None) -> dict[str, str]:
+    return dict(_option(text) for text in texts or [])
 
 
 def _option(text: str) -> tuple[str, str]:

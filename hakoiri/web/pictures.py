@@ -1,0 +1,61 @@
+"""Pictures as plain values: parts made of shapes, and what each move does with the parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hakoiri.rows.puzzles import key_text
+from puzzles.capabilities import Quotient
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key
+from puzzles.pictures.shapes import Picture
+
+
+def picture_row(picture: Picture, kinds: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """A picture; its shapes have the fields of `puzzles.pictures.shapes`, and `shape` says which they are.
+
+    `kinds` are the same number for parts that are alike (`Puzzle.alike`).
+    """
+    parts = [
+        {
+            "name": part.name,
+            "x": part.x,
+            "y": part.y,
+            "shapes": [{"shape": type(shape).__name__.lower()} | shape._asdict() for shape in part.shapes],
+        }
+        for part in picture.parts
+    ]
+    return {"width": picture.width, "height": picture.height, "parts": parts, "kinds": dict(kinds or {})}
+
+
+def configuration_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
+    """A configuration and its picture."""
+    return {
+        "configuration": puzzle.render(key),
+        "key": key_text(puzzle, key),
+        "picture": picture_row(puzzle.picture(key), puzzle.alike(key)),
+    }
+
+
+def moves_row(puzzle: Puzzle, key: Key) -> dict[str, Any]:
+    """A configuration with its picture, and for each move what it does with the parts.
+
+    `moved` ones are elsewhere, `changed` ones look different, `gone` ones are not there any more, `new` ones were not.
+    """
+    successors = list(dict.fromkeys(puzzle.successors(key)))
+    return configuration_row(puzzle, key) | {
+        "moves": [{"key": key_text(puzzle, after)} | _change(puzzle, key, after) for after in successors],
+    }
+
+
+def _change(puzzle: Puzzle, key: Key, after: Key) -> dict[str, Any]:
+    path = puzzle.lift([key, after], key) if isinstance(puzzle, Quotient) else [key, after]
+    was, now = ({part.name: part for part in picture.parts} for picture in puzzle.pictures(path))
+    both = [(was[name], part) for name, part in now.items() if name in was]
+    return {
+        "moved": [
+            {"name": part.name, "x": part.x, "y": part.y} for before, part in both if before[2:] != part[2:]
+        ],
+        "changed": [part.name for before, part in both if before.shapes != part.shapes],
+        "gone": [name for name in was if name not in now],
+        "new": [name for name in now if name not in was],
+    }  # fmt: skip

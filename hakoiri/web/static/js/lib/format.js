@@ -1,0 +1,37 @@
+// Figures and words as people read them.
+
+const GROUPED = new Intl.NumberFormat("en-US");
+
+export const number = value => (value === null || value === undefined ? "–" : GROUPED.format(value));
+
+// 25.9 k, 240 M: for where there is little room.
+export function short(value) {
+  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+    if (value >= size) return `${(value / size).toPrecision(3).replace(/\.?0+$/, "")} ${unit}`;
+  }
+  return String(Math.round(value));
+}
+
+export const bytes = value => (value === null || value === undefined ? "–" : `${short(value)}B`.replace(/(\d)B/, "$1 B"));
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+}
+
+// Bounds on the seconds left, as the server gives them.
+export function left(bounds) {
+  if (!bounds) return null;
+  const [least, most] = bounds;
+  return most - least < 1 ? duration(most) : `${duration(least)} to ${duration(most)}`;
+}
+
+export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
+
+export const when = text => new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
+
+// metric=unit, rows=3: without braces.
+export const options = values => Object.entries(values ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");

@@ -1,0 +1,55 @@
+// Which page is shown. A page is a function of the place where it goes and the address; it returns what ends it.
+
+import {h, put} from "./lib/dom.js";
+import {parsed} from "./router.js";
+
+// The first words of an address -> the module of its page, fetched when it is asked for.
+const PAGES = {
+  "": () => import("./pages/runs.js"),
+  new: () => import("./pages/new.js"),
+  runs: () => import("./pages/run.js"),
+};
+
+const main = document.getElementById("main");
+let end = () => {};
+let turn = 0;
+
+// Each page has a place of its own: one that is still being fetched when another is asked for draws where nobody looks.
+async function show() {
+  const mine = ++turn;
+  const where = parsed(location.hash);
+  const place = h("div", {});
+  end();
+  end = () => {};
+  put(main, place);
+  try {
+    const page = PAGES[where.path[0] ?? ""];
+    if (!page) throw new Error(`there is no page ${location.hash}`);
+    const {show: draw} = await page();
+    const ended = (await draw(place, where, () => mine === turn)) ?? (() => {});
+    if (mine === turn) end = ended;
+    else ended();
+  } catch (error) {
+    put(place, h("section", {class: "card", role: "alert"}, h("h1", {}, "Not here"), h("p", {}, error.message), h("p", {}, h("a", {href: "#/"}, "All runs"))));
+  }
+  if (mine === turn) arrive();
+}
+
+// Those who listen hear where they are; links of the main navigation say which is the current one.
+function arrive() {
+  const heading = main.querySelector("h1");
+  document.title = heading ? `${heading.textContent} – Hakoiri` : "Hakoiri";
+  for (const link of document.querySelectorAll("header nav a")) {
+    link.toggleAttribute("aria-current", link.hash === (location.hash || "#/"));
+  }
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash === "#main") return;
+  show().then(() => main.focus({preventScroll: false}));
+});
+document.querySelector(".skip").addEventListener("click", event => {
+  event.preventDefault();
+  main.focus();
+});
+show();

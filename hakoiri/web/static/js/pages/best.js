@@ -1,0 +1,76 @@
+// The best play of an optimisation so far, replayed board by board.
+
+import {line} from "../charts/line.js";
+import {get} from "../lib/api.js";
+import {button, h, put, say} from "../lib/dom.js";
+import {counted, number} from "../lib/format.js";
+import {Board} from "../picture/board.js";
+import {SPEEDS} from "../play/film.js";
+
+export async function show(place, {run}, current) {
+  const found = await get(["runs", run.run, "play"]);
+  if (!current()) return null;
+  const replay = new Replay(run, found);
+  put(place, replay.element);
+  replay.show(0);
+  return () => replay.stop();
+}
+
+class Replay {
+  constructor(run, found) {
+    Object.assign(this, {found, at: 0, timer: null});
+    this.board = new Board();
+    this.words = h("p", {class: "distance"});
+    this.trace = h("div", {class: "trace"});
+    this.slider = h("input", {type: "range", min: 0, max: found.boards.length - 1, value: 0, "aria-label": "Board", oninput: () => this.#to(Number(this.slider.value))});
+    this.back = button("‹ Back", () => this.#to(this.at - 1));
+    this.next = button("Step ›", () => this.#to(this.at + 1));
+    this.play = button("", () => (this.timer ? this.stop() : this.#start()), {class: "strong"});
+    const proof = found.proved ? "proved to be the best there is" : "the best found so far";
+    const part = found.filmed <= found.moves ? `the first ${counted(found.filmed - 1, "move")} are shown` : null;
+    this.element = h("section", {class: "play"},
+      h("div", {class: "stage"}, this.board.svg),
+      h("div", {class: "panel"},
+        h("div", {}, this.words, h("p", {class: "muted"}, [`${counted(found.score, "point")} in ${counted(found.moves, "move")}`, proof, part].filter(Boolean).join(" · "))),
+        this.trace, this.slider, h("div", {class: "row"}, this.play, this.back, this.next),
+        h("details", {}, h("summary", {}, "The sequence"), h("p", {}, h("code", {}, found.sequence)))));
+  }
+
+  show(at) {
+    const {boards} = this.found;
+    this.at = Math.max(0, Math.min(boards.length - 1, at));
+    const {move, score, picture} = boards[this.at];
+    this.board.show(picture);
+    put(this.words, h("strong", {class: "big"}, number(score)), ` points · ${move}`);
+    put(this.trace, line(boards.map(board => board.score), this.at, "The score after each move"));
+    this.slider.value = this.at;
+    this.back.disabled = this.at === 0;
+    this.next.disabled = this.at === boards.length - 1;
+    this.#name();
+    say(`${move}: ${number(score)} points`);
+  }
+
+  #name() {
+    this.play.textContent = this.timer ? "❚❚ Pause" : "▶ Replay";
+  }
+
+  #to(at) {
+    this.stop();
+    this.show(at);
+  }
+
+  #start() {
+    if (this.at === this.found.boards.length - 1) this.show(0);
+    this.timer = setInterval(() => {
+      this.show(this.at + 1);
+      if (this.at === this.found.boards.length - 1) this.stop();
+    }, SPEEDS.usual);
+    this.#name();
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    this.#name();
+  }
+}

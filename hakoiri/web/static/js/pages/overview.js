@@ -1,0 +1,121 @@
+// A run as it stands, or as it grows: figures, and the histogram of its layers.
+
+import {Histogram} from "../charts/histogram.js";
+import {get} from "../lib/api.js";
+import {h, put} from "../lib/dom.js";
+import {follow} from "../lib/events.js";
+import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
+import {barOf, moving} from "../parts/life.js";
+import {scaleSwitch} from "../parts/scale.js";
+import {tablesOf} from "../parts/tables.js";
+
+export async function show(place, {run, redraw}, current) {
+  const view = new Overview(run, redraw);
+  put(place, view.element);
+  await view.load();
+  if (!current()) return null;
+  return view.follow();
+}
+
+class Overview {
+  constructor(run, redraw) {
+    Object.assign(this, {run, redraw, layers: [], drawing: false});
+    this.figures = h("dl", {class: "facts"});
+    this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
+    this.histogram = new Histogram({bar: "layer", of: "configurations", title: "Configurations in each layer"});
+    this.chart = h("section", {class: "card", hidden: true},
+      h("div", {class: "heading"}, h("h2", {}, "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
+      this.histogram.element, this.table = h("details", {}, h("summary", {}, "as a table")));
+    this.tables = h("div", {});
+    this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.tables);
+    this.table.addEventListener("toggle", () => this.#layerTable());
+  }
+
+  async load() {
+    this.#figures();
+    if (this.run.mode === "explore") {
+      const {layers} = await get(["runs", this.run.run, "layers"]);
+      for (const layer of layers) this.layers[layer.depth] = layer.size;
+      this.#plot();
+    }
+    put(this.tables, ...await tablesOf(this.run));
+  }
+
+  // Until it is complete the figures and bars grow, also of a run that is resumed elsewhere; what ends it.
+  follow() {
+    if (this.run.status === "complete") return () => {};
+    const stop = follow(this.run.run, {
+      progress: found => this.#heard(found),
+      layer: layer => {
+        this.layers[layer.depth] = layer.size;
+        this.#plot();
+      },
+      state: found => this.#state(found, () => stop()),
+    });
+    return stop;
+  }
+
+  async #state(found, stop) {
+    this.#heard(found);
+    if (found.status === "complete") {
+      stop();
+      this.run = await get(["runs", this.run.run]);
+      await this.load();
+    }
+    await this.redraw();
+  }
+
+  #heard(found) {
+    Object.assign(this.run, found);
+    this.#figures();
+  }
+
+  // At most once for each picture of the screen.
+  #plot() {
+    if (this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => {
+      this.drawing = false;
+      this.chart.hidden = this.layers.length < 2;
+      this.histogram.show(Array.from(this.layers, size => size ?? 0), this.run.goal_depth || null);
+      this.#layerTable();
+    });
+  }
+
+  #layerTable() {
+    if (!this.table.open) return;
+    const rows = this.layers.map((size, depth) => h("tr", {}, h("td", {}, number(depth)), h("td", {}, number(size))));
+    put(this.table, h("summary", {}, "as a table"), h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers"}, h("table", {},
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "layer"), h("th", {scope: "col"}, "configurations"))), h("tbody", {}, rows))));
+  }
+
+  #figures() {
+    const {run} = this;
+    const rest = left(run.seconds_left);
+    put(this.progress, moving(run) && [barOf(run), h("p", {}, [run.progress.headline, rest && `${rest} left`].filter(Boolean).join(" · "))]);
+    put(this.figures, ...factsOf(run).filter(([, value]) => value !== null && value !== "–").map(([name, value, wide]) =>
+      h("div", {class: wide ? "wide" : null}, h("dt", {}, name), h("dd", {}, value))));
+  }
+}
+
+const some = value => (value === null || value === undefined ? null : number(value));
+
+function factsOf(run) {
+  return [
+    [run.progress.unit, number(run.progress.done)],
+    ["layers", run.mode === "explore" && run.depth !== null ? number(run.depth + 1) : null],
+    ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")],
+    ["goals", some(run.goals)],
+    ["components", some(run.components)],
+    ["moves between them", some(run.edges)],
+    ["solutions", some(run.solutions)],
+    ["computing", run.seconds ? duration(run.seconds) : null],
+    ["rate", run.rate ? `${short(run.rate)} ${run.rate_unit ?? ""}` : null],
+    ["on disk", run.stored_bytes ? bytes(run.stored_bytes) : run.progress.disk ? bytes(run.progress.disk) : null],
+    ["workers", run.workers ? `${number(run.workers)}${run.hosts ? ` on ${counted(run.hosts, "host")}` : ""}` : null],
+    ["driven by", run.holder || null],
+    ["begun", run.created ? when(run.created) : null],
+    ["run", h("code", {}, run.run)],
+    ["digest", run.digest ? h("code", {}, run.digest) : null, true],
+  ];
+}

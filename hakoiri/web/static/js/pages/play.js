@@ -1,0 +1,179 @@
+// The board of a run, to be played: distances at every step, hints, films, a link to any configuration.
+
+import {line} from "../charts/line.js";
+import {button, h, put, say} from "../lib/dom.js";
+import {counted, number} from "../lib/format.js";
+import {Board} from "../picture/board.js";
+import {shade} from "../picture/hints.js";
+import {Hand} from "../play/drag.js";
+import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
+import {Game} from "../play/game.js";
+import {get} from "../lib/api.js";
+import {startOf} from "../parts/pictures.js";
+import {note} from "../router.js";
+
+export async function show(place, {run, query}) {
+  const view = new View(run);
+  await view.open(query);
+  put(place, view.element);
+  view.refresh();
+  const keys = event => view.key(event);
+  document.addEventListener("keydown", keys);
+  return () => {
+    document.removeEventListener("keydown", keys);
+    view.film.stop();
+  };
+}
+
+class View {
+  constructor(run) {
+    this.run = run;
+    this.board = new Board();
+    this.game = new Game(run.run, this.board, () => this.refresh());
+    this.hand = new Hand(this.board, this.game);
+    this.shaded = localStorage.getItem("shaded") !== "no";
+    this.film = new Film(this.game, towardGoal(this.game), () => this.#controls());
+    this.#build();
+  }
+
+  // A walk from one configuration to another where the address names one, else any configuration, else the start.
+  async open({at, from, to}) {
+    await this.game.open(from ?? at ?? this.run.start ?? (await startOf(this.run)).configuration);
+    this.started = this.game.now.key;
+    if (!from || !to) return;
+    this.walk = await get(["runs", this.run.run, "path"], {from, to});
+    this.film.next = along(this.game, this.walk.configurations);
+  }
+
+  #build() {
+    const tools = {
+      hint: button("Hint", () => this.hint(), {class: "strong", title: "H"}),
+      undo: button("Undo", () => this.game.undo(), {title: "Z"}),
+      redo: button("Redo", () => this.game.redo(), {title: "Y"}),
+      play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
+      restart: button("Start again", () => this.#restart(), {}),
+      share: button("Copy link", () => this.#share(), {}),
+    };
+    Object.assign(this, {tools});
+    this.distance = h("p", {class: "distance"});
+    this.aside = h("p", {class: "muted"});
+    this.trace = h("div", {class: "trace"});
+    this.moves = h("ol", {class: "moves"});
+    const speed = h("select", {"aria-label": "Speed of the film", onchange: event => { this.film.pause = SPEEDS[event.target.value]; }},
+      Object.keys(SPEEDS).map(name => h("option", {selected: name === "usual"}, name)));
+    const shading = h("label", {class: "check"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
+    this.element = h("section", {class: "play"},
+      h("div", {class: "figures"}, this.distance, this.aside, this.trace),
+      h("div", {class: "stage"}, this.board.svg, h("p", {class: "where"}, this.text = h("code", {}))),
+      h("div", {class: "panel"},
+        h("div", {class: "row"}, tools.hint, tools.undo, tools.redo),
+        h("div", {class: "row"}, tools.play, speed),
+        h("div", {class: "row"}, tools.restart, tools.share, shading),
+        h("h2", {}, "Legal moves"), this.moves));
+  }
+
+  refresh() {
+    const {now, past, place} = this.game;
+    if (!this.element.isConnected || !now) return;
+    this.hand.refresh();
+    this.#shade();
+    this.#figures(now, past, place);
+    this.#list(now);
+    this.#controls();
+    this.text.textContent = now.configuration;
+    note(["runs", this.run.run, "board"], this.walk ? this.#walked() : {at: now.configuration});
+  }
+
+  // A walk keeps its ends in the address for as long as one is on it.
+  #walked() {
+    const [from, to] = [this.walk.configurations[0], this.walk.configurations.at(-1)];
+    return this.game.now.key === this.started ? {from, to} : {at: this.game.now.configuration};
+  }
+
+  #figures(now, past, place) {
+    const away = now.goal_distance;
+    const solved = away === 0;
+    if (away === null) put(this.distance, `Distance to the goal unknown: ${now.goal_distance_unknown}`);
+    else put(this.distance, solved ? h("strong", {class: "big"}, "Solved") : [h("strong", {class: "big"}, number(away)), away === 1 ? "move to the goal" : "moves to the goal"]);
+    this.distance.classList.toggle("solved", solved);
+    const from = now.depth === null ? null : `${number(now.depth)} from the start`;
+    const part = this.run.mode === "whole" && now.component !== null ? `component ${now.component}` : null;
+    put(this.aside, [from, part, `${number(place)} played`].filter(Boolean).join(" · "));
+    const goals = past.map(step => step.goal);
+    const words = `Distance to the goal over ${counted(past.length - 1, "move")} played`;
+    put(this.trace, past.length > 1 && goals.some(goal => goal !== null) ? line(goals, place, words) : null);
+    const moved = past[place].words;
+    say(`${moved ? `${moved}. ` : ""}${solved ? "Solved." : away === null ? "" : `${number(away)} to the goal.`}`);
+  }
+
+  #list(now) {
+    put(this.moves, now.moves.map(move => h("li", {},
+      h("button", {type: "button", class: now.best.includes(move) ? "move best" : "move", onclick: () => this.game.play(move)},
+        h("span", {}, this.board.worded(move.move)),
+        h("span", {class: "muted"}, change(now.goal_distance, move.goal_distance))))));
+    if (!now.moves.length) put(this.moves, h("li", {class: "muted"}, "none: this is a dead end"));
+  }
+
+  #shade() {
+    const moves = this.shaded ? this.game.now.best.filter(move => move.glide) : [];
+    const shown = moves.map(move => ({piece: this.board.called(move.glide.name), to: move.glide})).filter(({piece}) => piece);
+    shade(this.board, shown);
+  }
+
+  #shading(wanted) {
+    this.shaded = wanted;
+    localStorage.setItem("shaded", wanted ? "yes" : "no");
+    this.#shade();
+  }
+
+  #controls() {
+    const {tools, game, film} = this;
+    tools.undo.disabled = game.place <= 0;
+    tools.redo.disabled = game.place >= game.past.length - 1;
+    tools.hint.disabled = !game.now?.best.length;
+    tools.play.textContent = film.playing ? "❚❚ Pause" : this.walk ? `▶ Walk of ${counted(this.walk.length, "move")}` : "▶ Play the solution";
+    tools.play.disabled = !film.playing && !this.walk && !game.now?.best.length;
+    tools.restart.disabled = game.now?.key === this.started;
+  }
+
+  hint() {
+    const [move] = this.game.now.best;
+    return move ? this.game.play(move) : Promise.resolve();
+  }
+
+  async #restart() {
+    this.film.stop();
+    await this.game.open(this.started);
+  }
+
+  async #share() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say("The link is copied.");
+      this.tools.share.textContent = "Link copied";
+    } catch {
+      prompt("The link to this configuration:", location.href);
+    }
+    setTimeout(() => { this.tools.share.textContent = "Copy link"; }, 1500);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea, dialog")) return;
+    const arrows = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
+    const actions = {h: () => this.hint(), z: () => this.game.undo(), y: () => this.game.redo()};
+    if (event.key in arrows) this.game.toward(arrows[event.key]);
+    else if (event.key === " " && event.target.closest("button, a, .piece") === null) {
+      event.preventDefault();
+      this.tools.play.click();
+    } else actions[event.key]?.();
+  }
+}
+
+// What a move changes: 1 nearer, as near, 1 farther.
+function change(before, after) {
+  if (after === null || after === undefined) return "";
+  if (before === null) return number(after);
+  const step = after - before;
+  const words = step < 0 ? `${-step} nearer` : step > 0 ? `${step} farther` : "as near";
+  return `${number(after)} · ${words}`;
+}

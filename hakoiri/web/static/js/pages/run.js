@@ -1,0 +1,53 @@
+// One run: its name and state on top, below the question that is asked of it.
+
+import {get} from "../lib/api.js";
+import {h, put} from "../lib/dom.js";
+import {options} from "../lib/format.js";
+import {lifeButtons, stateBadge} from "../parts/life.js";
+import {address} from "../router.js";
+
+// Which questions there are for which kind of run; the module of each is fetched when it is asked.
+const TABS = [
+  {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
+  {name: "board", words: "Board", kinds: ["explore", "whole"], page: () => import("./play.js")},
+  {name: "components", words: "Components", kinds: ["explore", "whole"], page: () => import("./components.js")},
+  {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
+  {name: "best", words: "Best play", kinds: ["optimise"], page: () => import("./best.js")},
+];
+
+export async function show(place, {path: [, name, asked = ""], query}, current) {
+  const run = await get(["runs", name]);
+  const tab = TABS.find(found => found.name === asked);
+  if (!tab) throw new Error(`run ${run.run} has no page ${asked}`);
+  const head = h("div", {class: "run-head"});
+  const below = h("div", {});
+  put(place, head, below);
+  if (!current()) return null;
+  const redraw = async () => drawHead(head, await get(["runs", name]), tab, redraw);
+  drawHead(head, run, tab, redraw);
+  const {show: draw} = await tab.page();
+  try {
+    return await draw(below, {run, query, redraw}, current);
+  } catch (error) {
+    put(below, h("p", {class: "reason", role: "alert"}, error.message));
+    return null;
+  }
+}
+
+function drawHead(head, run, tab, redraw) {
+  const tabs = TABS.filter(({kinds}) => !kinds || kinds.includes(run.mode));
+  const gone = async () => {
+    try {
+      await redraw();
+    } catch {
+      location.hash = "#/";
+    }
+  };
+  put(head,
+    h("div", {class: "heading"},
+      h("h1", {}, run.puzzle, h("small", {}, ` ${options(run.parameters)}`)),
+      h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone))),
+    run.reason && h("p", {class: "reason"}, run.reason),
+    tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Questions"},
+      tabs.map(({name, words}) => h("a", {href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
+}

@@ -1,0 +1,82 @@
+// All runs, the newest first; those that are under way move while one looks.
+
+import {get} from "../lib/api.js";
+import {button, h, put} from "../lib/dom.js";
+import {counted, duration, left, options, short, when} from "../lib/format.js";
+import {lifeButtons, moving, stateBadge, barOf} from "../parts/life.js";
+import {address} from "../router.js";
+import {startOf} from "../parts/pictures.js";
+import {still} from "../picture/shapes.js";
+
+// How often the list is asked for, while something moves and while nothing does.
+const [BUSY, IDLE] = [1000, 5000];
+
+export async function show(place, where, current) {
+  const list = h("ul", {class: "gallery"});
+  const more = h("p", {class: "row"});
+  const cards = new Map();
+  put(place, h("section", {},
+    h("div", {class: "heading"}, h("h1", {}, "Runs"), h("a", {class: "button strong", href: "#/new"}, "New run")),
+    list, more));
+  let timer = null;
+  let shown = 60;
+
+  async function refresh() {
+    clearTimeout(timer);
+    const {runs} = await get(["runs"], {limit: shown});
+    if (!current()) return;
+    if (!runs.length) put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Count Hakoiri-musume")));
+    else arrange(list, cards, runs, refresh);
+    put(more, runs.length >= shown && button("More", () => { shown += 60; refresh(); }));
+    timer = setTimeout(() => refresh().catch(() => {}), runs.some(moving) ? BUSY : IDLE);
+  }
+
+  await refresh();
+  return () => clearTimeout(timer);
+}
+
+// Cards live on, so that nothing flickers and no focus is lost; only what has changed is written anew.
+function arrange(list, cards, runs, refresh) {
+  const wanted = runs.map(run => {
+    const card = cards.get(run.run) ?? newCard(run);
+    cards.set(run.run, card);
+    const text = JSON.stringify(run);
+    if (card.text !== text) {
+      card.text = text;
+      put(card.body, ...bodyOf(run, refresh));
+    }
+    return card.element;
+  });
+  if (wanted.length !== list.children.length || wanted.some((card, place) => list.children[place] !== card)) put(list, ...wanted);
+}
+
+function newCard(run) {
+  const body = h("div", {class: "about"});
+  const drawn = h("a", {class: "thumb", href: address(["runs", run.run]), tabindex: "-1", "aria-hidden": "true"});
+  // A board that is too large to be read is not in the list, so there is nothing to draw.
+  const known = run.mode !== "optimise" || run.start || run.board;
+  if (known) startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {});
+  return {body, element: h("li", {class: "card run"}, drawn, body), text: null};
+}
+
+const PLAYABLE = new Set(["explore", "whole"]);
+
+function bodyOf(run, refresh) {
+  const said = [options(run.parameters), run.until_goal && "until the goal", run.merge_mirrors && "mirror images merged"].filter(Boolean).join(", ");
+  const figures = [counted(run.progress.done, run.progress.unit.replace(/s$/, ""), run.progress.unit),
+    run.depth === null ? null : counted(run.depth + 1, "layer"),
+    run.seconds ? duration(run.seconds) : null, run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
+  const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Look")];
+  if (PLAYABLE.has(run.mode) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "board"])}, "Play"));
+  return [
+    h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, run.puzzle || run.run)), stateBadge(run)),
+    h("p", {class: "muted"}, [run.mode, said].filter(Boolean).join(" · ")),
+    h("p", {}, figures.join(" · ")),
+    moving(run) && barOf(run),
+    moving(run) && left(run.seconds_left) && h("p", {class: "muted"}, `${left(run.seconds_left)} left`),
+    run.reason && h("p", {class: "reason"}, run.reason),
+    h("p", {class: "muted small"}, run.run, run.created && ` · ${when(run.created)}`,
+      run.digest && [" · digest ", h("code", {title: run.digest}, run.digest.slice(0, 12))]),
+    h("div", {class: "row"}, ...links, ...lifeButtons(run, refresh)),
+  ];
+}

@@ -1,0 +1,53 @@
+// The tables of a run, as its kind makes them, with a plot where there is something to see.
+
+import {Histogram} from "../charts/histogram.js";
+import {get} from "../lib/api.js";
+import {h} from "../lib/dom.js";
+import {number} from "../lib/format.js";
+import {Curve} from "../charts/curve.js";
+
+// A study, a hunt or an optimisation is told by tables; layers are told elsewhere.
+const TOLD = new Set(["study", "hunt", "optimise", "tree"]);
+
+export async function tablesOf(run) {
+  if (!TOLD.has(run.mode)) return [];
+  const found = await get(["runs", run.run, "summary"]);
+  const plotted = PLOTS[run.mode]?.(found);
+  return [plotted, ...found.tables.map(tableOf)].filter(Boolean);
+}
+
+const card = (title, ...content) => h("section", {class: "card"}, h("h2", {}, title), ...content);
+
+const PLOTS = {
+  study: ({sizes = []}) => {
+    const points = sizes.flatMap(size => Object.values(size.goals).slice(0, 1).filter(goal => goal.moves).map(goal => [Object.values(size)[0], goal.moves.mean, goal.moves.low, goal.moves.high]));
+    const [size] = Object.keys(sizes[0] ?? {size: 0});
+    return points.length > 1 && card("Moves of the deals that can be solved", new Curve({across: size, up: "mean number of moves"}).show(points).element);
+  },
+  hunt: ({records = [], objective = "score"}) => {
+    if (records.length < 2) return null;
+    return card(`Records of ${objective}`, new Curve({across: "seconds", up: objective, stairs: true}).show(records.map(({seconds, score}) => [seconds, score])).element);
+  },
+  optimise: ({tables}) => {
+    const rounds = tables.find(({name}) => name === "rounds")?.rows ?? [];
+    return rounds.length > 1 && card("Score of each round", new Curve({across: "seconds", up: "score", stairs: true}).show(rounds.map(({seconds, score}) => [seconds, score])).element);
+  },
+  tree: ({layers = []}) => {
+    if (layers.length < 2) return null;
+    const histogram = new Histogram({bar: "level", of: "placings", title: "Placings on each level of the tree"});
+    histogram.show(layers);
+    return card("Levels", histogram.element);
+  },
+};
+
+function tableOf({name, title, rows, rest}) {
+  if (!rows.length) return null;
+  const columns = Object.keys(rows[0]);
+  const words = title || name;
+  const text = column => rows.some(row => typeof row[column] === "string" && !/^[\d., %-]*$/.test(row[column])) && "text";
+  return card(words[0].toUpperCase() + words.slice(1),
+    h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": words}, h("table", {},
+      h("thead", {}, h("tr", {}, columns.map(column => h("th", {scope: "col", class: text(column)}, column)))),
+      h("tbody", {}, rows.map(row => h("tr", {}, columns.map(column => h("td", {class: text(column)}, typeof row[column] === "number" ? number(row[column]) : row[column] ?? "–"))))))),
+    rest && h("p", {class: "muted"}, rest));
+}

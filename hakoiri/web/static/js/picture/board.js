@@ -1,0 +1,98 @@
+// A board whose pieces live on from one configuration to the next, so that they can glide.
+
+import {s} from "../lib/dom.js";
+import {boxOf, coloursOf, isLettered, likeness, shapesOf} from "./shapes.js";
+
+const same = (one, other) => Math.abs(one.x - other.x) < 0.01 && Math.abs(one.y - other.y) < 0.01;
+const apart = (one, other) => (one.x - other.x) ** 2 + (one.y - other.y) ** 2;
+
+export class Board {
+  // `svg` is the picture, `pieces` what stands on it: {name, letter, x, y, form, group, part}.
+  constructor() {
+    this.pieces = [];
+    this.grounds = s("g", {class: "grounds"});
+    this.ghosts = s("g", {class: "ghosts"});
+    this.group = s("g", {class: "pieces"});
+    this.marks = s("g", {class: "marks"});
+    this.svg = s("svg", {class: "picture playable", role: "group", "aria-label": "The board"}, this.grounds, this.group, this.marks, this.ghosts);
+  }
+
+  // The picture from now on. `change` says what the move that led here did with the parts as they were called before.
+  show(picture, change = null) {
+    this.picture = picture;
+    this.lettered = isLettered(picture);
+    this.colours = this.lettered ? coloursOf(picture) : null;
+    this.svg.setAttribute("viewBox", boxOf(picture));
+    if (change) this.#move(change);
+    const ground = picture.parts.filter(part => part.name === "ground");
+    this.grounds.replaceChildren(...ground.flatMap(part => shapesOf(part)));
+    this.#match(picture.parts.filter(part => part.name !== "ground"));
+  }
+
+  // Where the pieces go before they get their new names.
+  #move(change) {
+    const moved = new Map(change.moved.map(part => [part.name, part]));
+    const gone = new Set(change.gone);
+    for (const piece of this.pieces) {
+      const part = moved.get(piece.name);
+      if (part) Object.assign(piece, {x: part.x, y: part.y});
+      piece.gone = gone.has(piece.name);
+    }
+  }
+
+  // Each part finds its piece: the one that stands there, else the one of its name, else the nearest one alike.
+  #match(parts) {
+    const free = new Set(this.pieces.filter(piece => !piece.gone));
+    const found = new Map();
+    const take = choose => {
+      for (const part of parts) {
+        if (found.has(part)) continue;
+        const piece = choose(part, likeness(part, this.picture));
+        if (piece) {
+          free.delete(piece);
+          found.set(part, piece);
+        }
+      }
+    };
+    const alike = (piece, form) => piece.form === form;
+    take((part, form) => [...free].find(piece => alike(piece, form) && same(piece, part)));
+    if (!this.lettered) take(part => [...free].find(piece => piece.name === part.name));
+    take((part, form) => [...free].filter(piece => alike(piece, form)).sort((one, other) => apart(one, part) - apart(other, part))[0]);
+    for (const piece of this.pieces) {
+      if (![...found.values()].includes(piece)) piece.group.remove();
+    }
+    this.pieces = parts.map(part => this.#dress(found.get(part) ?? this.#born(part), part));
+  }
+
+  #born(part) {
+    const group = s("g", {class: "piece"});
+    this.group.append(group);
+    return {letter: part.name, form: null, group};
+  }
+
+  // A piece of that name at that place, with those shapes.
+  #dress(piece, part) {
+    const form = likeness(part, this.picture);
+    if (piece.form !== form) piece.group.replaceChildren(...shapesOf(part, this.colours?.get(form) ?? null));
+    Object.assign(piece, {name: part.name, form, x: part.x, y: part.y, part});
+    piece.group.dataset.piece = piece.name;
+    this.place(piece, part);
+    return piece;
+  }
+
+  // Where a piece is seen, wherever it stands.
+  place(piece, {x, y}) {
+    piece.group.style.transform = `translate(${x}px, ${y}px)`;
+  }
+
+  called(name) {
+    return this.pieces.find(piece => piece.name === name);
+  }
+
+  // The words of a move name pieces as the server does; people see the letters that the pieces came with.
+  worded(words) {
+    if (!this.lettered) return words;
+    const [name, ...rest] = words.split(" ");
+    return [this.called(name)?.letter ?? name, ...rest].join(" ");
+  }
+}

@@ -1,0 +1,88 @@
+// A game on the configurations of a run: where it stands, how it came there, what is legal. Draws nothing but the board.
+
+import {Positions} from "./positions.js";
+
+const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
+
+export class Game {
+  // `changed` is called after each move with this game.
+  constructor(run, board, changed) {
+    Object.assign(this, {board, changed, positions: new Positions(run), past: [], place: -1, now: null, busy: false});
+  }
+
+  // Any configuration; the past is forgotten.
+  async open(configuration) {
+    const found = await this.positions.of(configuration);
+    Object.assign(this, {past: [], place: -1});
+    this.#arrive(found, "", null);
+  }
+
+  // The one who drags a piece back where it came from takes a move back.
+  play(move, {mayTakeBack = false} = {}) {
+    if (mayTakeBack && this.past[this.place - 1]?.key === move.key) return this.undo();
+    return this.#turn(async () => this.#arrive(await this.positions.of(move.key), this.board.worded(move.move), move.change));
+  }
+
+  undo() {
+    return this.#to(this.place - 1);
+  }
+
+  redo() {
+    return this.#to(this.place + 1);
+  }
+
+  #to(place) {
+    if (!this.past[place]) return Promise.resolve();
+    return this.#turn(async () => {
+      const {key} = this.past[place];
+      const found = await this.positions.of(key);
+      const change = this.now.moves.find(move => move.key === key)?.change ?? null;
+      this.place = place;
+      this.#show(found, change);
+    });
+  }
+
+  // One thing at a time.
+  async #turn(step) {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      await step();
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  #arrive(found, words, change) {
+    this.past = [...this.past.slice(0, this.place + 1), {key: found.key, words, goal: found.goal_distance}];
+    this.place = this.past.length - 1;
+    this.#show(found, change);
+  }
+
+  #show(found, change) {
+    this.now = found;
+    this.board.show(found.picture, change);
+    this.changed(this);
+    for (const move of found.best.slice(0, 1)) this.positions.of(move.key).catch(() => {});
+  }
+
+  // The moves that glide a piece, each with where to.
+  glides(piece) {
+    return this.now.moves.filter(move => move.glide?.name === piece.name).map(move => ({to: move.glide, move}));
+  }
+
+  // Of moves that take several pieces along, the one that a tap on a piece means: the least one, if it is in all others.
+  tapped(piece) {
+    const moves = this.now.moves.filter(move => move.moved.size > 1 && move.moved.has(piece.name));
+    const [least, ...others] = moves.sort((one, other) => one.moved.size - other.moved.size);
+    if (!least || others.some(other => other.moved.size === least.moved.size)) return null;
+    return others.every(other => [...least.moved].every(name => other.moved.has(name))) ? least : null;
+  }
+
+  // The move that tilts the whole board to a side.
+  toward(direction) {
+    const way = WAYS[direction.join(",")];
+    const move = this.now.moves.find(found => found.move.split(/[ ,]/)[0] === way);
+    return move ? this.play(move) : Promise.resolve();
+  }
+}

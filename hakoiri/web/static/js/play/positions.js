@@ -1,0 +1,42 @@
+// Positions of a run as the page plays them: what the server knows of a configuration, and how each move changes its picture.
+
+import {get} from "../lib/api.js";
+
+// So many are kept.
+const MOST = 300;
+
+export class Positions {
+  constructor(run) {
+    this.run = run;
+    this.known = new Map();
+  }
+
+  // By text or key; asked for once.
+  of(configuration) {
+    if (!this.known.has(configuration)) {
+      if (this.known.size >= MOST) this.known.delete(this.known.keys().next().value);
+      const found = this.#ask(configuration);
+      found.catch(() => this.known.delete(configuration));
+      this.known.set(configuration, found);
+    }
+    return this.known.get(configuration);
+  }
+
+  async #ask(configuration) {
+    const where = ["runs", this.run, "positions", configuration];
+    const [position, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
+    const changes = new Map(drawn.moves.map(move => [move.key, move]));
+    const moves = position.moves.map(move => moveOf(move, changes.get(move.key)));
+    return {...position, picture: drawn.picture, moves, best: bestOf(position, moves)};
+  }
+}
+
+// A move glides where one piece is moved and none looks different; others may leave the board.
+function moveOf(move, change) {
+  const glides = change.moved.length === 1 && !change.changed.length;
+  return {...move, change, moved: new Set(change.moved.map(part => part.name)), glide: glides ? change.moved[0] : null};
+}
+
+// The moves after which the goal is nearer.
+const bestOf = (position, moves) => (position.goal_distance
+  ? moves.filter(move => move.goal_distance !== null && move.goal_distance < position.goal_distance) : []);

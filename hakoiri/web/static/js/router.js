@@ -1,0 +1,25 @@
+// Addresses after the #: #/runs/NAME/board?at=CONF. The text of a configuration stays readable in it.
+
+// {path: ["runs", "NAME", "board"], query: {at: "CONF"}}
+export function parsed(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
+  return {
+    path: path.split("/").filter(Boolean).map(decodeURIComponent),
+    query: Object.fromEntries(new URLSearchParams(query.replaceAll("+", "%2B"))),
+  };
+}
+
+export function address(path, query = {}) {
+  const asked = Object.entries(query)
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value).replaceAll("%2F", "/")}`)
+    .join("&");
+  return `#/${path.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
+}
+
+// The address changes, the page stays: for what a page shows already.
+export const note = (path, query) => history.replaceState(null, "", address(path, query));
+
+export const go = (path, query) => {
+  location.hash = address(path, query);
+};

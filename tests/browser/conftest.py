@@ -1,0 +1,78 @@
+"""A server as its user starts it, and chromium that looks at its page."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from puzzles.registry import PuzzleSpec
+from tests.support.runs import driven
+from tests.system.helpers import HAKOIRI, Hakoiri
+
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running server: where it is, with its token, and the runs that were made before it was started."""
+
+    address: str
+    token: str
+    explored: str
+    counted: str
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """It drives queued runs itself."""
+    command = Hakoiri(tmp_path_factory.mktemp("site"))
+    names = [driven(command.data, PuzzleSpec("klotski"), mode, {}, {}).name for mode in ("explore", "whole")]
+    serving = command.start("serve", "--port", "0", executable=HAKOIRI)
+    serving.wait_for("coordinator ready")
+    found = re.search(r"(http://\S+/)\?token=(\S+)", serving.stdout)
+    assert found, serving.stdout
+    yield Site(found[1], found[2], *names)
+    command.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium; a test is left out where there is none, but never in CI."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        assert not os.environ.get("CI"), "there is no chromium: scripts/chromium"
+        pytest.skip("there is no chromium: scripts/chromium")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that has come in by its token, of the size of a parameter; nothing may go wrong on its console."""
+    size = getattr(request, "param", WIDE)
+    context = browser.new_context(viewport=size, has_touch=size is NARROW, base_url=site.address)
+    yield from watched(context, site)
+    context.close()
+
+
+def watched(context: BrowserContext, site: Site) -> Iterator[Page]:
+    """A page; what goes wrong on it is the test's failure."""
+    wrong: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            wrong.append(message.text)
+
+    page = context.new_page()
+    page.set_default_timeout(20_000)
+    page.on("console", said)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(f"/?token={site.token}")
+    yield page
+    assert not wrong

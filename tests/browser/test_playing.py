@@ -1,0 +1,120 @@
+"""The page in a real browser: a run from the form to its diameter, and the board under fingers."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NARROW, WIDE, Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+both = pytest.mark.parametrize("page", [WIDE, NARROW], indirect=True, ids=["wide", "narrow"])
+
+
+def board(page: Page, site: Site, query: str = "") -> None:
+    page.goto(f"/#/runs/{site.explored}/board{query}")
+    expect(page.locator(".distance")).to_be_visible()
+
+
+def distance(page: Page, moves: int) -> None:
+    expect(page.locator(".distance")).to_have_text(re.compile(rf"^{moves}moves? to the goal"))
+
+
+def middle(page: Page, piece: str) -> tuple[float, float]:
+    box = page.locator(f'.piece[data-piece="{piece}"]').bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@both
+def test_a_run_from_the_form_to_its_solution(page: Page, site: Site) -> None:
+    """Hakoiri-musume is chosen, counted, seen complete, and one move nearer by a hint."""
+    page.get_by_role("link", name="New run").first.click()
+    page.get_by_label("Puzzle").select_option("klotski")
+    expect(page.locator(".drawn svg")).to_be_visible()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(page.locator(".facts")).to_contain_text("25,955")
+    expect(page.locator(".histogram")).to_have_attribute("aria-label", re.compile("168 layers, the largest with 754"))
+    page.get_by_role("link", name="Board", exact=True).click()
+    distance(page, 116)
+    page.get_by_role("button", name="Hint").click()
+    distance(page, 115)
+    page.get_by_role("button", name="Undo").click()
+    distance(page, 116)
+    page.get_by_role("button", name=re.compile("^G down")).last.click()
+    distance(page, 117)
+
+
+@both
+def test_a_piece_follows_the_finger_along_legal_moves(page: Page, site: Site) -> None:
+    """I goes right by two steps of one drag and not into other pieces; dragged back, its moves are taken back."""
+    board(page, site)
+    distance(page, 116)
+    x, y = middle(page, "I")
+    step = middle(page, "J")[0] - x
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + step / 3, y - 20, steps=8)
+    expect(page.locator(".where")).to_contain_text("/.I.J")
+    page.mouse.move(x + step, y + 40, steps=8)
+    expect(page.locator(".where")).to_contain_text("/..IJ")
+    page.mouse.move(x, y, steps=12)
+    expect(page.locator(".where")).to_contain_text("/I..J")
+    page.mouse.up()
+    distance(page, 116)
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_a_tap_moves_a_piece_that_has_one_way_and_offers_the_ways_of_others(page: Page, site: Site) -> None:
+    board(page, site)
+    page.mouse.click(*middle(page, "G"))
+    distance(page, 117)
+    page.mouse.click(*middle(page, "G"))
+    expect(page.locator(".ghost")).to_have_count(2)
+    ghost = page.locator(".ghost").first.bounding_box()
+    assert ghost
+    page.mouse.click(ghost["x"] + ghost["width"] / 2, ghost["y"] + ghost["height"] / 2)
+    expect(page.locator(".ghost")).to_have_count(0)
+    expect(page.locator(".figures")).to_contain_text("2 played")
+
+
+def test_the_keyboard_plays_too(page: Page, site: Site) -> None:
+    board(page, site)
+    page.locator('.piece[data-piece="I"]').focus()
+    page.keyboard.press("ArrowRight")
+    distance(page, 115)
+    page.keyboard.press("z")
+    distance(page, 116)
+    page.keyboard.press("h")
+    distance(page, 115)
+    expect(page.locator("#said")).to_contain_text("115 to the goal")
+
+
+def test_a_link_leads_to_its_configuration_and_a_film_to_the_goal(page: Page, site: Site) -> None:
+    """From the last but two the film plays the rest by itself."""
+    board(page, site)
+    answer = page.request.get(f"/api/runs/{site.explored}/path?to=goal").json()
+    assert answer["length"] == 116
+    board(page, site, f"?at={answer['configurations'][-3]}")
+    distance(page, 2)
+    page.get_by_label("Speed of the film").select_option("fast")
+    page.get_by_role("button", name="Play the solution").click()
+    expect(page.locator(".distance")).to_have_text("Solved")
+    assert "at=" in page.url
+    page.reload()
+    expect(page.locator(".distance")).to_have_text("Solved")
+
+
+@both
+def test_the_components_with_their_diameter_and_its_pairs(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.counted}/components")
+    facts = page.locator(".facts").first
+    expect(facts).to_contain_text("190")
+    expect(page.locator(".pair")).to_have_count(4)
+    expect(page.locator(".pair svg")).to_have_count(8)
+    expect(page.get_by_role("heading", name="898 components")).to_be_visible()
+    page.get_by_role("button", name="diameter").click()
+    expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
+    page.get_by_role("link", name="Walk the 190 moves").first.click()
+    expect(page.get_by_role("button", name="Walk of 190 moves")).to_be_enabled()
