@@ -17,6 +17,7 @@ from typing import Any
 
 from coordinator.session import resources
 from hakoiri.cli import main
+from tests.support.namespaces import enter
 from worker.transport.supervisor import Supervisor
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
@@ -79,6 +80,12 @@ def fork_command(
 def fork_workers() -> None:
     """Have the supervisor that this process is to be fork its workers, too; it has no threads yet."""
     Supervisor._start = _start_worker  # type: ignore[method-assign]
+
+
+def fork_workers_on(namespace: str) -> None:
+    """The same on a host of a `Network`."""
+    enter(namespace)
+    fork_workers()
 
 
 def _start_worker(supervisor: Supervisor) -> Any:

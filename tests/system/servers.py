@@ -22,19 +22,19 @@ from worker.transport.rq_worker import TaskQueue
 
 
 class RedisServer:
-    """A redis-server of its own on a free loopback port, answering when the constructor returns.
+    """A redis-server of its own on a free port, by default of the loopback, answering when the constructor returns.
 
     Without `appendonly` nothing outlives `kill`; with it everything that was acknowledged does.
     """
 
-    def __init__(self, directory: Path, password: str = "", appendonly: bool = False) -> None:
+    def __init__(self, directory: Path, password: str = "", appendonly: bool = False, host: str = "127.0.0.1") -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._directory, self._password, self._appendonly = directory, password, appendonly
+        self._directory, self._password, self._appendonly, self._host = directory, password, appendonly, host
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
         secret = f":{password}@" if password else ""
-        self.url = f"redis://{secret}127.0.0.1:{self.port}/0"
-        self.url_without_password = f"redis://127.0.0.1:{self.port}/0"
+        self.url = f"redis://{secret}{host}:{self.port}/0"
+        self.url_without_password = f"redis://{host}:{self.port}/0"
         self.client = redis.Redis.from_url(self.url)
         self.start()
 
@@ -49,7 +49,7 @@ class RedisServer:
         if wipe:
             shutil.rmtree(self._directory / "appendonlydir", ignore_errors=True)
         settings = {
-            "bind": "127.0.0.1", "port": self.port, "dir": self._directory, "save": '""', "daemonize": "no",
+            "bind": self._host, "port": self.port, "dir": self._directory, "save": '""', "daemonize": "no",
             "appendonly": "yes" if self._appendonly else "no", "appendfsync": "always",
         }  # fmt: skip
         if self._password:
