@@ -6,9 +6,20 @@ from typing import Any
 
 from coordinator.deals.certificate import certify
 from coordinator.deals.dealing import fitted
-from coordinator.deals.hunt_plan import FIRST_CYCLE, HuntPlan, Pool, Record, Standing, hunted, records_among
+from coordinator.deals.hunt_plan import (
+    CAP,
+    FIRST_CYCLE,
+    POOL,
+    SECONDS,
+    HuntPlan,
+    Pool,
+    Record,
+    Standing,
+    hunted,
+    records_among,
+)
 from coordinator.errors import ContradictionError
-from coordinator.session.job import Check, Job, Table
+from coordinator.session.job import Check, Job, Request, Table, limited
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Dealt
@@ -19,7 +30,7 @@ from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress, local_time
 from storage.results.rows import ResultRows
-from worker.deals.hunting import Walked, answered, request
+from worker.deals.hunting import Objective, Walked, answered, request
 from worker.tasks import Arrays
 from worker.warm import load_solving_kernels, load_walking_kernels
 
@@ -160,6 +171,14 @@ class HuntDeals(Job):
     figures = Hunted
     instead = "legs and records"
     puzzle: Dealt
+
+    @classmethod
+    def requested(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, objective: Objective = "positions", seed: int = 1, cap: int = CAP, pool: int = POOL,
+        seconds: float = SECONDS, legs: int | None = None,
+    ) -> Request:  # fmt: skip
+        plan = HuntPlan.made(hunted(spec), objective, seed, cap, pool)
+        return Request(spec, asdict(plan), limited(seconds, "legs", legs))
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -12,15 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
+from coordinator.session.job import require_within
 from puzzles.capabilities import Dealt
 from puzzles.errors import PuzzleError, Step
+from puzzles.keys.seeds import MOST_SEED
 from puzzles.keys.splitmix import random_words
 from puzzles.registry import PuzzleSpec, names_of
 from worker.deals.hunting import OBJECTIVES, Leg, Objective
-from worker.deals.solving import DealFigures
+from worker.deals.solving import MOST_POSITIONS, DealFigures
 
 #: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
-_POOL = 4
+POOL, _MOST_POOL = 4, 256
 #: Generations of the first cycle: quarters of it are whole. Another cycle is better than one beyond the longest.
 FIRST_CYCLE, _LONGEST_CYCLE = 8, 32
 #: A stage begins with so many sizes less than are asked for, the first ones for a quarter of the cycle each.
@@ -37,7 +39,9 @@ _FULL_SIZE = 7
 #: Cycles until legs are so long; each one before has half as much in its legs.
 _FULL_CYCLE = 3
 _WORK: Mapping[Objective, int] = {"positions": 10_000_000, "moves": 4_000_000, "depth": 4_000_000}
-_DEFAULT_CAP = 10_000_000
+CAP = 10_000_000
+#: How long a hunt goes on where nothing else is said.
+SECONDS = 600.0
 
 
 class Moment(NamedTuple):
@@ -110,15 +114,16 @@ class HuntPlan:
 
     objective: Objective = "positions"
     seed: int = 1
-    cap: int = _DEFAULT_CAP
-    pool: int = _POOL
+    cap: int = CAP
+    pool: int = POOL
     work: int = 0
 
     @classmethod
-    def made(
-        cls, puzzle: Dealt, objective: Objective, seed: int, cap: int = _DEFAULT_CAP, pool: int = _POOL
-    ) -> "HuntPlan":
+    def made(cls, puzzle: Dealt, objective: Objective, seed: int, cap: int = CAP, pool: int = POOL) -> "HuntPlan":
         """That of a new hunt; `PuzzleError` where there is nothing to hunt for."""
+        require_within("seed", seed, 0, MOST_SEED)
+        require_within("cap", cap, 1, MOST_POSITIONS)
+        require_within("pool", pool, 1, _MOST_POOL)
         if objective not in OBJECTIVES:
             raise PuzzleError(f"there is no objective {objective!r}", Step("give", "maximise", "|".join(OBJECTIVES)))
         if objective == "moves" and puzzle.parameters.get("goal") == "":

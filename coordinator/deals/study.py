@@ -1,22 +1,23 @@
 """Studies: many random deals solved one by one on the workers, each durable, so that any stop costs little."""
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from coordinator.deals.dealing import fitted
-from coordinator.deals.study_plan import Study, StudyPlan, dealt_class
+from coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
 from coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.session.job import Check, Job, Table
+from coordinator.session.job import Check, Job, Request, Table, require_within
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from puzzles.contract import Puzzle
-from puzzles.errors import Step
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import Key
+from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
@@ -171,6 +172,23 @@ class StudyDeals(Job):
     figures = Studied
     instead = "deals"
     puzzle: Dealt
+
+    @classmethod
+    def requested(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, sizes: Sequence[int] = (), deals: int = DEALS, seed: int = 1,
+        strategy: SearchOrder = "bfs", cap: int = CAP, shorten: bool = False,
+    ) -> Request:  # fmt: skip
+        kind = dealt_class(spec.name, spec.digest)
+        allowed, plan = kind.sizes(), StudyPlan(seed, strategy, cap, shorten)
+        plan.check(kind)
+        require_within("deals", deals, 1, MOST_SEED)
+        if kind.size_option in spec.options:
+            raise PuzzleError(f"the sizes of a study say what {kind.size_option} is", Step("leave out", "option"))
+        if not sizes:
+            raise PuzzleError(f"which sizes? a study of {kind.name} has some of {allowed.describe()}")
+        for size in sizes:
+            require_within(kind.size_option, size, allowed.least, allowed.most)
+        return Request(spec, asdict(plan), {"sizes": sorted({*sizes}), "deals": deals})
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

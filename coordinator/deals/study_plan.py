@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from coordinator.deals.dealing import has_sizes
+from coordinator.session.job import require_within
 from puzzles.capabilities import Convention, Dealt, SearchOrder
 from puzzles.errors import PuzzleError, Step
+from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import names_of, puzzle_class
 from storage.layers.store import RunStore
 from worker.deals.solving import MOST_POSITIONS
@@ -32,6 +34,7 @@ class StudyPlan:
         if self.shorten and not (kind.shortens and self.strategy == "dfs"):
             text = "only solutions of superpuzz that were found depth first have anything to spare"
             raise PuzzleError(text, Step("give", "strategy", "dfs") if kind.shortens else Step("leave out", "shorten"))
+        require_within("seed", self.seed, 0, MOST_SEED)
         if not 0 < self.cap <= MOST_POSITIONS:
             raise PuzzleError(f"a cap of {self.cap} positions is none", Step("give", "cap", f"1..{MOST_POSITIONS}"))
         if self.study_version != _VERSION:

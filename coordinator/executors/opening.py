@@ -37,7 +37,8 @@ def open_context(
         )
         # The puzzle files that the run's own workers load.
         files = [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
-        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files):
+        with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
+            remote.expect(names)
             yield ComputeContext(puzzle, remote, local, budget, shares)
 
 

@@ -76,6 +76,12 @@ class RemoteExecutor:
         self._last_look = 0.0
         self._last_company = time.monotonic()
         self._said_alone = False
+        self._coming: Callable[[], set[str]] = set
+        self._came: set[str] = set()
+
+    def expect(self, coming: Callable[[], set[str]]) -> None:
+        """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
+        self._coming = coming
 
     @property
     def workers(self) -> int:
@@ -243,6 +249,7 @@ class RemoteExecutor:
         living = living_workers(self._redis)
         self._plane.announced(living.values())
         self._flight.avoided = self._plane.left_out
+        self._came |= living.keys()
         self._living = living.keys() - self._refusing
         if self._living:
             self._last_company, self._said_alone = time.monotonic(), False
@@ -257,7 +264,7 @@ class RemoteExecutor:
 
     @property
     def _alone(self) -> bool:
-        return time.monotonic() - self._last_company >= _ALONE_SECONDS
+        return time.monotonic() - self._last_company >= _ALONE_SECONDS and not self._coming() - self._came
 
     def _work_alone(self) -> Iterator[_Landed]:
         """Where no worker has lived for a while: one chunk and its result, computed here."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
-from coordinator.plays.plan import OptimisePlan
-from coordinator.session.job import Check, Job, Play
+from coordinator.plays.plan import BEAM, SECONDS, OptimisePlan, optimised
+from coordinator.session.job import Check, Job, Play, Request, limited
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
@@ -25,6 +25,14 @@ class Optimise(Job):
     figures = Optimised
     instead = "rounds and a best play"
     puzzle: Scored
+
+    @classmethod
+    def requested(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
+        seconds: float = SECONDS, rounds: int | None = None,
+    ) -> Request:  # fmt: skip
+        spec, plan = optimised(spec, strategy, seed, width)
+        return Request(spec, plan, limited(seconds, "rounds", rounds))
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

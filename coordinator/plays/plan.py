@@ -5,12 +5,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coordinator.errors import OverBudgetError
+from coordinator.session.job import require_within
 from puzzles.capabilities import Scored
 from puzzles.errors import PuzzleError, Step
+from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
 #: The strategy that every scored puzzle has; games are those that it names.
 BEAM = "beam"
+#: How long an optimisation goes on where nothing else is said.
+SECONDS = 300.0
 #: The first round of a beam is narrow: a play at once, and what a layer takes.
 FIRST_WIDTH = 8
 #: Moves for each board of a layer: some lead to boards met before. Used before a round has shown it.
@@ -32,6 +36,9 @@ class OptimisePlan:
     board: str | None = None
 
     def check(self, puzzle: Scored) -> None:
+        require_within("seed", self.seed, 0, MOST_SEED)
+        if self.width is not None:
+            require_within("width", self.width, 1, MOST_SEED)
         strategies = (*puzzle.games, BEAM)
         if self.strategy not in strategies:
             raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(strategies)))

@@ -4,6 +4,7 @@ A new kind is one class and one row in `coordinator.runs.kinds`. Making, driving
 cancelling, resuming, verifying, repairing and deleting are then the same as for all others.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,8 +17,9 @@ from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import ComputeContext, Control, Observer, Session
 from puzzles.checks import disagreement
 from puzzles.contract import Puzzle
-from puzzles.errors import Step
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import Key, Keys, ints
+from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Figures, Manifest, State
@@ -42,6 +44,30 @@ class Table(NamedTuple):
     title: str = ""
     rest: str = ""
     ask: str = ""
+
+
+class Request(NamedTuple):
+    """A run that somebody asks for, in the words of its kind: `plan` is part of its identity, `limits` are not."""
+
+    spec: PuzzleSpec
+    plan: Mapping[str, Any]
+    limits: Mapping[str, Any]
+
+
+def require_within(name: str, value: int, least: int, most: int) -> None:
+    """`PuzzleError` for a number that is not between two others."""
+    if not least <= value <= most:
+        raise PuzzleError(f"{name} {value}: allowed are {least}..{most}")
+
+
+def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:
+    """The limits of a run that goes on for so long, or up to so many `things` where a number of them is given."""
+    if number is not None:
+        require_within(things, number, 1, MOST_SEED)
+        return {"seconds": None, things: number}
+    if not 0 < seconds < math.inf:
+        raise PuzzleError(f"{seconds} is no number of seconds")
+    return {"seconds": seconds, things: None}
 
 
 class Play(NamedTuple):
@@ -170,6 +196,14 @@ class Job(ABC):
 
     def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
         self.store, self.puzzle = store, puzzle
+
+    @classmethod
+    def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False) -> Request:
+        """The run that is asked for by such words; their names are those of JSON, their types are checked before.
+
+        A kind has words of its own, each with a default. `PuzzleError` for values that make no sense.
+        """
+        return Request(spec, {"until_goal": True} if until_goal else {}, {})
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -22,8 +22,6 @@ _MOST_BYTES, _MOST_BYTES_OF_TEXT = 100_000, 100_000_000
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COUNTS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
-#: Seeds up to this share nothing: a stream of chance is begun with seed * 2^32 + number (`puzzles.keys.splitmix`).
-MOST_SEED = (1 << 32) - 1
 
 
 def parse_size(text: str) -> int:

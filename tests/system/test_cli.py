@@ -52,7 +52,7 @@ DOCUMENTED = {
     "verify": "ok complete sampled checked faults cause",
     "export": "run file configurations",
     "solutions": "run orbits symmetries solutions",
-    "health": "ok workers",
+    "health": "ok workers hosts:host,workers,data_redis",
     "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
     "deal": "puzzle seed first deals",
     "study": "puzzle sizes seed strategy cap complete",

@@ -27,6 +27,7 @@ COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("coordinator", "worker")
+REDIS = ("redis", "pieces")
 WORKERS = 2
 PATIENCE_SECONDS = 120.0
 VARIABLE = re.compile(r"\$\$|\$\{(\w+):\?[^}]*\}")
@@ -40,8 +41,8 @@ def interpolate(text: str, values: dict[str, str]) -> str:
 # What the file promises
 
 
-def test_there_are_three_services() -> None:
-    assert set(SERVICES) == {"redis", *OURS}
+def test_there_are_four_services() -> None:
+    assert set(SERVICES) == {*REDIS, *OURS}
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -69,7 +70,7 @@ def test_workers_can_be_many() -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_our_services_wait_for_redis(name: str) -> None:
-    assert SERVICES[name]["depends_on"]["redis"] == {"condition": "service_healthy"}
+    assert SERVICES[name]["depends_on"] == {server: {"condition": "service_healthy"} for server in REDIS}
 
 
 def test_runs_and_redis_are_kept_in_volumes() -> None:
@@ -78,9 +79,10 @@ def test_runs_and_redis_are_kept_in_volumes() -> None:
     assert {"data", "redis"} <= set(COMPOSE["volumes"])
 
 
-def test_redis_appends_to_a_log_and_evicts_nothing() -> None:
-    settings = SERVICES["redis"]["command"][0].splitlines()
-    assert {"appendonly yes", "maxmemory-policy noeviction"} <= set(settings)
+def test_redis_evicts_nothing_and_keeps_the_queue_alone() -> None:
+    for name, own in (("redis", "appendonly yes"), ("pieces", 'save ""\nmaxmemory 2gb')):
+        assert "maxmemory-policy noeviction" in SERVICES[name]["command"][0].splitlines()
+        assert own in SERVICES[name]["environment"]["SETTINGS"]
 
 
 def test_the_password_is_required_and_never_in_the_file() -> None:
@@ -124,15 +126,13 @@ def test_compose_accepts_the_file() -> None:
 
 
 class Service:
-    """The containers of the file as processes: the same commands, other paths, and a free port instead of 6379."""
+    """The containers of the file as processes: the same commands, other paths, and free ports instead of its own."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self.password = secrets.token_hex(16)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.ports = {SERVICES[name]["environment"]["PORT"]: _free_port() for name in REDIS}
         for volume in ("data", "redis"):
             (place / volume).mkdir()
 
@@ -175,8 +175,16 @@ class Service:
 
     def _here(self, name: str, text: str) -> str:
         volume = "redis" if name == "redis" else "data"
-        text = text.replace("/data", str(self.place / volume)).replace("@redis:", "@127.0.0.1:")
-        return interpolate(text.replace("6379", self.port), {"REDIS_PASSWORD": self.password})
+        text = re.sub(f"@({'|'.join(REDIS)}):", "@127.0.0.1:", text.replace("/data", str(self.place / volume)))
+        for port, free in self.ports.items():
+            text = text.replace(port, free)
+        return interpolate(text, {"REDIS_PASSWORD": self.password})
+
+
+def _free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
 
 
 def built_kernels(place: Path) -> None:
@@ -201,8 +209,9 @@ def running(place: Path) -> Iterator[Service]:
     built_kernels(place)
     service = Service(place)
     try:
-        service.start("redis", "redis")
-        wait_until(lambda: service.check("redis", "redis").returncode == 0, what="a healthy Redis")
+        for name in REDIS:
+            service.start(name, name)
+            wait_until(lambda name=name: service.check(name, name).returncode == 0, what=f"a healthy {name}")
         service.start("coordinator", "coordinator")
         for number in range(WORKERS):
             service.start("worker", f"worker-{number}")
@@ -246,7 +255,7 @@ def enqueue_and_wait(service: Service) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
 
-    with redis.Redis(port=int(service.port), password=service.password) as client:
+    with redis.Redis(port=int(service.ports["6379"]), password=service.password) as client:
         wait_until(lambda: len(living_workers(client)) == WORKERS, PATIENCE_SECONDS, f"{WORKERS} workers")
     assert hakoiri("health")["workers"] == WORKERS
     run = hakoiri("enqueue", "klotski", "--farm-from", "300", "--chunk", "200")["run"]
@@ -265,12 +274,14 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
     with command_lines() as lines, running(tmp_path) as service:
         status = enqueue_and_wait(service)
         assert (status["status"], status["configurations"]) == ("complete", 25_955)
+        with redis.Redis(port=int(service.ports["6380"]), password=service.password) as client:
+            assert client.info("commandstats")["cmdstat_getrange"]["calls"] > 0, "nothing lay there"
 
-        containers = {"redis": "redis", "coordinator": "coordinator", "worker": "worker-0"}
+        containers = {"redis": "redis", "pieces": "pieces", "coordinator": "coordinator", "worker": "worker-0"}
         passed = [service.check(name, container) for name, container in containers.items()]
-        assert [check.returncode for check in passed] == [0, 0, 0], passed
+        assert {check.returncode for check in passed} == {0}, passed
 
-        in_order = [*(container for container in service.processes if container != "redis"), "redis"]
+        in_order = [*(container for container in service.processes if container not in REDIS), *REDIS]
         said = {container: (end(service, container), service.log(container)) for container in in_order}
         assert {code for code, _ in said.values()} == {0}, said
 
@@ -278,7 +289,8 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
         assert 0 not in [check.returncode for check in failed], failed
 
     texts = [*lines, *(log for _, log in said.values()), *(check.stdout + check.stderr for check in passed + failed)]
-    for sure_to_be_seen in (f"redis-server *:{service.port}", "Ready to accept connections", "ok: Redis answers"):
+    servers = [f"redis-server *:{port}" for port in service.ports.values()]
+    for sure_to_be_seen in (*servers, "Ready to accept connections", "ok: Redis answers"):
         assert any(sure_to_be_seen in text for text in texts)
     assert not [text for text in texts if service.password in text]
 

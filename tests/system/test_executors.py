@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from coordinator.errors import StopRun
+from coordinator.executors import remote
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.session.session import Control, Executor, SilentObserver
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
-from tests.system.servers import Workers
+from tests.system.servers import RedisServer, Workers
 from worker.errors import TaskError
 from worker.graphs.searches import Graph
 from worker.tasks import TASKS, Arrays
@@ -164,6 +165,32 @@ def test_a_stage_that_was_left_disturbs_no_other(made: Made, keys: Keys) -> None
         assert all(
             same(results[number], TASKS["neighbours"](Klotski(), chunk, ())) for number, chunk in enumerate(chunks)
         )
+
+
+def test_workers_that_are_on_their_way_are_waited_for(
+    redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that has started workers does not work alone before they had time to come, or died."""
+    monkeypatch.setattr(remote, "_ALONE_SECONDS", 0.0)
+    asked, notes = 0, list[tuple[int, str]]()
+
+    class Observer(SilentObserver):
+        def note(self, text: str, *_: object) -> None:
+            notes.append((asked, text))
+
+    def coming() -> set[str]:
+        nonlocal asked
+        asked += 1
+        return {"late"} if asked < 5 else set()
+
+    puzzle, url = Klotski(), redis_server.url
+    spec = PuzzleSpec(puzzle.name)
+    with closing(RemoteExecutor(url, connect(url), puzzle, spec, Control(), Observer(), MEMORY)) as executor:
+        executor.expect(coming)
+        assert len(collected(executor, "neighbours", cut(keys[:20], 10))) == 2
+    ((when, text),) = notes
+    assert when >= 5
+    assert "works alone" in text
 
 
 def test_it_knows_its_workers(made: Made) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,8 @@ def test_workers_are_stopped_in_good_order(
 
 def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
     healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url, data=None)
-    assert healthy == {"ok": True, "workers": 2, "coordinator": None}
+    hosts = [{"host": socket.gethostname(), "workers": 2, "data_redis": []}]
+    assert healthy == {"ok": True, "workers": 2, "coordinator": None, "hosts": hosts}
     assert "2 workers alive; whether" in hakoiri.here("health", "--redis", farm.url, data=None).stdout
     missing = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), check=False)
     assert (missing.code, missing.stdout) == (1, "")
@@ -232,7 +234,9 @@ def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Pat
     assert (by_environment.code, by_environment.stdout) == (1, "")
     assert f"hakoiri coordinator --data {hakoiri.data} --redis {farm.url}" in by_environment.error
     told = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), "--json", check=False)
-    assert (told.code, told.json) == (1, {"ok": False, "workers": 2, "coordinator": False})
+    assert (told.code, told.json) == (1, {"ok": False, "workers": 2, "coordinator": False, "hosts": hosts})
+    few = hakoiri.here("health", "--redis", farm.url, "--workers", "3", data=None, check=False)
+    assert "2 workers alive, 3 wanted: start some with" in few.error
 
 
 def test_health_is_not_content_without_workers(redis_server: RedisServer, hakoiri: Hakoiri) -> None:
@@ -243,14 +247,16 @@ def test_health_is_not_content_without_workers(redis_server: RedisServer, hakoir
     assert f"{start_workers}; no coordinator serves {hakoiri.data}: start one with" in forsaken.error
     with serving(hakoiri.data):
         served = hakoiri.here("health", "--redis", redis_server.url, "--json", check=False)
-    assert (served.code, served.json) == (1, {"ok": False, "workers": 0, "coordinator": True})
+        content = hakoiri.ask("health", "--redis", redis_server.url, "--workers", "0")
+    assert (served.code, served.json) == (1, {"ok": False, "workers": 0, "coordinator": True, "hosts": []})
+    assert content == served.json | {"ok": True}, "it works alone then"
 
 
 def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
     coordinator = hakoiri.start("coordinator", "--redis", farm.url)
     wait_until(lambda: is_served(hakoiri.data))
     asked = ("health", "--redis", farm.url, "--data", str(hakoiri.data))
-    assert hakoiri.ask(*asked) == {"ok": True, "workers": 2, "coordinator": True}
+    assert hakoiri.ask(*asked).items() >= {"ok": True, "workers": 2, "coordinator": True}.items()
     assert "a coordinator serves" in hakoiri.here(*asked).stdout
     coordinator.send(signal.SIGTERM)
     coordinator.finish()

@@ -83,6 +83,11 @@ def worker_name(process: int) -> str:
     return f"{socket.gethostname()}-{process}"
 
 
+def host_of(worker: str) -> str:
+    """The machine of a worker."""
+    return worker.rpartition("-")[0]
+
+
 def start_heartbeat(worker: str, connection: redis.Redis, parent: int | None, depot: Callable[[], str]) -> None:
     """Say in Redis that `worker` lives, now and from a thread; the thread ends this process when its parent is gone.
 

@@ -53,6 +53,10 @@ class Supervisor:
         while len(self._workers) < self._count and not self._stopping:
             self._workers.append(self._start())
 
+    def names(self) -> set[str]:
+        """The names of the workers whose processes live."""
+        return {worker_name(worker.pid) for worker in self._workers if worker.poll() is None}
+
     def run(self) -> None:
         """Replace workers that die, until `request_stop`; then end them all."""
         try:
@@ -113,17 +117,19 @@ class Supervisor:
 
 
 @contextmanager
-def supervised(url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()) -> Iterator[None]:
-    """`count` workers kept alive while the block runs."""
+def supervised(
+    url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()
+) -> Iterator[Callable[[], set[str]]]:
+    """`count` workers kept alive while the block runs; what says their names."""
     if not count:
-        yield
+        yield set
         return
     supervisor = Supervisor(url, count, note, files)
     supervisor.start()
     keeper = threading.Thread(target=supervisor.run, name="supervisor")
     keeper.start()
     try:
-        yield
+        yield supervisor.names
     finally:
         supervisor.request_stop()
         keeper.join()

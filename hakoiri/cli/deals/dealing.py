@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,6 @@ from rich.text import Text
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
-    MOST_SEED,
     DataOption,
     FromOption,
     GoalOption,
@@ -30,6 +28,7 @@ from hakoiri.cli.options import (
 )
 from hakoiri.render.tables import stderr
 from puzzles.errors import PuzzleError
+from puzzles.keys.seeds import MOST_SEED
 
 if TYPE_CHECKING:
     from coordinator.deals.hunt import HuntDeals
@@ -102,7 +101,8 @@ def study(
     json: JsonOption = False,
 ) -> None:
     """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
-    from coordinator.deals.study_plan import StudyPlan, dealt_class
+    from coordinator.deals.study import StudyDeals
+    from coordinator.deals.study_plan import dealt_class
     from coordinator.deals.study_table import check_target
     from coordinator.session.resources import Resources
     from hakoiri.render.pictures.files import check_ending
@@ -113,8 +113,9 @@ def study(
     kind = dealt_class(spec.name, spec.digest)
     text = _sizes_text(kind, {"--columns": columns, "--ranks": ranks, "--sizes": other_sizes})
     sizes = parse_sizes(text, f"--{kind.size_option}", kind.sizes().least, kind.sizes().most)
-    plan = StudyPlan(seed, strategy, cap, shorten)  # type: ignore[arg-type]
-    plan.check(kind)
+    asked = StudyDeals.requested(
+        spec, sizes=sizes, deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
+    )  # fmt: skip
     refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
     # Before the work: hours of it should not end in a name that cannot be written.
     if plot is not None:
@@ -122,12 +123,12 @@ def study(
     for target in (csv, plot):
         if target is not None:
             check_target(target)
-    resources, limits = Resources(redis_url(redis), workers, memory), {"sizes": list(sizes), "deals": deals}
+    resources = Resources(redis_url(redis), workers, memory)
 
-    def finish(job: "StudyDeals", _: "Control") -> dict[str, Any]:
+    def finish(job: StudyDeals, _: "Control") -> dict[str, Any]:
         return _write(job, csv, plot)
 
-    start_run(spec, "study", asdict(plan), resources, data, json, queue=queue, limits=limits, finish=finish)
+    start_run(spec, "study", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
 
 
 def _sizes_text(kind: "type[Dealt]", given: dict[str, str | None]) -> str:
@@ -210,24 +211,24 @@ def hunt(
 
     Of sliding blocks: for the hardest board of the pieces of a board. Whatever moves lead to is judged together.
     """
-    from coordinator.deals.hunt_plan import HuntPlan, hunted
+    from coordinator.deals.hunt import HuntDeals
     from coordinator.session.resources import Resources
     from storage.names import certificate_file
 
     spec = spec_of(puzzle, options, start, goal)
-    plan = HuntPlan.made(hunted(spec), maximise, seed, cap, pool)  # type: ignore[arg-type]
+    asked = HuntDeals.requested(
+        spec, objective=maximise, seed=seed, cap=cap, pool=pool, seconds=time, legs=legs,  # type: ignore[arg-type]
+    )  # fmt: skip
     refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:
         raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
-    resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "legs": None}
-    if legs is not None:
-        limits = {"seconds": None, "legs": legs}
+    resources = Resources(redis_url(redis), workers, memory)
 
-    def finish(job: "HuntDeals", control: "Control") -> dict[str, Any]:
+    def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:
         target = None if spec.digest else certificate or certificate_file(job.store.directory)
         return _certify(job, target, memory, control)
 
-    start_run(spec, "hunt", asdict(plan), resources, data, json, queue=queue, limits=limits, finish=finish)
+    start_run(spec, "hunt", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
 
 
 def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:

@@ -9,7 +9,6 @@ from rich.text import Text
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import start_run
 from hakoiri.cli.options import (
-    MOST_SEED,
     DataOption,
     JsonOption,
     MemoryOption,
@@ -25,6 +24,7 @@ from hakoiri.cli.options import (
 )
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from puzzles.keys.seeds import MOST_SEED
 
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help="nakuron.")]
 
@@ -69,14 +69,13 @@ def optimise(
     json: JsonOption = False,
 ) -> None:
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
-    from coordinator.plays.plan import optimised
+    from coordinator.plays.job import Optimise
     from coordinator.session.resources import Resources
 
-    spec, plan = optimised(spec_of(puzzle, options, start, None), strategy, seed, width)
-    resources, limits = Resources(redis_url(redis), workers, memory), {"seconds": time, "rounds": None}
-    if rounds is not None:
-        limits = {"seconds": None, "rounds": rounds}
-    start_run(spec, "optimise", plan, resources, data, json, queue=queue, limits=limits)
+    spec = spec_of(puzzle, options, start, None)
+    asked = Optimise.requested(spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds)
+    resources = Resources(redis_url(redis), workers, memory)
+    start_run(asked.spec, "optimise", asked.plan, resources, data, json, queue=queue, limits=asked.limits)
 
 
 def generate(

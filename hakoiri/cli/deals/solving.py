@@ -7,10 +7,11 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import MOST_SEED, JsonOption, PuzzleOptions, parse_options, read_text
+from hakoiri.cli.options import JsonOption, PuzzleOptions, parse_options, read_text
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 from puzzles.errors import counted
+from puzzles.keys.seeds import MOST_SEED
 
 if TYPE_CHECKING:
     from puzzles.capabilities import Dealt, Move

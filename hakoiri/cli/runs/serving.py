@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,7 +53,12 @@ def coordinator(
         print_json({"runs": [end._asdict() for end in ends]})
 
 
-def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption = False) -> None:
+def health(
+    redis: RedisOption = None,
+    data: DataOption = None,
+    workers: Annotated[int, typer.Option(min=0, metavar="N", help="How many workers must be alive at least.")] = 1,
+    json: JsonOption = False,
+) -> None:
     """Tell whether Redis answers, a worker lives, and a coordinator serves the data directory, which can be written.
 
     For containers: exit code 1 where it is not so. Only workers are asked for where neither --data nor HAKOIRI_DATA
@@ -66,9 +71,11 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
     from storage.ledger.lock import is_served
     from worker.transport.connection import connect, living_workers
 
-    living, served, missing = len(living_workers(connect(required_redis(redis)))), None, []
-    if not living:
-        missing.append(f"no worker is alive: start some with: hakoiri worker -n 4{redis_flag(redis)}")
+    hosts, served, missing = _hosts(living_workers(connect(required_redis(redis)))), None, []
+    living = sum(host["workers"] for host in hosts)
+    if living < workers:
+        alive = f"{counted(living, 'workers')} alive, {workers} wanted" if living else "no worker is alive"
+        missing.append(f"{alive}: start some with: hakoiri worker -n 4{redis_flag(redis)}")
     if data is not None or os.environ.get("HAKOIRI_DATA"):
         where = data_directory(data)
         require_writable(where)
@@ -76,13 +83,29 @@ def health(redis: RedisOption = None, data: DataOption = None, json: JsonOption 
         if not served:
             missing.append(no_coordinator(where, redis))
     if json:
-        print_json({"ok": not missing, "workers": living, "coordinator": served})
+        print_json({"ok": not missing, "workers": living, "coordinator": served, "hosts": hosts})
     if missing:
         raise RunError("; ".join(missing))
     if not json:
         taken = ", a coordinator serves" if served else ""
         known = "" if served else "; whether a coordinator serves a data directory is asked with --data DIR"
         stdout().print(f"ok: Redis answers{taken}, {counted(living, 'workers')} alive{known}")
+        for host in hosts if len(hosts) > 1 or any(host["data_redis"] for host in hosts) else []:
+            depot = f", data Redis at {', '.join(host['data_redis'])}" if host["data_redis"] else ""
+            stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}{depot}")
+
+
+def _hosts(living: dict[str, str]) -> list[dict[str, Any]]:
+    """The hosts of living workers: their names, how many workers each has, in which data Redis these leave pieces."""
+    from worker.transport.connection import host_of, without_password
+
+    found: dict[str, list[str]] = {}
+    for worker in sorted(living):
+        found.setdefault(host_of(worker), []).append(living[worker])
+    return [
+        {"host": host, "workers": len(urls), "data_redis": sorted({without_password(url) for url in urls if url})}
+        for host, urls in found.items()
+    ]
 
 
 def log(text: str, *steps: Step) -> None:

@@ -120,7 +120,4 @@ def _own_files(words: list[str]) -> list[Path]:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        epilog="Examples: hakoiri worker -n 4 --redis redis://127.0.0.1:6379/0; "
-        "on each of several hosts, the password in HAKOIRI_REDIS: hakoiri worker -n 8 --data-redis auto"
-    )(worker)
+    app.command(epilog="Example: hakoiri worker --redis redis://127.0.0.1:6379/0 -n 4 --data-redis auto")(worker)

@@ -1,43 +1,53 @@
 """Runs: listed, made, and their life."""
 
+from dataclasses import replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
 from starlette.responses import Response
 
 from coordinator.runs.catalogue import cancel_run, delete_run, queue_again
 from coordinator.runs.create import make_planned, plan_run
+from coordinator.runs.kinds import kind_of, usual_kind
+from coordinator.session.job import Request as Asked
 from coordinator.session.resources import Resources
 from hakoiri.rows.runs import status_row
 from hakoiri.web.asking import Runs, named_puzzle
+from hakoiri.web.keys import made_once
 from hakoiri.web.opened import OpenRuns
-from puzzles.registry import PuzzleSpec
+from puzzles.registry import PuzzleSpec, puzzle_class
+from storage.errors import GoneError
+from storage.ledger.manifest import Manifest
 from storage.names import created_at
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 
 _Text = Annotated[str, Field(max_length=10_000)]
+#: A board of Nakuron has up to 256 rows of 256.
+_MOST_BOARD = 100_000
+_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 
 
 class NewRun(BaseModel):
-    """What is to be explored, by the names that the answers have, too. What a kind of run needs besides is its `plan`.
+    """What is to be explored, by the names that the answers have, too. A kind of run has words of its own besides.
 
-    `limits` say how far a run goes that may be extended later.
+    A study has `sizes`, `deals`, `seed`, `strategy`, `cap`, `shorten`; a hunt `objective`, `seed`, `cap`, `pool`, and
+    `seconds` or `legs`; an optimisation `strategy`, `seed`, `width`, and `seconds` or `rounds`.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="allow")
 
     puzzle: Annotated[str, Field(max_length=200, examples=["klotski"])]
     options: dict[_Text, _Text] = {}
-    start: _Text | None = None
+    start: Annotated[str, Field(max_length=_MOST_BOARD)] | None = None
     mode: Annotated[str, Field(max_length=40)] | None = None
     until_goal: bool = False
     merge_mirrors: bool = False
     name: Annotated[str, Field(max_length=64)] | None = None
-    plan: dict[_Text, Any] = {}
-    limits: dict[_Text, Any] = {}
 
 
 @router.get("", summary="The runs, the newest first.")
@@ -54,7 +64,10 @@ def runs(
         names = names[1 + next((place for place, found in enumerate(names) if found.name == after), len(names)) :]
     found: list[dict[str, Any]] = []
     for directory in names:
-        row = status_row(opened.status(directory))
+        try:
+            row = status_row(opened.status(directory))
+        except GoneError:
+            continue
         if (status or row["status"]) == row["status"] and (puzzle or row["puzzle"]) == row["puzzle"]:
             found.append(row)
             if len(found) > limit:
@@ -72,13 +85,35 @@ def make(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> dict[str, Any]:
     """The same `Idempotency-Key` again gives the same run, also after a restart."""
-    spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
-    spec = PuzzleSpec(spec.name, spec.options, spec.start, wanted.merge_mirrors, spec.digest)
-    plan = dict(wanted.plan) | ({"until_goal": True} if wanted.until_goal else {})
-    manifest = plan_run(opened.data, spec, wanted.mode, plan, Resources(), wanted.name)
-    directory = make_planned(opened.data, manifest, True, wanted.limits)
+    limits: dict[str, Any] = {}
+
+    def plan() -> Manifest:
+        spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
+        asked = _asked(replace(spec, merge_mirrors=wanted.merge_mirrors), wanted)
+        limits.update(asked.limits)
+        return plan_run(opened.data, asked.spec, wanted.mode, asked.plan, Resources(), wanted.name)
+
+    def made(manifest: Manifest) -> Path:
+        opened.release(opened.data / manifest.run)
+        return make_planned(opened.data, manifest, True, limits)
+
+    if idempotency_key is None:
+        directory = made(plan())
+    else:
+        directory = made_once(opened.data, idempotency_key, wanted.model_dump(), plan, made)
     response.headers["Location"] = f"/api/runs/{directory.name}"
-    return status_row(opened.status(directory))
+    return _row(opened, directory.name)
+
+
+def _asked(spec: PuzzleSpec, wanted: NewRun) -> Asked:
+    """What is asked for in the words of the kind of run, their names and types checked."""
+    kind = kind_of(wanted.mode or usual_kind(puzzle_class(spec.name, spec.digest)))
+    words = dict(wanted.model_extra or {}) | ({"until_goal": True} if wanted.until_goal else {})
+    try:
+        asked: Asked = validate_call(kind.requested, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
+    except ValidationError as error:
+        raise RequestValidationError([fault | {"loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
+    return asked
 
 
 @router.get("/{run}", summary="How a run stands.")

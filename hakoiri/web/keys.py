@@ -1,0 +1,65 @@
+"""Requests that may come twice: what was made for an ``Idempotency-Key`` is kept beside the runs, across restarts."""
+
+import fcntl
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+
+from storage.engine.environment import translated
+from storage.engine.files import write_file
+from storage.ledger.manifest import Manifest
+from storage.names import DATA_FILE
+
+_FOLDER, _LOCK = ".requests", "lock"
+#: A key is forgotten after a week.
+_KEPT_SECONDS = 7 * 24 * 3600.0
+
+
+def made_once(
+    data: Path, key: str, request: Mapping[str, Any], plan: Callable[[], Manifest], make: Callable[[Manifest], Path]
+) -> Path:
+    """The run of a request that came with this key before, else a new one: `make` of what `plan` gives.
+
+    Its name is durable before it is made, so that a kill in between makes no second one. A key that came with another
+    request is refused.
+    """
+    asked = sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
+    with _locked(data) as folder:
+        record = folder / sha256(key.encode()).hexdigest()
+        known = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        if known is not None and known["request"] != asked:
+            text = "this Idempotency-Key came with another request before; take a new one"
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+        if known is not None and (known["made"] or (data / known["run"] / DATA_FILE).exists()):
+            return data / str(known["run"])
+        manifest = plan()
+        if known is not None:
+            manifest = replace(manifest, run=known["run"])
+        for made in (False, True):
+            if made:
+                make(manifest)
+            write_file(record, json.dumps({"request": asked, "run": manifest.run, "made": made}))
+        return data / manifest.run
+
+
+@contextmanager
+def _locked(data: Path) -> Iterator[Path]:
+    """The folder of all keys, for this process and thread alone."""
+    folder = data / _FOLDER
+    with translated(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / _LOCK, "a", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            oldest = time.time() - _KEPT_SECONDS
+            for record in folder.iterdir():
+                if record.name != _LOCK and record.stat().st_mtime < oldest:
+                    record.unlink()
+            yield folder

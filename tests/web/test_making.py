@@ -1,0 +1,135 @@
+"""Runs made, driven, stopped and removed over HTTP."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from coordinator.runs.service import serve
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
+from hakoiri.web.settings import Settings
+from puzzles.nakuron.board import random_board
+from tests.web.conftest import TOKEN, client_of
+
+#: Of Nakuron.
+BOARD = "/".join(random_board(6, 1, 4).lines())
+TILES = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def client(data: Path) -> Iterator[TestClient]:
+    with client_of(Settings(data, token=TOKEN)) as client:
+        yield client
+
+
+def drive(data: Path, client: TestClient) -> None:
+    """What the coordinator beside the server does, in this process."""
+    client.app.state.runs.close()  # type: ignore[attr-defined]
+    serve(data, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (TILES, {"mode": "explore", "configurations": 12}),
+        (TILES | {"mode": "whole"}, {"mode": "whole", "components": 1}),
+        (TILES | {"until_goal": True, "start": "1./23"}, {"until_goal": True, "goal_depth": 1}),
+        (
+            {"puzzle": "gap", "mode": "study", "sizes": [3], "deals": 2},
+            {"mode": "study", "deals_done": 2},
+        ),
+        (
+            {"puzzle": "gap", "options": {"ranks": "3"}, "mode": "hunt", "legs": 1, "cap": 5000, "pool": 1},
+            {"mode": "hunt", "legs": 1},
+        ),
+        (
+            {"puzzle": "nakuron", "start": BOARD, "mode": "optimise", "strategy": "cycle", "rounds": 1},
+            {"mode": "optimise", "strategy": "cycle"},
+        ),
+    ],
+    ids=lambda row: row.get("mode", "") if "puzzle" in row else "",
+)
+def test_a_run_of_every_kind(
+    client: TestClient, data: Path, wanted: dict[str, object], found: dict[str, object]
+) -> None:
+    response = client.post("/api/runs", json=wanted)
+    assert response.status_code == 202, response.text
+    assert response.headers["location"] == f"/api/runs/{response.json()['run']}"
+    assert response.json()["status"] == "queued"
+    drive(data, client)
+    row = client.get(response.headers["location"]).json()
+    assert row["status"] == "complete", row
+    assert found.items() <= row.items()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({}, "body.puzzle: Field required"),
+        ({"puzzle": "sokoban"}, "known puzzles"),
+        ({"puzzle": "sokoban.py:Sokoban"}, "was not started with the puzzle"),
+        ({"puzzle": "/etc/passwd.py:X"}, "was not started with the puzzle"),
+        ({"puzzle": "klotski", "options": {"metric": "diagonal"}}, "allowed are unit|straight|finger"),
+        ({"puzzle": "klotski", "seed": 1}, "body.seed: Unexpected keyword argument"),
+        ({"puzzle": "klotski", "mode": "dream"}, "there is no kind of run 'dream'"),
+        ({"puzzle": "klotski", "mode": "whole", "until_goal": True}, "to no goal"),
+        ({"puzzle": "klotski", "mode": "study", "sizes": [3]}, "there is no study of 'klotski'"),
+        ({"puzzle": "gap", "mode": "study", "sizes": ["3"]}, "body.sizes.0: Input should be a valid integer"),
+        ({"puzzle": "gap", "mode": "study"}, "which sizes?"),
+        ({"puzzle": "gap", "mode": "study", "sizes": [3], "options": {"ranks": "3"}}, "say what ranks is"),
+        ({"puzzle": "gap", "mode": "study", "sizes": [300]}, "ranks 300: allowed are 3..13"),
+        ({"puzzle": "gap", "mode": "hunt", "seed": -1}, "seed -1: allowed are 0..4294967295"),
+        ({"puzzle": "gap", "mode": "hunt", "objective": "fun"}, "body.objective"),
+        ({"puzzle": "nakuron", "mode": "optimise", "seconds": -3}, "-3.0 is no number of seconds"),
+        ({"puzzle": "klotski", "name": "../x"}, "no run can be called '../x'"),
+        ({"puzzle": "klotski", "start": "AB"}, "a board has 5 rows"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_bad_wish_is_refused_and_leaves_nothing_behind(
+    client: TestClient, data: Path, wanted: dict[str, object], said: str
+) -> None:
+    response = client.post("/api/runs", json=wanted)
+    assert response.status_code in (404, 409, 422), response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert said in response.json()["detail"]
+    assert not data.exists()
+
+
+def test_the_same_key_gives_the_same_run_also_after_a_restart(client: TestClient, data: Path) -> None:
+    key = {"Idempotency-Key": "order 1"}
+    first = client.post("/api/runs", json=TILES, headers=key).json()["run"]
+    drive(data, client)
+    with client_of(Settings(data, token=TOKEN)) as later:
+        again = later.post("/api/runs", json=TILES, headers=key)
+        assert (again.status_code, again.json()["run"], again.json()["status"]) == (202, first, "complete")
+        assert later.post("/api/runs", json=TILES | {"merge_mirrors": True}, headers=key).status_code == 422
+        assert later.post("/api/runs", json=TILES, headers={"Idempotency-Key": "order 2"}).json()["run"] != first
+        assert len(later.get("/api/runs").json()["runs"]) == 2
+
+
+def test_the_life_of_a_run(client: TestClient, data: Path) -> None:
+    where = client.post("/api/runs", json=TILES).headers["location"]
+    run = where.rpartition("/")[2]
+    assert client.post(f"{where}/cancel").json() == {"run": run, "status": "cancelled"}
+    assert client.get(where).json()["status"] == "cancelled"
+    drive(data, client)
+    assert client.get(where).json()["configurations"] == 0
+    resumed = client.post(f"{where}/resume")
+    assert (resumed.status_code, resumed.json()["status"]) == (202, "queued")
+    drive(data, client)
+    assert client.get(where).json()["status"] == "complete"
+    for verb in ("cancel", "resume"):
+        refused = client.post(f"{where}/{verb}")
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:hakoiri:run")
+        assert refused.json()["steps"][0]["href"].startswith(where)
+    assert client.delete(where).json() == {"runs": [run], "status": "deleted"}
+    assert client.get(where).status_code == 404
+    assert [entry.name for entry in data.iterdir() if not entry.name.startswith(".")] == []
