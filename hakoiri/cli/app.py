@@ -12,6 +12,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from hakoiri.cli.answers import asking, components, exporting, hardest
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.deals import dealing, optimising, solving
+from hakoiri.cli.driving import follow_supervisor
 from hakoiri.cli.puzzles import choosing, own, playing
 from hakoiri.cli.runs import living, running, serving, web, working
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
@@ -124,6 +125,7 @@ def main() -> None:
             warnings.simplefilter("always", PuzzleWarning)
             warnings.showwarning = _show_warning
             try:
+                follow_supervisor()
                 app(prog_name="hakoiri")
             finally:
                 sys.stdout.flush()

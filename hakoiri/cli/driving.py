@@ -3,8 +3,11 @@
 Ctrl-C and SIGTERM: the first asks the work to stop at its next safe point, a second Ctrl-C stops at once.
 """
 
+import os
 import shlex
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Given the job of a complete run and what stops the command; what it returns is reported, too.
 Finish = Callable[[Any, "Control"], dict[str, Any]]
+#: How often the process that started this one is looked for.
+_LOOK_SECONDS = 0.2
 _ASKING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -43,6 +48,20 @@ class Received:
     def exit_code(self) -> int:
         """128 and the signal's number, as shells have it; 1 when it was no signal that stopped us."""
         return 128 + self.number if self.number is not None else 1
+
+
+def follow_supervisor() -> None:
+    """Be interrupted, as by Ctrl-C, once the process is gone that started this one as its helper (its number is
+    HAKOIRI_SUPERVISOR)."""
+    if (parent := os.environ.get("HAKOIRI_SUPERVISOR")) is None:
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(parent):
+            time.sleep(_LOOK_SECONDS)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=watch, name="supervisor", daemon=True).start()
 
 
 @contextmanager

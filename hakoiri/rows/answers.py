@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from coordinator.errors import UnanswerableError
 from coordinator.runs.summary import layer_row
 from puzzles.keys.layout import ints
 
@@ -39,6 +40,16 @@ def component_rows(run: "Run", limit: int | None = None) -> list[dict[str, Any]]
         | {"representative": run.puzzle.render(weak.representative)}
         for weak in run.weak_components()[:limit]
     ]
+
+
+def one_component_row(run: "Run", number: int) -> dict[str, Any]:
+    """The component of a number: of a directed puzzle the weak one, without distances."""
+    if run.puzzle.undirected:
+        return component_row(run.diameter(number).record, run.puzzle)
+    rows = component_rows(run)
+    if number >= len(rows):
+        raise UnanswerableError(f"run {run.name} has the components 0 to {len(rows) - 1}, not {number}")
+    return rows[number]
 
 
 def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:

@@ -16,13 +16,41 @@ from starlette.staticfiles import StaticFiles
 
 from coordinator.session.resources import Resources
 from hakoiri.web.guard import Guard
-from hakoiri.web.opened import OpenRuns
+from hakoiri.web.metrics import Metrics
 from hakoiri.web.problems import handlers
-from hakoiri.web.routes import answers, boards, events, pictures, positions, puzzles, results, runs
+from hakoiri.web.routes import (
+    answers,
+    boards,
+    events,
+    exports,
+    pictures,
+    positions,
+    puzzles,
+    questions,
+    results,
+    runs,
+    server,
+)
+from hakoiri.web.runs.opened import OpenRuns
+from hakoiri.web.runs.questions import Questions
 from hakoiri.web.settings import SERVER, Settings
 
 _STATIC = Path(__file__).with_name("static")
 _LOOK_SECONDS = 0.5
+#: As the description lists them.
+_ROUTES = (
+    puzzles,
+    runs,
+    answers,
+    results,
+    positions,
+    pictures,
+    exports,
+    questions,
+    events,
+    boards,
+    server,
+)
 
 
 def create() -> FastAPI:
@@ -47,6 +75,7 @@ def make_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        app.state.questions.close()
         app.state.runs.close()
 
     app = FastAPI(
@@ -59,11 +88,12 @@ def make_app(settings: Settings) -> FastAPI:
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers=handlers(),
     )
-    app.state.settings = settings
+    app.state.settings, app.state.streams = settings, set()
     app.state.own_puzzles = settings.own_puzzles()
-    app.state.streams = set()
+    app.state.questions = Questions(settings, settings.own_files())
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))
-    for module in (puzzles, runs, answers, results, positions, pictures, boards, events):
+    app.state.metrics = Metrics(app.state.runs, app.state.streams)
+    for module in _ROUTES:
         app.include_router(module.router)
     app.mount("/", StaticFiles(directory=_STATIC, html=True, check_dir=False), "page")
     return app

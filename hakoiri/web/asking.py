@@ -5,23 +5,28 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
-from starlette.responses import Response
+from fastapi import Depends, Request
+from fastapi import Path as InPath
+from starlette.responses import JSONResponse, Response
 
+from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
-from hakoiri.web.opened import OpenRuns
+from hakoiri.web.runs.opened import OpenRuns
+from hakoiri.web.runs.questions import Question, Questions
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class
 from puzzles.user.files import is_own
+from storage.ledger.manifest import State
 
 _FOR_EVER = "private, max-age=31536000, immutable"
 #: Puzzles with their options, as built for single boards.
 _MOST_BUILT = 64
 
-RunName = Annotated[str, Path(max_length=100, description="A run's name, a unique prefix of it, or `last`.")]
+RunName = Annotated[str, InPath(max_length=100, description="A run's name, a unique prefix of it, or `last`.")]
 
 
 def open_runs(request: Request) -> OpenRuns:
@@ -39,6 +44,7 @@ class Asked:
     def __init__(self, request: Request, run: RunName) -> None:
         self._request, self._name = request, run
         self._runs = open_runs(request)
+        self._questions: Questions = request.app.state.questions
         self.directory = self._runs.find(run)
 
     @contextmanager
@@ -53,26 +59,54 @@ class Asked:
         with self._runs.asked(self.directory) as found:
             yield found
 
+    def long(self, words: list[str]) -> Question:
+        """A question that needs long computing (`hakoiri.web.runs.commands`), begun unless it was asked before."""
+        return self._questions.asked(self.directory.name, self._state(), words)
+
+    def file(self, ending: str) -> tuple[Question, Path]:
+        """The same for the run as a file."""
+        return self._questions.file(self.directory.name, self._state(), ending)
+
+    def question(self, number: str) -> Question:
+        """One that was asked before."""
+        return self._questions.known(self.directory.name, number)
+
+    def _state(self) -> State:
+        with self._runs.books(self.directory) as books:
+            return books.state
+
     def answer(self, run: Run, row: Mapping[str, Any]) -> Response:
         """An answer; that of a complete run, asked by its whole name, never changes and may be kept."""
         return self.content(run, json.dumps({"run": self.directory.name} | dict(row)).encode(), "application/json")
 
     def content(self, run: Run, content: bytes, media_type: str) -> Response:
         """The same of any kind."""
-        headers = self.kept(run)
+        headers = self._kept(run.store.state)
         if headers and self._request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(content, headers=headers, media_type=media_type)
 
-    def kept(self, run: Run) -> dict[str, str]:
-        """The headers of an answer that says how long it may be kept."""
-        state = run.store.state
+    def headers(self) -> dict[str, str]:
+        """Those of an answer that say how long it may be kept."""
+        return self._kept(self._state())
+
+    def _kept(self, state: State) -> dict[str, str]:
         if state.status != "complete" or not state.digest or self._name != self.directory.name:
             return {}
         return {"ETag": f'"{state.digest[:32]}"', "Cache-Control": _FOR_EVER}
 
 
 AskedRun = Annotated[Asked, Depends()]
+
+
+def pending(question: Question) -> Response:
+    """The answer to a long question, if it is there, else where to look; what went wrong, if it failed."""
+    standing, where = question.standing, f"/api/runs/{question.run}/questions/{question.number}"
+    if standing == "running":
+        return JSONResponse(question.row(), HTTPStatus.ACCEPTED, {"Location": where, "Retry-After": "1"})
+    if standing == "failed":
+        raise UnanswerableError(question.row()["reason"])
+    return JSONResponse(question.answer)
 
 
 def named_puzzle(request: Request, name: str, options: Mapping[str, str], start: str | None = None) -> PuzzleSpec:

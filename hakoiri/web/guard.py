@@ -18,6 +18,7 @@ from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,7 +47,7 @@ _HEADERS = {
 
 
 class Guard:
-    """An application behind its guard. `counted` is called with method, status and seconds of each request."""
+    """An application behind its guard."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._token, self._names = app, settings.token, settings.names
@@ -65,8 +66,9 @@ class Guard:
         try:
             await self._answer(scope, receive, sent)
         finally:
-            method, path = scope["method"], scope["path"]
-            LOG.info("%s %s %s %.1f ms", method, _printable(path), sent.status, 1000 * (time.perf_counter() - begun))
+            method, path, seconds = scope["method"], scope["path"], time.perf_counter() - begun
+            LOG.info("%s %s %s %.1f ms", method, _printable(path), sent.status, 1000 * seconds)
+            scope["app"].state.metrics.count(method, sent.status, seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, sent: "_Sent") -> None:
         answer = self._refusal(scope) or self._without_token(scope)
@@ -77,11 +79,11 @@ class Guard:
         try:
             async with asyncio.timeout(_ANSWER_SECONDS) as sent.limit:
                 await self._app(scope, body, sent)
-        except (TimeoutError, _BodyError) as error:
+        except TimeoutError:
             if sent.status:
                 raise
-            status = error.status if isinstance(error, _BodyError) else HTTPStatus.SERVICE_UNAVAILABLE
-            await problem(status, str(error) or f"no answer within {_ANSWER_SECONDS:.0f} s")(scope, receive, sent)
+            late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
+            await late(scope, receive, sent)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
@@ -137,16 +139,8 @@ class Guard:
         return answer
 
 
-class _BodyError(Exception):
-    """A body that is too long or comes too slowly."""
-
-    def __init__(self, status: HTTPStatus, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
 class _Body:
-    """The body of a request, as it comes."""
+    """The body of a request, as it comes; `HTTPException` for one that is too long or comes too slowly."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._receive, self._taken, self._done = receive, 0, False
@@ -157,16 +151,16 @@ class _Body:
         if self._done:
             return await self._receive()
         if self._announced > _MOST_BODY:
-            raise _BodyError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
         try:
             async with asyncio.timeout(_BODY_SECONDS):
                 message = await self._receive()
         except TimeoutError:
-            raise _BodyError(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s") from None
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s") from None
         self._taken += len(message.get("body", b""))
         self._done = not message.get("more_body", False)
         if self._taken > _MOST_BODY:
-            raise _BodyError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
         return message
 
 

@@ -9,12 +9,14 @@ from starlette.exceptions import HTTPException
 
 from coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
 from hakoiri.steps import in_command_line
+from hakoiri.web.runs.questions import BusyError
 from puzzles.errors import HakoiriError, PuzzleError, Step
 from storage.errors import DiskFullError, GoneError, RunHeldError, StorageError
 from worker.errors import WorkerError
 
 #: The first that fits an error says its status; all others are requests that make no sense for the run as it is.
 _STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (BusyError, HTTPStatus.SERVICE_UNAVAILABLE),
     (UnknownRunError, HTTPStatus.NOT_FOUND),
     (GoneError, HTTPStatus.NOT_FOUND),
     (PuzzleError, HTTPStatus.UNPROCESSABLE_ENTITY),

@@ -43,6 +43,10 @@ class Settings:
         sequences = {name: tuple(plain[name]) for name in ("names", "puzzles")}
         return cls(**plain | sequences | {"data": Path(plain["data"]), "token": os.environ[TOKEN]})
 
+    def own_files(self) -> list[Path]:
+        """The files of the user puzzles."""
+        return [Path(word.rpartition(":")[0]).absolute() for word in self.puzzles]
+
     def own_puzzles(self) -> dict[str, PuzzleSpec]:
         """The user puzzles by the names that clients may use; their files are executed now."""
         found = (PuzzleSpec(name, digest=digest) for name, digest in map(load, self.puzzles))

@@ -49,9 +49,10 @@ def drive(data: Path, client: TestClient) -> None:
             {"puzzle": "gap", "options": {"ranks": "3"}, "mode": "hunt", "legs": 1, "cap": 5000, "pool": 1},
             {"mode": "hunt", "legs": 1},
         ),
-        (
+        pytest.param(
             {"puzzle": "nakuron", "start": BOARD, "mode": "optimise", "strategy": "cycle", "rounds": 1},
             {"mode": "optimise", "strategy": "cycle"},
+            marks=pytest.mark.slow,
         ),
     ],
     ids=lambda row: row.get("mode", "") if "puzzle" in row else "",

@@ -1,21 +1,16 @@
 """``coordinator`` and ``health``: the service."""
 
 import os
-import threading
-import time
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, redis_flag, required_redis
 from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.rows.hosts import host_rows
 from hakoiri.steps import worded
 from puzzles.errors import Step, counted
 from storage.ledger.manifest import local_time
-
-#: How often the process that started this one is looked for.
-_LOOK_SECONDS = 0.2
 
 
 def coordinator(
@@ -45,7 +40,6 @@ def coordinator(
     connection = None if url is None else connect(url)
     resources = Resources(redis=url, memory=memory)
     log(f"coordinator ready: runs in {where}, {f'workers at {without_password(url)}' if url else 'by threads'}")
-    _follow_supervisor(control.interrupt)
     with stopping_with(control.interrupt):
         ends = serve(where, resources, connection, control, lambda: ProgressLine(console), log, burst)
     log("coordinator stopped")
@@ -71,7 +65,7 @@ def health(
     from storage.ledger.lock import is_served
     from worker.transport.connection import connect, living_workers
 
-    hosts, served, missing = _hosts(living_workers(connect(required_redis(redis)))), None, []
+    hosts, served, missing = host_rows(living_workers(connect(required_redis(redis)))), None, []
     living = sum(host["workers"] for host in hosts)
     if living < workers:
         alive = f"{counted(living, 'workers')} alive, {workers} wanted" if living else "no worker is alive"
@@ -95,35 +89,9 @@ def health(
             stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}{depot}")
 
 
-def _hosts(living: dict[str, str]) -> list[dict[str, Any]]:
-    """The hosts of living workers: their names, how many workers each has, in which data Redis these leave pieces."""
-    from worker.transport.connection import host_of, without_password
-
-    found: dict[str, list[str]] = {}
-    for worker in sorted(living):
-        found.setdefault(host_of(worker), []).append(living[worker])
-    return [
-        {"host": host, "workers": len(urls), "data_redis": sorted({without_password(url) for url in urls if url})}
-        for host, urls in found.items()
-    ]
-
-
 def log(text: str, *steps: Step) -> None:
     """A line with its time, for people and log collectors."""
     stderr().print(f"{local_time()} {worded(text, steps)}")
-
-
-def _follow_supervisor(ask: Callable[[str], None]) -> None:
-    """Have ``ask`` called once the process is gone that started this one to be its helper (HAKOIRI_SUPERVISOR)."""
-    if (parent := os.environ.get("HAKOIRI_SUPERVISOR")) is None:
-        return
-
-    def watch() -> None:
-        while os.getppid() == int(parent):
-            time.sleep(_LOOK_SECONDS)
-        ask("its server is gone")
-
-    threading.Thread(target=watch, name="supervisor", daemon=True).start()
 
 
 def register(app: typer.Typer) -> None:

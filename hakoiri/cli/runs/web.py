@@ -45,6 +45,7 @@ def serve(
 ) -> None:
     """Serve runs on the web: a page at /, the interface at /docs. Queued runs are driven here, too."""
     try:
+        from hakoiri.web.runs.commands import driving
         from hakoiri.web.server import serve as serve_web
         from hakoiri.web.settings import Settings
     except ModuleNotFoundError as error:
@@ -70,16 +71,11 @@ def serve(
         address = f"http://{shown}:{port}/"
         stdout().print(f"{address}?token={token}" if token and not given else address, soft_wrap=True)
         stderr().print(f"runs in {where}; Ctrl-C ends it")
-        driver = [] if no_drive else _driver(where, settings.redis is None, memory)
+        most = {} if memory is None else {"memory": f"{memory >> 20}MB"}
+        driver = [] if no_drive else driving({"data": str(where)} | most, settings.redis is None)
         # uvicorn sends itself the signal again that ended it.
         with stopping_with(lambda _: None):
             serve_web(settings, listening, processes, driver, lambda text: stderr().print(text))
-
-
-def _driver(data: Path, threads: bool, memory: int | None) -> list[str]:
-    """The command that drives queued runs; it finds the URL of Redis in its environment."""
-    most = [] if memory is None else ["--memory", f"{memory >> 20}MB"]
-    return ["coordinator", "--data", str(data), *(["--threads"] if threads else []), *most]
 
 
 def _token(file: Path | None, none: bool) -> tuple[str, bool]:

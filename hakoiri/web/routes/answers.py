@@ -3,12 +3,18 @@
 from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from hakoiri.rows.answers import component_rows, diameter_row, layer_rows, path_row
+from coordinator.graphs.building import MOST_VERTICES
+from coordinator.graphs.diameter import BOUNDED_FROM
+from hakoiri.answers import FARTHEST, GOAL
+from hakoiri.api import Run
+from hakoiri.rows.answers import component_rows, diameter_row, layer_rows, one_component_row, path_row, strong_row
 from hakoiri.rows.puzzles import key_text
-from hakoiri.web.asking import AskedRun
+from hakoiri.web.asking import Asked, AskedRun, pending
+from hakoiri.web.runs import commands
+from hakoiri.web.runs.positions import SMALL
 from puzzles.keys.layout import ints
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
@@ -52,27 +58,61 @@ def layer(
 
 @router.get("/components", summary="The components, the largest first, with their exact distances.")
 def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
-    """Those of a directed puzzle have no distances."""
+    """Those of a directed puzzle have no distances. A long question where a large run has to be measured for it."""
     with asked.opened() as run:
+        if is_long(run, run.puzzle.undirected and not run.whole):
+            return pending(asked.long(commands.components()))
         return asked.answer(run, {"components": component_rows(run, limit)})
 
 
-@router.get("/components/{component}/diameter", summary="The exact diameter, and the pairs that attain it.")
-def diameter(asked: AskedRun, component: int) -> Response:
-    """Of one component."""
+@router.get("/components/strong", summary="The components whose configurations all lead to each other.")
+def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
+    """Of a directed puzzle; a long question of a large run."""
     with asked.opened() as run:
+        if is_long(run):
+            return pending(asked.long(commands.strong_components(limit)))
+        return asked.answer(run, strong_row(run, run.strong_components(), limit))
+
+
+@router.get("/components/{component}", summary="One component.")
+def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERTICES)]) -> Response:
+    """As in the list of all."""
+    with asked.opened() as run:
+        if is_long(run, run.puzzle.undirected and not run.whole):
+            return pending(asked.long(commands.diameter(component)))
+        return asked.answer(run, one_component_row(run, component))
+
+
+@router.get("/components/{component}/diameter", summary="The exact diameter, and the pairs that attain it.")
+def diameter(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERTICES)]) -> Response:
+    """A long question of a large run that was not counted as a whole space."""
+    with asked.opened() as run:
+        if is_long(run, not run.whole):
+            return pending(asked.long(commands.diameter(component)))
         return asked.answer(run, diameter_row(run, run.diameter(component)))
 
 
 @router.get("/distance", summary="How many moves lie between two configurations.")
 def distance(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
     """`to` may be `goal` or `farthest`; `from` is the run's start where it is left out."""
-    with asked.opened() as run:
-        return asked.answer(run, path_row(run.path(to, source)))
+    return _path(asked, to, source)
 
 
 @router.get("/path", summary="A shortest path between two configurations.")
 def path(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
-    """`to` may be `goal` or `farthest`; `from` is the run's start where it is left out."""
+    """`to` may be `goal` or `farthest`; a long question of a large run where `from` is not its start."""
+    return _path(asked, to, source)
+
+
+def _path(asked: Asked, to: str, source: str | None) -> Response:
     with asked.opened() as run:
+        begin = None if source is None else run.puzzle.parse(source)
+        if is_long(run, run.whole or begin not in (None, run.puzzle.start), SMALL):
+            end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
+            return pending(asked.long(commands.path(end, None if begin is None else key_text(run.puzzle, begin))))
         return asked.answer(run, path_row(run.path(to, source)))
+
+
+def is_long(run: Run, searches: bool = True, most: int = BOUNDED_FROM) -> bool:
+    """Whether a question that `searches` all of a run takes long: of runs of more than `most` configurations."""
+    return searches and run.store.state.figures.get("configurations", 0) > most

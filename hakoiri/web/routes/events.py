@@ -14,8 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from coordinator.errors import RunError
 from coordinator.runs.summary import layer_row
 from hakoiri.rows.runs import status_row
-from hakoiri.web.asking import Runs
-from hakoiri.web.opened import OpenRuns
+from hakoiri.web.asking import RunName, Runs
+from hakoiri.web.runs.opened import OpenRuns
 from puzzles.errors import HakoiriError
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
@@ -28,7 +28,7 @@ _MOST_LAYERS = 500
 
 @router.get("/events", summary="Server-sent events: state, progress, layer.", response_class=Response)
 async def events(
-    request: Request, opened: Runs, run: str, last_event_id: Annotated[str | None, Header(max_length=200)] = None
+    request: Request, opened: Runs, run: RunName, last_event_id: Annotated[str | None, Header(max_length=200)] = None
 ) -> StreamingResponse:
     """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
     directory = await run_in_threadpool(opened.find, run)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from hakoiri.api import Run
 from hakoiri.web.asking import AskedRun
-from hakoiri.web.positions import Table, position_row, table_of
+from hakoiri.web.runs.positions import Table, position_row, table_of
 
 router = APIRouter(prefix="/api/runs/{run}/positions", tags=["answers"])
 

@@ -16,9 +16,9 @@ from coordinator.runs.kinds import kind_of, usual_kind
 from coordinator.session.job import Request as Asked
 from coordinator.session.resources import Resources
 from hakoiri.rows.runs import status_row
-from hakoiri.web.asking import Runs, named_puzzle
-from hakoiri.web.keys import made_once
-from hakoiri.web.opened import OpenRuns
+from hakoiri.web.asking import RunName, Runs, named_puzzle
+from hakoiri.web.runs.keys import made_once
+from hakoiri.web.runs.opened import OpenRuns
 from puzzles.registry import PuzzleSpec, puzzle_class
 from storage.errors import GoneError
 from storage.ledger.manifest import Manifest
@@ -117,29 +117,30 @@ def _asked(spec: PuzzleSpec, wanted: NewRun) -> Asked:
 
 
 @router.get("/{run}", summary="How a run stands.")
-def status(opened: Runs, run: str) -> dict[str, Any]:
+def status(opened: Runs, run: RunName) -> dict[str, Any]:
     """The JSON of `status`, with the run's digest."""
     return _row(opened, run)
 
 
 @router.delete("/{run}", summary="Remove a run and all its data.")
-def delete(opened: Runs, run: str) -> dict[str, Any]:
+def delete(request: Request, opened: Runs, run: RunName) -> dict[str, Any]:
     """Refused while somebody drives it."""
     directory = opened.find(run)
     opened.release(directory)
     delete_run(directory)
+    request.app.state.questions.forget(directory.name)
     return {"runs": [directory.name], "status": "deleted"}
 
 
 @router.post("/{run}/cancel", summary="Stop a run; what it has found stays.")
-def cancel(opened: Runs, run: str) -> dict[str, Any]:
+def cancel(opened: Runs, run: RunName) -> dict[str, Any]:
     """Only resume takes it up again."""
     directory = opened.find(run)
     return {"run": directory.name, "status": cancel_run(directory, opened.books)}
 
 
 @router.post("/{run}/resume", status_code=HTTPStatus.ACCEPTED, summary="Go on with a run that has stopped.")
-def resume(opened: Runs, run: str) -> dict[str, Any]:
+def resume(opened: Runs, run: RunName) -> dict[str, Any]:
     """From its last commit; the coordinator takes it up."""
     directory = opened.find(run)
     queue_again(directory, opened.books)

@@ -1,0 +1,91 @@
+"""The server itself: whether it is well, its figures, and the description of the interface."""
+
+from collections import Counter
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import fastapi_offline
+from fastapi import APIRouter, Request, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
+
+from hakoiri.rows.hosts import host_rows
+from hakoiri.web.asking import Runs
+from hakoiri.web.metrics import statuses
+from hakoiri.web.settings import Settings
+from puzzles.errors import HakoiriError
+from storage.ledger.lock import is_served
+
+router = APIRouter(tags=["server"])
+
+#: Swagger UI, which the page of the description loads from here and nowhere else.
+_SWAGGER = Path(fastapi_offline.__file__).with_name("static")
+_SWAGGER_FILES = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}
+_DOCS = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Hakoiri: the HTTP interface</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css"></head>
+<body><div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script></body></html>
+"""
+_START = 'SwaggerUIBundle({url: "/api/openapi.json", dom_id: "#swagger-ui", deepLinking: true});\n'
+
+
+@router.get("/api/health", summary="Who lives: coordinator, workers, hosts, queue.")
+def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]:
+    """`ok` where somebody takes queued runs; else the status is 503."""
+    settings: Settings = request.app.state.settings
+    known, served, reason, hosts = statuses(opened), is_served(opened.data), "", list[dict[str, Any]]()
+    if settings.redis is not None:
+        try:
+            hosts = _hosts(settings.redis)
+        except HakoiriError as error:
+            reason = str(error)
+    if not served:
+        reason = reason or "no coordinator takes queued runs"
+    if reason:
+        response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    return {
+        "ok": not reason,
+        "reason": reason,
+        "coordinator": served,
+        "workers": sum(host["workers"] for host in hosts),
+        "hosts": hosts,
+        "queue": [found.run for found in known if found.status == "queued"],
+        "runs": dict(Counter(found.status for found in known)),
+    }
+
+
+@router.get("/metrics", summary="Figures for Prometheus.", response_class=PlainTextResponse)
+def metrics(request: Request) -> Response:
+    """Requests are those of the process that answers."""
+    return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/docs", include_in_schema=False)
+def docs() -> Response:
+    """The description of the interface, to be read and tried."""
+    return HTMLResponse(_DOCS)
+
+
+@router.get("/docs/start.js", include_in_schema=False)
+def start() -> Response:
+    """What begins it."""
+    return Response(_START, media_type="text/javascript")
+
+
+@router.get("/docs/{name}", include_in_schema=False)
+def swagger(name: str) -> Response:
+    """The files that it is made of."""
+    if name not in _SWAGGER_FILES:
+        return Response(status_code=HTTPStatus.NOT_FOUND)
+    return FileResponse(_SWAGGER / name, media_type=_SWAGGER_FILES[name], headers={"Cache-Control": "max-age=86400"})
+
+
+def _hosts(url: str) -> list[dict[str, Any]]:
+    from worker.transport.connection import connect, living_workers
+
+    connection = connect(url)
+    try:
+        return host_rows(living_workers(connection))
+    finally:
+        connection.close()

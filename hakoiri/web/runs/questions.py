@@ -1,0 +1,207 @@
+"""Questions that need long computing: each is answered once, by a process of its own, and its answer is kept.
+
+A question about a run lies beside the runs, in a folder of its own, which any process that serves can look at:
+
+    asked    who answers it, as JSON; locked by that process for as long as it lives
+    answer   what it printed: one JSON object
+    said     what it said besides: how far it is, and what went wrong
+    export.* the file that was asked for
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from coordinator.errors import RunError, UnknownRunError
+from hakoiri.web.runs import commands
+from hakoiri.web.settings import SETTINGS, TOKEN, Settings
+from puzzles.errors import Step
+from puzzles.user.files import FILES
+from storage.engine.environment import translated
+from storage.ledger.manifest import State
+
+_FOLDER = ".questions"
+_ASKED, _ANSWER, _SAID = "asked", "answer", "said"
+#: Processes that answer side by side, of all who serve this data directory from here.
+_MOST_AT_ONCE = 2
+_OURS = "hakoiri: "
+_MOST_SAID = 2_000
+Standing = Literal["running", "answered", "failed"]
+
+
+class BusyError(RunError):
+    """As many long questions are being answered as may be at once."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a run, by the folder that it has."""
+
+    folder: Path
+
+    @property
+    def number(self) -> str:
+        """What clients call it."""
+        return self.folder.name
+
+    @property
+    def run(self) -> str:
+        """The run that is asked."""
+        return self.folder.parent.name
+
+    @property
+    def is_running(self) -> bool:
+        """Whether somebody is at it."""
+        try:
+            with open(self.folder / _ASKED, encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return False
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            return False
+
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The answer, once it is there."""
+        with suppress(OSError, ValueError):
+            found = json.loads((self.folder / _ANSWER).read_text(encoding="utf-8"))
+            return found if isinstance(found, dict) else None
+        return None
+
+    @property
+    def standing(self) -> Standing:
+        """How it stands."""
+        # IMPORTANT: whether it is running first. An answer that comes in between is then there.
+        if self.is_running:
+            return "running"
+        return "failed" if self.answer is None else "answered"
+
+    def row(self) -> dict[str, Any]:
+        """How it stands, for clients."""
+        standing, lines = self.standing, self._said()
+        ours = [line.removeprefix(_OURS) for line in lines if line.startswith(_OURS)]
+        failed = ours[-1] if ours else "it was stopped"
+        return {
+            "run": self.run,
+            "question": self.number,
+            "words": self._record().get("words", []),
+            "status": standing,
+            "headline": lines[-1] if lines and standing == "running" else "",
+            "reason": failed if standing == "failed" else "",
+            "answer": self.answer if standing == "answered" else None,
+        }
+
+    def stop(self) -> None:
+        """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
+        if self.is_running:
+            with suppress(ProcessLookupError):
+                os.kill(int(self._record()["process"]), signal.SIGINT)
+
+    def _record(self) -> dict[str, Any]:
+        with suppress(OSError, ValueError):
+            found = json.loads((self.folder / _ASKED).read_text(encoding="utf-8"))
+            return found if isinstance(found, dict) else {}
+        return {}
+
+    def _said(self) -> list[str]:
+        with suppress(OSError), open(self.folder / _SAID, "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
+            return file.read().decode("utf-8", "replace").splitlines()
+        return []
+
+
+class Questions:
+    """The long questions of a data directory."""
+
+    def __init__(self, settings: Settings, own_files: Sequence[Path]) -> None:
+        self._folder = settings.data / _FOLDER
+        memory = {} if settings.memory is None else {"memory": f"{settings.memory >> 20}MB"}
+        self._settings = {"data": str(settings.data.absolute())} | memory
+        left_out = {SETTINGS, TOKEN, "HAKOIRI_REDIS"}
+        kept = {name: value for name, value in os.environ.items() if name not in left_out}
+        self._environment = kept | {"HAKOIRI_SUPERVISOR": str(os.getpid()), FILES: os.pathsep.join(map(str, own_files))}
+        self._lock = threading.Lock()
+        self._answering: list[subprocess.Popen[bytes]] = []
+
+    def asked(self, run: str, state: State, words: list[str]) -> Question:
+        """The question, begun unless it was asked before of the run as it is; `BusyError` where too many are."""
+        question = self._named(run, state, words)
+        with self._lock:
+            if question.standing == "failed":
+                self._begin(question, words)
+        return question
+
+    def file(self, run: str, state: State, ending: str) -> tuple[Question, Path]:
+        """The question for a run as a file, which is there when it is answered."""
+        question = self._named(run, state, ["export", ending])
+        target = question.folder / f"export.{ending}"
+        with self._lock:
+            if question.standing == "failed" or (question.standing == "answered" and not target.exists()):
+                self._begin(question, commands.export(target))
+        return question, target
+
+    def known(self, run: str, number: str) -> Question:
+        """A question that was asked; `UnknownRunError` for others."""
+        question = Question(self._folder / run / number)
+        if not number.isalnum() or not (question.folder / _ASKED).exists():
+            raise UnknownRunError(f"run {run} was asked no question {number!r}", Step("status", run))
+        return question
+
+    def forget(self, run: str) -> None:
+        """All of a run that is gone."""
+        for folder in (self._folder / run).glob("*"):
+            Question(folder).stop()
+        shutil.rmtree(self._folder / run, ignore_errors=True)
+
+    def close(self) -> None:
+        """Stop all that this process has begun."""
+        for process in self._answering:
+            process.send_signal(signal.SIGINT)
+        for process in self._answering:
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _named(self, run: str, state: State, words: list[str]) -> Question:
+        identity = json.dumps([words, state.digest, state.status, state.depth, state.session])
+        return Question(self._folder / run / sha256(identity.encode()).hexdigest()[:16])
+
+    def _begin(self, question: Question, words: list[str]) -> None:
+        self._answering = [process for process in self._answering if process.poll() is None]
+        if len(self._answering) >= _MOST_AT_ONCE:
+            raise BusyError(f"{_MOST_AT_ONCE} long questions are being answered; ask again later, or stop one")
+        with translated(question.folder):
+            question.folder.mkdir(parents=True, exist_ok=True)
+            with (
+                open(question.folder / _ASKED, "a+", encoding="utf-8") as asked,
+                open(question.folder / _ANSWER, "wb") as answer,
+                open(question.folder / _SAID, "wb") as said,
+            ):
+                try:
+                    fcntl.flock(asked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:  # Another process has begun it.
+                    return
+                line = commands.line(words, question.run, self._settings)
+                # The lock goes with the open file, so the process that is begun holds it until it ends.
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "hakoiri", *line], env=self._environment, cwd="/",
+                    stdin=subprocess.DEVNULL, stdout=answer, stderr=said, pass_fds=[asked.fileno()], process_group=0,
+                )  # fmt: skip
+                self._answering.append(process)
+                asked.truncate(0)
+                asked.write(json.dumps({"words": words[:1], "process": process.pid, "begun": time.time()}))

@@ -1,0 +1,164 @@
+"""The server itself: its health, its figures, its description, and who may ask."""
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hakoiri.web.app import make_app
+from hakoiri.web.settings import Settings
+from tests.web.conftest import TOKEN, Served
+
+
+@pytest.fixture(scope="module")
+def stranger(served: Served) -> TestClient:
+    """Somebody without a token."""
+    settings = Settings(served.data, token=TOKEN, names=("localhost", "den"))
+    return TestClient(make_app(settings), "http://127.0.0.1:8080", follow_redirects=False)
+
+
+def test_health_and_figures(served: Served) -> None:
+    response = served.client.get("/api/health")
+    assert response.status_code == 503
+    row = response.json()
+    assert (row["ok"], row["coordinator"], row["workers"], row["queue"]) == (False, False, 0, [])
+    assert row["runs"] == {"complete": 3}
+    figures = served.client.get("/metrics").text
+    assert 'hakoiri_runs{status="complete"} 3.0' in figures
+    assert 'hakoiri_http_requests_total{method="GET",status="503"}' in figures
+
+
+def test_the_description(served: Served) -> None:
+    description = served.client.get("/api/openapi.json").json()
+    assert {"/api/runs/{run}/positions/{conf}", "/api/runs/{run}/events", "/metrics"} <= set(description["paths"])
+    page = served.client.get("/docs")
+    assert "//" not in page.text.replace("</", ""), "something is loaded from elsewhere"
+    assert served.client.get("/docs/swagger-ui-bundle.js").headers["content-type"].startswith("text/javascript")
+    assert served.client.get("/docs/..%2fcore.py").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/api/runs", "/docs", "/metrics", "/api/openapi.json", "/nothing"])
+def test_nothing_is_shown_to_strangers(stranger: TestClient, path: str) -> None:
+    refused = stranger.get(path)
+    assert (refused.status_code, refused.headers["content-type"]) == (401, "application/problem+json")
+    for wrong in ("", "x", TOKEN[:-1], f"{TOKEN}x", "ä"):
+        headers = {"Authorization": f"Bearer {wrong}".encode()}
+        assert stranger.get(path, headers=headers).status_code == 401
+        assert stranger.get(path, headers={"Cookie": f"hakoiri-8080={wrong}".encode()}).status_code == 401
+    assert stranger.get(f"{path}?token=wrong").status_code == 401
+
+
+def test_the_token_goes_from_the_address_into_a_cookie(stranger: TestClient) -> None:
+    moved = stranger.get("/api/runs", params={"limit": "2", "token": TOKEN})
+    assert (moved.status_code, moved.headers["location"]) == (303, "/api/runs?limit=2")
+    cookie = moved.headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
+    assert TOKEN not in cookie
+    with_cookie = {"Cookie": cookie.partition(";")[0]}
+    stranger.cookies.clear()
+    assert stranger.get("/api/runs", headers=with_cookie).status_code == 200
+    assert stranger.get(f"http://127.0.0.1:8080//evil.example/?token={TOKEN}").headers["location"] == "/evil.example/"
+    stranger.cookies.clear()
+    # No other method takes it from the address.
+    assert stranger.post(f"/api/runs?token={TOKEN}", json={"puzzle": "klotski"}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "evil.example:8080"}, 421),
+        ({"Host": "localhost.evil.example"}, 421),
+        ({"Host": ""}, 421),
+        ({"Host": "[::1"}, 421),
+        ({"Host": "den:8080"}, 200),
+        ({"Host": "[::1]:8080"}, 200),
+        ({"Host": "192.168.7.7:8080"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:9090"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:8080"}, 200),
+    ],
+    ids=str,
+)
+def test_host_and_origin(stranger: TestClient, headers: dict[str, str], status: int) -> None:
+    found = stranger.get("/api/puzzles", headers={"Authorization": f"Bearer {TOKEN}"} | headers)
+    assert found.status_code == status
+
+
+def test_no_page_elsewhere_may_post(stranger: TestClient) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "cross-site"}
+    assert stranger.post("/api/runs", json={}, headers=headers).status_code == 403
+    assert stranger.post("/api/runs", json={}, headers=headers | {"Sec-Fetch-Site": "same-origin"}).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/", "/api/runs", "/api/nothing", "/docs"])
+def test_what_every_response_carries(served: Served, path: str) -> None:
+    headers = served.client.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert "script-src" not in headers["content-security-policy"]
+    assert "default-src 'self'" in headers["content-security-policy"]
+
+
+def test_nothing_secret_is_logged(served: Served, stranger: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        stranger.get("/api/runs", params={"token": TOKEN})
+        served.client.get("/api/runs/a%0Ab?x=1")
+    said = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("hakoiri"))
+    assert "GET /api/runs 303" in said
+    assert "GET /api/runs/a?b 404" in said
+    assert TOKEN not in said
+
+
+def test_limits(served: Served) -> None:
+    post, get = served.client.post, served.client.get
+    long = json.dumps({"puzzle": "x" * (1 << 20)})
+    for body in (long, (part.encode() for part in (long[:9], long[9:]))):
+        assert post("/api/runs", content=body, headers={"Content-Type": "application/json"}).status_code == 413
+    assert get(f"/api/runs?status={'x' * 20_000}").status_code == 414
+    for path in ("/api/runs?limit=0", "/api/runs?limit=9999", f"/api/runs/{served.small}/layers/1?limit=1001"):
+        assert get(path).status_code == 422
+    assert get(f"/api/runs/{'x' * 200}").status_code == 422
+
+
+def test_what_is_finished_may_be_kept(served: Served) -> None:
+    first = served.client.get(f"/api/runs/{served.small}/layers")
+    assert "immutable" in first.headers["cache-control"]
+    again = served.client.get(f"/api/runs/{served.small}/layers", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    # By a prefix it may be another run tomorrow.
+    assert "etag" not in served.client.get(f"/api/runs/{served.small[:6]}/layers").headers
+    assert "no-store" in served.client.get("/api/runs").headers["cache-control"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("/api/runs/nope", 404, "unknown-run"),
+        ("/api/runs/..%2f..%2fetc/layers", 404, ""),
+        ("/api/runs/%2e%2e", 404, "unknown-run"),
+        ("/api/runs/{small}/layers/99", 409, "unanswerable"),
+        ("/api/runs/{small}/layers/9?after=0xzz", 422, "configuration"),
+        ("/api/runs/{small}/positions/.12", 422, "configuration"),
+        ("/api/runs/{small}/path?to=/etc/passwd", 422, "configuration"),
+        ("/api/runs/{small}/components/7/diameter", 409, "unanswerable"),
+        ("/api/runs/{whole}/path?to=farthest&from=0xffffffffffffffff", 422, "configuration"),
+        ("/api/runs/{directed}/components/0/diameter", 409, "unanswerable"),
+        ("/api/runs/{small}/questions/x", 404, "unknown-run"),
+        ("/api/runs/{small}/export.exe", 422, "request"),
+        ("/api/puzzles/nope", 422, "puzzle"),
+        ("/api/boards/nope.svg", 422, "puzzle"),
+        ("/api/boards/etc.py:X.svg", 422, "puzzle"),
+        ("/api/boards/klotski.svg?o=metric", 422, "puzzle"),
+    ],
+)
+def test_what_goes_wrong_is_a_problem_with_its_details(served: Served, path: str, status: int, kind: str) -> None:
+    response = served.client.get(path.format(small=served.small, whole=served.whole, directed=served.directed))
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    row: dict[str, Any] = response.json()
+    assert row["type"] == (f"urn:hakoiri:{kind}" if kind else "about:blank")
+    assert (row["status"], bool(row["title"]), bool(row["detail"])) == (status, True, True)
+    assert all({"do", "what", "value", "text"} <= step.keys() for step in row["steps"])
