@@ -72,6 +72,11 @@ class Plane:
             if not depot.is_out and now > depot.announced_at + ALIVE_SECONDS:
                 self.leave_out(number, f"no worker lives that reaches {depot.where}")
 
+    def expect_all(self) -> None:
+        """The one Redis was away, and has to hear anew what workers say."""
+        for depot in self._others.values():
+            depot.announced_at = time.monotonic()
+
     def leave_out(self, number: int, why: str) -> None:
         """What lies in a depot is lost, and nothing is left there for a while."""
         depot = self._others.setdefault(number, _Depot(announced_at=time.monotonic()))

@@ -326,3 +326,4 @@ class RemoteExecutor:
         self._observer.note(f"Redis is back; chunks sent again: {len(self._flight.chunks)}")
         # Workers have lost it too, and need a moment to say that they live.
         self._last_company = time.monotonic()
+        self._plane.expect_all()

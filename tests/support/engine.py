@@ -69,6 +69,8 @@ class PlainRedis:
 
     def __init__(self, forgets: Callable[[], int] = lambda: 0, room: int = 0) -> None:
         self.held: dict[str, bytes] = {}
+        #: What workers say, by their names.
+        self.beats: dict[bytes, bytes] = {}
         self._forgets, self._room = forgets, room
         self._answers: list[Any] = []
 
@@ -85,6 +87,14 @@ class PlainRedis:
     def info(self, section: str) -> dict[str, int]:
         """Its room, and what is used of it."""
         return {"maxmemory": self._room, "used_memory": sum(map(len, self.held.values()))}
+
+    def smembers(self, name: str) -> set[bytes]:
+        """Who has ever been a worker."""
+        return set(self.beats)
+
+    def mget(self, names: list[str]) -> list[bytes]:
+        """What they say."""
+        return list(self.beats.values())
 
     def set(self, name: str, value: Any, ex: int) -> bool:
         """Keep a value."""

@@ -5,18 +5,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import redis
 
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.errors import DamagedError
 from storage.layers.coded import Block, Coded, code_keys, decode, decode_into, is_sound
-from tests.support.engine import PlainRedis
+from tests.support.engine import PlainDepots, PlainRedis
 from worker.errors import PayloadError
 from worker.layers.partition import Partition, partition_by
 from worker.layers.shuffle import Made, gather, spread
 from worker.transport.depots import MAIN, Depots
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import LENGTH, NUMBER, Lot, Origin, perform, read_catalogue
+from worker.transport.pieces import DEPOT, LENGTH, NUMBER, Lot, Origin, perform, read_catalogue
 
 LAYER = 7
 
@@ -120,16 +121,21 @@ def test_a_block_with_another_byte_is_damaged(name: str, place: int) -> None:
 def left() -> Iterator[tuple[PlainRedis, Steps, Lot, Partition]]:
     """A Redis with blocks of a layer, where they lie, and ranges of its successors."""
     server, puzzle = PlainRedis(), Steps(LAYOUTS["u64"], (1, 50_000))
-    coded = code_keys(LAYER - 1, puzzle.layout.pack(drawn(puzzle.layout, 2_000, 1 << 40, 0, 4)))
+    keys = np.unique(np.random.default_rng(4).integers(0, 1 << 50, 20_000, dtype=np.uint64))
+    coded = code_keys(LAYER - 1, keys)
     origin = Origin("here", 0, 1, 0)
     server.set(origin.key(0), coded.data, ex=9)
-    yield server, puzzle, origin.lot(MAIN, 0, LAYER - 1, coded), partition_by(coded.firsts, 3)
+    yield server, puzzle, origin.lot(MAIN, 0, LAYER - 1, coded), partition_by(keys, 3)
 
 
-def performed(server: Any, puzzle: Steps, lot: Lot, partition: Partition) -> list[Any]:
-    header = np.array([0, 2_000, LAYER], dtype=np.int64)
+def performed(
+    server: Any, puzzle: Steps, lot: Lot, partition: Partition, depots: Depots | None = None, into: int = MAIN
+) -> list[Any]:
+    header = np.array([0, lot.counts.sum(), LAYER], dtype=np.int64)
     arrays = unpack_arrays(pack_arrays([header, *lot, *Lot.empty(puzzle.layout)]))
-    return perform(Depots(server), MAIN, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays, [partition.table])
+    return perform(
+        depots or Depots(server), into, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays, [partition.table]
+    )
 
 
 def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition]) -> None:
@@ -172,3 +178,37 @@ def test_impossible_figures_are_refused(column: int, value: int, left: tuple[Any
 def test_a_token_that_is_not_two_numbers_names_no_piece(token: str) -> None:
     with pytest.raises(PayloadError, match="is not a stage and a chunk"):
         Origin.of("here", token, 1)
+
+
+class Full(PlainRedis):
+    """A data Redis with room for one piece."""
+
+    def set(self, name: str, value: Any, ex: int) -> bool:
+        """Keep the first."""
+        if self.held:
+            raise redis.exceptions.OutOfMemoryError("command not allowed when used memory > 'maxmemory'")
+        return super().set(name, value, ex)
+
+
+def test_pieces_for_which_a_depot_has_no_room_lie_in_the_one_redis(left: tuple[Any, Steps, Lot, Partition]) -> None:
+    server, puzzle, lot, partition = left
+    full = Full()
+    depots = PlainDepots(server, [full])
+    _, depot, *catalogue = performed(server, puzzle, lot, partition, depots, depots.numbers[0])
+    assert depot.tolist() == [MAIN]
+    assert not full.held, "nobody will ask there for the first"
+    assert {f"hakoiri:here:piece:1.0:2:{place}" for place, _ in read_catalogue(catalogue)} <= server.held.keys()
+
+
+def test_blocks_are_fetched_from_several_depots_in_their_order(left: tuple[Any, Steps, Lot, Partition]) -> None:
+    server, puzzle, lot, partition = left
+    expected = performed(server, puzzle, lot, partition)
+    hosts = [PlainRedis(), PlainRedis()]
+    depots = PlainDepots(server, hosts)
+    (name,) = [name for name in server.held if ":0.1:" in name]
+    for number, (depot, host) in enumerate(zip(depots.numbers, hosts, strict=True)):
+        host.held[name] = server.held[name]
+        lot.places[number, DEPOT] = depot
+    assert len(lot.places) == 2
+    found = performed(server, puzzle, lot, partition, depots)
+    assert all(np.array_equal(one, other) for one, other in zip(expected, found, strict=True))

@@ -74,7 +74,10 @@ def refused(where: str) -> RedisRefusedError:
 
 def without_password(url: str) -> str:
     """Scheme, host, port and database only."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that is not readable"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -6,13 +6,15 @@ blocks lie in it, and what their first keys are, the coordinator knows and says 
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import redis
 from numpy.typing import NDArray
+from redis.exceptions import OutOfMemoryError
 
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys, Layout, ints
@@ -20,11 +22,13 @@ from storage.errors import DamagedError
 from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound
 from worker.errors import PayloadError
 from worker.tasks import SHUFFLES, Arrays
-from worker.transport.depots import Depots
+from worker.transport.depots import MAIN, Depots
 from worker.transport.names import piece_key
 
 #: The columns of `Lot.places`.
 DEPOT, STAGE, CHUNK, ATTEMPT, PIECE, BEGIN, LENGTH, NUMBER, COLUMNS = range(9)
+#: Depots that are read at a time.
+_READERS = 8
 #: Bytes asked for at a time.
 _AT_ONCE = 1 << 24
 _LOTS = 2
@@ -107,8 +111,10 @@ def perform(
 ) -> list[NDArray[Any]]:
     """Do a half of a layer step with what lies in depots, and leave what it makes in depot `into` for `keep` seconds.
 
-    The answer: its numbers, [`into`], and of the pieces left which they are, how many blocks each has, and of all their
-    blocks the first keys, counts and lengths. `PayloadError` if something is missing or broken; what is broken is
+    Where that is full, in the Redis of the queue.
+
+    The answer: its numbers, [the depot], and of the pieces left which they are, how many blocks each has, and of all
+    their blocks the first keys, counts and lengths. `PayloadError` if something is missing or broken; what is broken is
     removed.
     """
     lots = [Lot(*arrays[begin : begin + 3]) for begin in range(len(arrays) - 3 * _LOTS, len(arrays), 3)]
@@ -118,9 +124,8 @@ def perform(
     except DamagedError as error:
         _remove_broken(depots, origin.session, lots, blocks, puzzle.layout)
         raise PayloadError(str(error)) from error
-    with depots.reach(into) as depot:
-        _leave(depot, origin, pieces, keep)
-    return [numbers, np.array([into], dtype=np.int64), *_catalogue(pieces, puzzle.layout)]
+    left_in = _leave(depots, into, origin, pieces, keep)
+    return [numbers, np.array([left_in], dtype=np.int64), *_catalogue(pieces, puzzle.layout)]
 
 
 def read_catalogue(arrays: Arrays) -> Iterator[tuple[int, Coded]]:
@@ -153,10 +158,15 @@ def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
         length = int(ends[end - 1] - ends[begin]) + rows[begin][LENGTH]
         depot, *name, first = rows[begin][: BEGIN + 1]
         wanted.setdefault(depot, {})[begin] = _Stretch(piece_key(session, *name), first, length)
-    values: dict[int, bytes] = {}
-    for depot, stretches_there in wanted.items():
+
+    def read(depot: int) -> list[bytes]:
         with depots.reach(depot) as connection:
-            values.update(zip(stretches_there, _read(connection, list(stretches_there.values())), strict=True))
+            return _read(connection, list(wanted[depot].values()))
+
+    # Each depot has a link of its own.
+    with ThreadPoolExecutor(_READERS) as pool:
+        found = pool.map(read, wanted) if len(wanted) > 1 else map(read, wanted)
+        values = dict(zip(chain.from_iterable(wanted.values()), chain.from_iterable(found), strict=True))
     blocks = []
     for begin, end in pairwise(cuts):
         value, offset = memoryview(values[begin]), rows[begin][BEGIN]
@@ -192,7 +202,21 @@ def _check(lot: Lot) -> None:
         raise PayloadError("where pieces lie is not readable: no block is so long")
 
 
-def _leave(connection: redis.Redis, origin: Origin, pieces: dict[int, Coded], keep: int) -> None:
+def _leave(depots: Depots, into: int, origin: Origin, pieces: dict[int, Coded], keep: int) -> int:
+    """In which depot the pieces lie now."""
+    with depots.reach(into) as depot:
+        try:
+            _put(depot, origin, pieces, keep)
+        except OutOfMemoryError:
+            if into == MAIN:
+                raise
+            depot.unlink(*map(origin.key, pieces))
+        else:
+            return into
+    return _leave(depots, MAIN, origin, pieces, keep)
+
+
+def _put(connection: redis.Redis, origin: Origin, pieces: dict[int, Coded], keep: int) -> None:
     pipeline, waiting = connection.pipeline(transaction=False), 0
     for number, coded in pieces.items():
         pipeline.set(origin.key(number), coded.data, ex=keep)
