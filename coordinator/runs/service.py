@@ -14,6 +14,7 @@ from coordinator.session.session import Control, Observer
 from puzzles.errors import counted
 from storage.errors import GoneError, RunHeldError
 from storage.ledger.lock import holder_of, serving
+from storage.ledger.manifest import ENDED
 from storage.names import QUEUED_FILE, created_at, run_directories
 from worker.errors import WorkerError
 from worker.transport.connection import redis_errors
@@ -62,7 +63,8 @@ def _serve(
         for directory in waiting:
             status = _drive_one(directory, resources, control, observed(), report)
             pause = _LOOK_SECONDS if status == HELD else _RETRY_SECONDS
-            not_before[directory] = time.monotonic() + pause
+            # One that ended is queued again only by a user, who means now.
+            not_before[directory] = time.monotonic() + (0 if status in ENDED else pause)
             if status != HELD:
                 ends.append(RunEnd(directory.name, status))
             if control.interrupted:

@@ -1,36 +1,34 @@
 // Points joined by a line, or by stairs where a value stays until the next; with bounds around each where they are known.
 
-import {h, put, s} from "../lib/dom.js";
-import {short} from "../lib/format.js";
-import {steps} from "./histogram.js";
+import {put, s} from "../lib/dom.js";
+import {number, short} from "../lib/format.js";
+import {Chart, LEFT, steps, TOP} from "./frame.js";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [900, 300, 60, 44, 12];
-
-export class Curve {
-  // `what` are the words of the axes: {across, up, stairs}.
-  constructor(what) {
-    this.what = what;
-    this.plot = s("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img"});
-    this.element = h("figure", {class: "chart"}, this.plot);
+export class Curve extends Chart {
+  // `what` are the words of the axes: {across, up, stairs}; points are [across, up, least, most], the bounds may be missing.
+  constructor(what, points) {
+    super();
+    Object.assign(this, {what, points});
+    this.draw();
   }
 
-  // [[across, up, least, most], ...] in order; the bounds may be missing.
-  show(points) {
+  draw() {
+    if (!this.points) return;
+    const {points, what, floor} = this;
     const greatest = place => points.reduce((most, point) => Math.max(most, point[place] ?? 0), 0) || 1;
     const [wide, high] = [greatest(0), Math.max(greatest(1), greatest(3))];
-    const floor = HEIGHT - BOTTOM;
-    const x = value => LEFT + (value / wide) * (WIDTH - LEFT - 12);
+    const x = value => LEFT + 8 + (value / wide) * (this.wide - LEFT - 20);
     const y = value => floor - (value / high) * (floor - TOP);
-    const at = ([across, up]) => `${x(across).toFixed(1)},${y(up).toFixed(1)}`;
-    const drawn = points.map((point, place) => (place && this.what.stairs ? `H${x(point[0]).toFixed(1)}V${y(point[1]).toFixed(1)}` : `${place ? "L" : "M"}${at(point)}`)).join("");
+    const drawn = points.map(([across, up], place) => {
+      const [toX, toY] = [x(across).toFixed(1), y(up).toFixed(1)];
+      return place && what.stairs ? `H${toX}V${toY}` : `${place ? "L" : "M"}${toX},${toY}`;
+    });
     put(this.plot,
-      ...steps(high, false).map(value => s("g", {class: "axis"}, s("line", {x1: LEFT, x2: WIDTH, y1: y(value), y2: y(value)}), s("text", {x: LEFT - 8, y: y(value) + 4, "text-anchor": "end"}, short(value)))),
-      ...steps(wide, false).map(value => s("text", {class: "tick", x: x(value), y: floor + 18, "text-anchor": "middle"}, short(value))),
-      s("text", {x: WIDTH, y: HEIGHT - 4, "text-anchor": "end"}, this.what.across),
-      s("path", {class: "curve", d: drawn}),
+      ...steps(high).map(value => this.level(value, y(value))),
+      ...steps(wide).map(value => this.tick(value, x(value))),
+      s("path", {class: "curve", d: drawn.join("")}),
       ...points.filter(([, , least]) => least !== undefined).map(([across, , least, most]) => s("line", {class: "bounds", x1: x(across), x2: x(across), y1: y(least), y2: y(most)})),
-      ...points.map(([across, up]) => s("circle", {class: "point", cx: x(across), cy: y(up), r: 4}, s("title", {}, `${this.what.across} ${short(across)}: ${up.toLocaleString("en-US")}`))));
-    this.plot.setAttribute("aria-label", `${this.what.up} by ${this.what.across}: ${points.length} points, up to ${short(high)}`);
-    return this;
+      ...points.map(([across, up]) => s("circle", {class: "point", cx: x(across), cy: y(up), r: 4}, s("title", {}, `${what.across} ${short(across)}: ${number(up)}`))));
+    this.plot.setAttribute("aria-label", `${what.up} by ${what.across}: ${points.length} points, up to ${number(high)}`);
   }
 }

@@ -51,6 +51,7 @@ class View {
       undo: button("Undo", () => this.game.undo(), {title: "Z"}),
       redo: button("Redo", () => this.game.redo(), {title: "Y"}),
       play: button("", () => (this.film.playing ? this.film.stop() : this.film.start()), {title: "Space"}),
+      shuffle: this.run.mode === "explore" && button("Shuffle", () => this.#shuffle(), {}),
       restart: button("Start again", () => this.#restart(), {}),
       share: button("Copy link", () => this.#share(), {}),
     };
@@ -68,7 +69,7 @@ class View {
       h("div", {class: "panel"},
         h("div", {class: "row"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row"}, tools.play, speed),
-        h("div", {class: "row"}, tools.restart, tools.share, shading),
+        h("div", {class: "row"}, tools.restart, tools.shuffle, tools.share), shading,
         h("h2", {}, "Legal moves"), this.moves));
   }
 
@@ -144,6 +145,14 @@ class View {
   async #restart() {
     this.film.stop();
     await this.game.open(this.started);
+  }
+
+  // Some configuration of the run, on any of its layers.
+  async #shuffle() {
+    this.film.stop();
+    const depth = 1 + Math.floor(Math.random() * this.run.depth);
+    const {keys} = await get(["runs", this.run.run, "layers", String(depth)], {limit: 1000});
+    await this.game.open(keys[Math.floor(Math.random() * keys.length)]);
   }
 
   async #share() {

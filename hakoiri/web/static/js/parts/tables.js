@@ -22,21 +22,19 @@ const PLOTS = {
   study: ({sizes = []}) => {
     const points = sizes.flatMap(size => Object.values(size.goals).slice(0, 1).filter(goal => goal.moves).map(goal => [Object.values(size)[0], goal.moves.mean, goal.moves.low, goal.moves.high]));
     const [size] = Object.keys(sizes[0] ?? {size: 0});
-    return points.length > 1 && card("Moves of the deals that can be solved", new Curve({across: size, up: "mean number of moves"}).show(points).element);
+    return points.length > 1 && card(`Moves of the deals that can be solved, by ${size}`, new Curve({across: size, up: "mean number of moves"}, points).element);
   },
   hunt: ({records = [], objective = "score"}) => {
     if (records.length < 2) return null;
-    return card(`Records of ${objective}`, new Curve({across: "seconds", up: objective, stairs: true}).show(records.map(({seconds, score}) => [seconds, score])).element);
+    return card(`Records of ${objective}, by seconds`, new Curve({across: "seconds", up: objective, stairs: true}, records.map(({seconds, score}) => [seconds, score])).element);
   },
   optimise: ({tables}) => {
     const rounds = tables.find(({name}) => name === "rounds")?.rows ?? [];
-    return rounds.length > 1 && card("Score of each round", new Curve({across: "seconds", up: "score", stairs: true}).show(rounds.map(({seconds, score}) => [seconds, score])).element);
+    return rounds.length > 1 && card("Score of each round, by seconds", new Curve({across: "seconds", up: "score", stairs: true}, rounds.map(({seconds, score}) => [seconds, score])).element);
   },
   tree: ({layers = []}) => {
     if (layers.length < 2) return null;
-    const histogram = new Histogram({bar: "level", of: "placings", title: "Placings on each level of the tree"});
-    histogram.show(layers);
-    return card("Levels", histogram.element);
+    return card("Levels", new Histogram({bar: "level", of: "placings", title: "Placings on each level of the tree"}).show(layers).element);
   },
 };
 

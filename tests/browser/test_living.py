@@ -1,0 +1,63 @@
+"""A large run in a real browser: it is begun, watched as it grows, paused, gone on with and deleted."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+
+def layers_seen(page: Page) -> int:
+    """How many bars the histogram has."""
+    label = page.locator(".histogram").get_attribute("aria-label") or ""
+    found = re.search(r"([\d,]+) layers", label)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def test_a_run_is_watched_paused_resumed_and_deleted(page: Page, site: Site) -> None:
+    """240 million configurations take long enough."""
+    page.goto("/#/new/tiles")
+    page.get_by_label("rows", exact=True).fill("3")
+    page.get_by_label("columns", exact=True).fill("4")
+    expect(page.locator(".drawn code")).to_have_text(".123/4567/89ab")
+    page.get_by_role("button", name="Start", exact=True).click()
+    state = page.locator(".state")
+    expect(state).to_contain_text("running")
+    expect(page.locator(".histogram")).to_be_visible()
+    seen = layers_seen(page)
+    page.wait_for_function(
+        """seen => parseInt(/(\\d+) layers/.exec(document.querySelector(".histogram").ariaLabel)[1]) > seen + 2""",
+        arg=seen,
+    )
+    expect(page.locator(".progress")).to_contain_text("layer")
+    assert "board" in {link.get_attribute("href").rsplit("/", 1)[-1] for link in page.locator(".tabs a").all()}
+    page.get_by_role("button", name="Pause").click()
+    expect(state).to_contain_text("cancelled")
+    page.get_by_role("button", name="Resume").click()
+    expect(state).to_contain_text("running")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    card = page.locator(".run", has_text="rows 3")
+    expect(card.locator("progress")).to_be_visible()
+    card.get_by_role("button", name="Pause").click()
+    expect(card).to_contain_text("cancelled")
+    card.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Keep").click()
+    expect(card).to_be_visible()
+    card.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card).to_have_count(0)
+
+
+def test_a_board_that_is_none_is_said_as_one_types(page: Page, site: Site) -> None:
+    page.goto("/#/new/klotski")
+    expect(page.locator(".drawn code")).to_have_text("ABBC/ABBC/DEEF/DGHF/I..J")
+    page.get_by_label("Start", exact=True).fill("ABBC\nABBC\nDEEF\nDGHF\n.IJ.")
+    expect(page.locator(".drawn code")).to_have_text("ABBC/ABBC/DEEF/DGHF/.IJ.")
+    page.get_by_label("Start", exact=True).fill("ABBC/ABBC")
+    expect(page.get_by_role("alert")).to_contain_text("row")
+    page.get_by_label("Puzzle").select_option("sliding")
+    page.get_by_label("Board (needed)").fill("AAB/.CD/EE.")
+    expect(page.locator(".drawn g")).to_have_count(6)

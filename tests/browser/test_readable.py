@@ -1,0 +1,120 @@
+"""The page for those who see, hear or hold it otherwise: axe's rules, contrast, narrow screens, and how quick it is."""
+
+import re
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from puzzles.pictures.colours import luminance
+from tests.browser.conftest import NARROW, WIDE, Site, watched
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+PAGES = {
+    "runs": ("#/", ".run .picture"),
+    "new": ("#/new/klotski", ".drawn svg"),
+    "overview": ("#/runs/{explored}", ".bars"),
+    "board": ("#/runs/{explored}/board", ".move.best"),
+    "components": ("#/runs/{counted}/components", ".pair svg"),
+}
+#: Texts on pieces are large and graphics beside their names in the list of moves; what must be read is all the rest.
+SCHEMES = ["light", "dark"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, size: Any, scheme: Any) -> None:
+    """WCAG 2.2, levels A and AA, on each page; and no page is wider than its screen."""
+    context = browser.new_context(viewport=size, color_scheme=scheme, base_url=site.address, reduced_motion="reduce")
+    for page in watched(context, site):
+        for name, (address, shown) in PAGES.items():
+            page.goto("/" + address.format(explored=site.explored, counted=site.counted))
+            expect(page.locator(shown).first).to_be_visible()
+            found = Axe().run(page).response["violations"]
+            assert not found, f"{name}: {[(rule['id'], [node['html'] for node in rule['nodes']]) for rule in found]}"
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], name
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_colours_of_text_and_pieces_can_be_told_apart(site: Site, browser: Browser, scheme: Any) -> None:
+    """Contrast by WCAG's formula: 4.5 for text on its grounds, 3 for what must be seen to play."""
+    context = browser.new_context(color_scheme=scheme, base_url=site.address)
+    for page in watched(context, site):
+        page.goto(f"/#/runs/{site.explored}/board")
+        expect(page.locator(".move.best").first).to_be_visible()
+        colours = page.evaluate(COLOURS)
+        for text in ("ink", "muted", "accent", "danger"):
+            for ground in ("paper", "surface", "sunk"):
+                assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        assert contrast(colours["on-accent"], colours["accent"]) >= 4.5
+        assert contrast(colours["on-danger"], colours["danger"]) >= 4.5
+        assert contrast(colours["muted"], colours["accent-soft"]) >= 4.5
+        for graphic, ground in (("control", "surface"), ("bar", "surface"), ("goal", "surface"), ("accent", "board")):
+            assert contrast(colours[graphic], colours[ground]) >= 3, (graphic, ground)
+        for letter, piece in page.evaluate(PIECES):
+            assert contrast(letter, piece) >= 4.5
+    context.close()
+
+
+#: Each token as the browser paints it.
+COLOURS = """() => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  const names = ["ink", "muted", "accent", "danger", "paper", "surface", "sunk", "on-accent", "on-danger", "accent-soft",
+                 "control", "bar", "goal", "board"];
+  return Object.fromEntries(names.map(name => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  }));
+}"""
+#: The letter of each piece, as dark as it is through its opacity, and the piece.
+PIECES = """() => [...document.querySelectorAll(".piece")].map(piece => {
+  const [letter, body] = [".letter", ":first-child"].map(found => getComputedStyle(piece.querySelector(found)));
+  const [dark, light] = [letter.fill, body.fill].map(text => text.match(/\\d+/g).map(Number));
+  const seen = dark.map((part, place) => Math.round(part * letter.opacity + light[place] * (1 - letter.opacity)));
+  return [`rgb(${seen})`, body.fill];
+})"""
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(hexadecimal(colour)) for colour in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def hexadecimal(colour: str) -> str:
+    parts = re.findall(r"\d+", colour)
+    return "#" + "".join(f"{int(part):02x}" for part in parts[:3])
+
+
+def test_the_first_view_is_light_and_quick(site: Site, browser: Browser) -> None:
+    """Below 300 kB in all, and half a second from the first byte asked for to the runs drawn."""
+    context = browser.new_context(base_url=site.address)
+    for page in watched(context, site):
+        expect(page.locator(".run").first).to_be_visible()
+        sizes, seconds = [], []
+        page.on("response", lambda response: sizes.append(len(response.body())))
+        for _ in range(3):
+            page.reload()
+            expect(page.locator(".run").first).to_be_visible()
+            seconds.append(page.evaluate(DRAWN))
+        assert 0 < sum(sizes[: len(sizes) // 3]) < 300_000
+        assert min(seconds) < 0.5, seconds
+    context.close()
+
+
+#: Seconds from the beginning of the navigation until the runs were painted.
+DRAWN = """() => new Promise(resolve => {
+  const drawn = () => document.querySelector(".run .about");
+  const look = () => (drawn() ? resolve(performance.now() / 1000) : requestAnimationFrame(look));
+  look();
+})"""
+
+
+def test_light_and_dark_can_be_chosen(page: Page) -> None:
+    colours = page.get_by_role("button", name="Colours: auto")
+    colours.click()
+    page.get_by_role("button", name="Colours: light").click()
+    expect(page.locator("html")).to_have_css("color-scheme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_css("color-scheme", "dark")
