@@ -1,6 +1,8 @@
 // Questions to the server. Whatever goes wrong is an Error whose message is a sentence for people.
 
 const BASE = "api/";
+// Seconds between two looks at an answer that is being computed.
+const PAUSE = 0.5;
 
 // A path under /api; what is in `words` is escaped, `query` may hold nulls, which are left out, and lists.
 export function address(words, query = {}) {
@@ -14,17 +16,15 @@ export function address(words, query = {}) {
   return BASE + words.map(encodeURIComponent).join("/") + (asked ? `?${asked}` : "");
 }
 
-async function ask(method, url, body, options = {}) {
+async function ask(method, url, body) {
   let answer;
   try {
     answer = await fetch(url, {
       method,
       headers: body === undefined ? {} : {"Content-Type": "application/json"},
       body: body === undefined ? undefined : JSON.stringify(body),
-      ...options,
     });
   } catch (error) {
-    if (error.name === "AbortError") throw error;
     throw new Error("the server does not answer; is hakoiri serve still running?", {cause: error});
   }
   if (!answer.ok) throw await problem(answer);
@@ -40,7 +40,18 @@ async function problem(answer) {
   return error;
 }
 
-export const get = async (words, query, options) => (await ask("GET", address(words, query), undefined, options)).json();
+const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
+
+// An answer. One that takes long computing is waited for; `waiting` hears how far it is: {question, headline}.
+export async function get(words, query, {waiting = () => {}} = {}) {
+  for (;;) {
+    const answer = await ask("GET", address(words, query));
+    const found = await answer.json();
+    if (answer.status !== 202) return found;
+    waiting(found);
+    await sleep(PAUSE);
+  }
+}
 
 export const post = async (words, body) => (await ask("POST", address(words), body ?? {})).json();
 

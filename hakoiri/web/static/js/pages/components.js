@@ -1,11 +1,10 @@
 // The components of a run: a table to be sorted, and for each the pairs that are farthest apart.
 
-import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
 import {picture} from "../parts/pictures.js";
 import {address, note} from "../router.js";
-import {diameterOf} from "../parts/diameter.js";
+import {patiently} from "../parts/waiting.js";
 
 const COLUMNS = ["component", "size", "diameter", "radius", "centre", "periphery"];
 // Rows of the table, and pairs, that are shown at first.
@@ -14,7 +13,7 @@ const [ROWS, PAIRS] = [25, 4];
 const MOST = 10000;
 
 export async function show(place, {run, query}, current) {
-  const {components} = await get(["runs", run.run, "components"], {limit: MOST});
+  const {components} = await patiently(place, ["runs", run.run, "components"], {limit: MOST});
   if (!current()) return;
   const view = new Components(run, components);
   put(place, view.element);
@@ -58,12 +57,13 @@ class Components {
     this.chosen = component;
     note(["runs", this.run.run, "components"], {k: String(component)});
     this.#draw();
-    put(this.one, h("h2", {}, `Component ${number(component)}`), h("p", {class: "muted"}, "measuring …"));
+    const below = h("div", {});
+    put(this.one, h("h2", {}, `Component ${number(component)}`), below);
     try {
-      const found = await diameterOf(this.run.run, component);
+      const found = await patiently(below, ["runs", this.run.run, "components", String(component), "diameter"]);
       if (this.chosen === component) put(this.one, ...this.#told(found, PAIRS));
     } catch (error) {
-      put(this.one, h("h2", {}, `Component ${number(component)}`), h("p", {class: "reason"}, error.message));
+      put(below, h("p", {class: "reason"}, error.message));
     }
   }
 

@@ -9,6 +9,9 @@ import {barOf, moving} from "../parts/life.js";
 import {scaleSwitch} from "../parts/scale.js";
 import {tablesOf} from "../parts/tables.js";
 
+// How often, at most, the tables of a run that lives are asked for, in milliseconds.
+const PAUSE = 1000;
+
 export async function show(place, {run, redraw}, current) {
   const view = new Overview(run, redraw);
   put(place, view.element);
@@ -19,7 +22,7 @@ export async function show(place, {run, redraw}, current) {
 
 class Overview {
   constructor(run, redraw) {
-    Object.assign(this, {run, redraw, layers: [], drawing: false});
+    Object.assign(this, {run, redraw, layers: [], drawing: false, told: 0});
     this.figures = h("dl", {class: "facts"});
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
     this.histogram = new Histogram({bar: "layer", of: "configurations", title: "Configurations in each layer"});
@@ -38,7 +41,7 @@ class Overview {
       for (const layer of layers) this.layers[layer.depth] = layer.size;
       this.#plot();
     }
-    put(this.tables, ...await tablesOf(this.run));
+    put(this.tables, await tablesOf(this.run));
   }
 
   // Until it is complete the figures and bars grow, also of a run that is resumed elsewhere; what ends it.
@@ -68,6 +71,16 @@ class Overview {
   #heard(found) {
     Object.assign(this.run, found);
     this.#figures();
+    if (performance.now() - this.told < PAUSE) return;
+    this.told = performance.now();
+    tablesOf(this.run).then(tables => put(this.tables, tables)).catch(() => {});
+    this.#helpers();
+  }
+
+  // Who works on it; without workers on other machines it is threads of the coordinator.
+  async #helpers() {
+    const {workers, hosts} = await get(["health"]).catch(() => ({workers: 0, hosts: []}));
+    Object.assign(this.run, {workers, hosts: hosts.length});
   }
 
   // At most once for each picture of the screen.
@@ -115,7 +128,7 @@ function factsOf(run) {
     ["computing", run.seconds ? duration(run.seconds) : null],
     ["rate", run.rate ? `${short(run.rate)} ${run.rate_unit ?? ""}` : null],
     ["on disk", run.stored_bytes ? bytes(run.stored_bytes) : run.progress.disk ? bytes(run.progress.disk) : null],
-    ["workers", run.workers ? `${number(run.workers)}${run.hosts ? ` on ${counted(run.hosts, "host")}` : ""}` : null],
+    ["workers", run.workers ? `${number(run.workers)} on ${counted(run.hosts, "host")}` : null],
     ["driven by", run.holder || null],
     ["begun", run.created ? when(run.created) : null],
     ["run", h("code", {}, run.run)],
