@@ -5,16 +5,19 @@ from typing import Any
 
 from coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
 from coordinator.plays.plan import BEAM, SECONDS, OptimisePlan, optimised
-from coordinator.session.job import Check, Job, Play, Request, limited
+from coordinator.session.job import Check, Job, Play, Request, Table, limited
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.capabilities import Scored
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, counted
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.results.rows import ResultRows, read_arrays, stage_arrays
 from worker.warm import load_moving_kernels
+
+#: How many rounds a table shows, and what of each.
+_ROWS, _COLUMNS = 12, ("width", "score", "layers", "tried", "seconds")
 
 
 class Optimise(Job):
@@ -77,6 +80,14 @@ class Optimise(Job):
     def best_play(self, budget: Budget) -> Play:
         best = best_of(self.store)
         return Play(best.score, best.moves, best.sequence, False, [])
+
+    def tables(self) -> list[Table]:
+        rounds = rounds_of(self.store)
+        rows = [
+            {"round": number + 1} | {name: rounds[number].row()[name] for name in _COLUMNS} for number in sorted(rounds)
+        ]
+        left = f"{counted(len(rows) - _ROWS, 'rounds')} before" if len(rows) > _ROWS else ""
+        return [Table("rounds", rows[-_ROWS:], rest=left)] if rows else []
 
     def summary(self, budget: Budget) -> dict[str, Any]:
         return self.best_play(budget).row()
