@@ -145,7 +145,7 @@ class _Body:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._receive, self._taken, self._done = receive, 0, False
         length = Headers(scope=scope).get("content-length", "0")
-        self._announced = int(length) if length.isdigit() else 0
+        self._announced = int(length) if length.isdecimal() else 0
 
     async def __call__(self) -> Message:
         if self._done:

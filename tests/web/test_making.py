@@ -9,6 +9,8 @@ from starlette.testclient import TestClient
 from coordinator.runs.service import serve
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
+from hakoiri.api import open_run
+from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
 from puzzles.nakuron.board import random_board
 from tests.web.conftest import TOKEN, client_of
@@ -134,3 +136,21 @@ def test_the_life_of_a_run(client: TestClient, data: Path) -> None:
     assert client.delete(where).json() == {"runs": [run], "status": "deleted"}
     assert client.get(where).status_code == 404
     assert [entry.name for entry in data.iterdir() if not entry.name.startswith(".")] == []
+
+
+def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, data: Path) -> None:
+    where = client.post("/api/runs", json=TILES).headers["location"]
+    drive(data, client)
+    for _ in range(2):
+        waiting = client.get(f"{where}/hardest")
+        assert (waiting.status_code, waiting.json()["mode"]) == (202, "hardest")
+    drive(data, client)
+    assert client.get(waiting.headers["location"]).json()["status"] == "complete"
+    found = client.get(f"{where}/hardest").json()
+    assert (found["distance"], found["count"], sum(found["layers"])) == (6, 1, 12)
+    # By the blocks of both runs, as of a run that is too large for memory.
+    run = open_run(where.rpartition("/")[2], data)
+    with run:
+        for layer in range(run.store.state.depth + 1):
+            for key in run.layer(layer):
+                assert position_row(run, None, key) == position_row(run, table_of(run), key)

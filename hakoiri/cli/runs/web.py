@@ -84,7 +84,7 @@ def _token(file: Path | None, none: bool) -> tuple[str, bool]:
         if file is not None:
             raise PuzzleError("--no-token goes with no --token-file: leave one of them out")
         return "", False
-    given = os.environ.get("HAKOIRI_TOKEN", "") if file is None else file.read_text(encoding="utf-8").strip()
+    given = os.environ.get("HAKOIRI_TOKEN", "") if file is None else _content(file)
     if file is None and not given:
         return secrets.token_urlsafe(24), False
     if len(given) < _LEAST_TOKEN or not given.isascii() or not given.isprintable():
@@ -92,6 +92,13 @@ def _token(file: Path | None, none: bool) -> tuple[str, bool]:
             f"a token has {_LEAST_TOKEN} printable ASCII characters or more; make one with: openssl rand -hex 24"
         )
     return given, True
+
+
+def _content(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PuzzleError(f"the token in {file} cannot be read: {getattr(error, 'strerror', 'no text')}") from error
 
 
 def _is_loopback(host: str) -> bool:

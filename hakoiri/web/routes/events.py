@@ -35,17 +35,17 @@ async def events(
     streams: set[object] = request.app.state.streams
     if len(streams) >= _MOST_STREAMS:
         raise RunError(f"{_MOST_STREAMS} streams of events are open already; close some")
-    stream = _Stream(opened, directory, last_event_id or "")
+    stream = Stream(opened, directory, last_event_id or "")
     return StreamingResponse(stream.texts(streams), media_type="text/event-stream")
 
 
-class _Stream:
+class Stream:
     """What one client is told of a run, from where it left off."""
 
     def __init__(self, opened: OpenRuns, directory: Path, last: str) -> None:
         self._opened, self._directory = opened, directory
         layers, _, rest = last.partition("-")
-        self._layers = int(layers) if layers.isdigit() else 0
+        self._layers = int(layers) if layers.isdecimal() else 0
         self._commit, _, self._status = rest.partition("-")
 
     async def texts(self, streams: set[object]) -> AsyncIterator[str]:
@@ -56,7 +56,7 @@ class _Stream:
             yield "retry: 1000\n\n"
             while True:
                 try:
-                    told = await run_in_threadpool(self._look)
+                    told = await run_in_threadpool(self.look)
                 except HakoiriError as error:
                     yield _event("gone", {"detail": str(error)}, "")
                     return
@@ -71,7 +71,7 @@ class _Stream:
         finally:
             streams.discard(self)
 
-    def _look(self) -> list[str]:
+    def look(self) -> list[str]:
         """What has happened since the last look."""
         found = self._opened.status(self._directory)
         told = []

@@ -20,7 +20,9 @@ from worker.graphs.searches import Graph, distances_from
 
 #: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
 SMALL = 200_000
-_TOO_LARGE = "its run is too large to have all distances in memory"
+_UNKNOWN = "the goal distances of its run are not known; ask for its hardest"
+_UNFINISHED = "its run is not finished"
+_NO_GOAL = "no goal can be reached from it"
 
 
 class Known(NamedTuple):
@@ -92,9 +94,10 @@ def position_row(run: Run, table: Table | None, configuration: str) -> dict[str,
     if here is None:
         raise run.not_found(f"did not find {run.puzzle.render(key)}")
     moves = _moves(run, table, key, here.depth)
-    reason = "" if table is not None else _TOO_LARGE if run.exhausted else "its run is not finished"
-    if table is not None and here.goal_distance is None:
-        reason = "no goal can be reached from it"
+    reason = ""
+    if here.goal_distance is None:
+        known = table is not None or run.known_distances() is not None
+        reason = _NO_GOAL if known else _UNKNOWN if run.exhausted else _UNFINISHED
     return {
         "configuration": run.puzzle.render(key),
         "key": key_text(run.puzzle, key),
@@ -144,8 +147,13 @@ def _know(run: Run, table: Table | None, keys: Keys, around: int | None) -> list
         found[missing[run.store.contains(depth, wanted[missing])]] = depth
     depths = np.empty(len(keys), dtype=np.int64)
     depths[order] = found
+    distances = run.known_distances()
+    goals = [-1] * len(keys) if distances is None else distances.of(keys).tolist()
     component = None if run.whole or not run.exhausted else 0
-    return [Known(None if run.whole else depth, component, None) if depth >= 0 else None for depth in depths.tolist()]
+    return [
+        Known(None if run.whole else depth, component, None if goal < 0 else goal) if depth >= 0 else None
+        for depth, goal in zip(depths.tolist(), goals, strict=True)
+    ]
 
 
 def _layers_around(run: Run, around: int | None) -> Iterable[int]:

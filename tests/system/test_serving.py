@@ -1,0 +1,178 @@
+"""A server as a real process: runs driven beside it, kills, more processes, refusals."""
+
+import json
+import signal
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+
+from tests.system.helpers import Hakoiri, Running, wait_until
+
+TOKEN = "a-token-that-only-tests-have"  # noqa: S105
+
+
+class Server:
+    """``hakoiri serve`` on a free port, and a client that knows its token."""
+
+    def __init__(self, hakoiri: Hakoiri, *options: str) -> None:
+        self.process: Running = hakoiri.start("serve", "--port", "0", *options, env={"HAKOIRI_TOKEN": TOKEN})
+        self.process.wait_for("http://")
+        address = next(line for line in self.process.stdout.splitlines() if line.startswith("http://"))
+        self.client = httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
+        wait_until(self._answers, 60, "an answer")
+
+    def _answers(self) -> bool:
+        try:
+            return self.client.get("/api/puzzles").status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    def events(self, where: str, last: str = "") -> Generator[tuple[str, str, dict[str, Any]]]:
+        """Kind, id and content of the events of a run, as they come."""
+        with self.client.stream("GET", f"{where}/events", headers={"Last-Event-ID": last}) as stream:
+            event: dict[str, str] = {}
+            for line in stream.iter_lines():
+                name, _, value = line.partition(": ")
+                if line and not line.startswith(":"):
+                    event[name] = value
+                elif "data" in event:
+                    yield event["event"], event["id"], json.loads(event["data"])
+                    event = {}
+
+
+@pytest.fixture
+def serve(hakoiri: Hakoiri) -> Iterator[Callable[..., Server]]:
+    """Starts servers."""
+    with ExitStack() as clients:
+
+        def start(*options: str) -> Server:
+            server = Server(hakoiri, *options)
+            clients.callback(server.client.close)
+            return server
+
+        yield start
+
+
+def family(server: Server) -> list[psutil.Process]:
+    """All processes of a server."""
+    return [psutil.Process(server.process.pid), *server.process.children()]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_run_from_the_request_to_its_end_and_a_kill(serve: Callable[..., Server]) -> None:
+    """Queued, driven, watched over two streams; killed, and nobody is left."""
+    server = serve()
+    where = server.client.post("/api/runs", json={"puzzle": "klotski"}).headers["location"]
+    layers: list[int] = []
+    with closing(server.events(where)) as events:
+        while len(layers) < 60:
+            kind, last, row = next(events)
+            layers += [row["depth"]] if kind == "layer" else []
+    with closing(server.events(where, last)) as events:
+        while row.get("status") != "complete" or len(layers) < 168:
+            kind, last, row = next(events)
+            layers += [row["depth"]] if kind == "layer" else []
+    assert layers == list(range(168))
+    assert server.client.get(f"{where}/distance?to=goal").json()["length"] == 116
+    processes = family(server)
+    assert len(processes) == 2
+    server.process.kill()
+    wait_until(lambda: gone(processes), 30, "the coordinator to leave")
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_midst_of_a_run(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    server = serve()
+    long = server.client.post("/api/runs", json={"puzzle": "pancakes", "options": {"n": "10"}}).headers["location"]
+    wait_until(lambda: server.client.get(long).json()["status"] == "running", 60, "a run under way")
+    processes = family(server)
+    server.process.kill()
+    wait_until(lambda: gone(processes), 30, "the coordinator to leave")
+    run = long.rpartition("/")[2]
+    assert hakoiri.ask("status", run)["status"] in ("interrupted", "queued", "complete")
+    assert hakoiri.here("coordinator", "--threads", "--burst", "--json").json["runs"][0]["status"] == "complete"
+    assert hakoiri.ask("status", run)["configurations"] == 3_628_800
+
+
+@pytest.mark.slow
+def test_several_processes_answer_and_end_together(serve: Callable[..., Server]) -> None:
+    server = serve("--workers", "2")
+    key = {"Idempotency-Key": "one"}
+    wanted = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}}
+    runs = {server.client.post("/api/runs", json=wanted, headers=key).json()["run"] for _ in range(8)}
+    assert len(runs) == 1
+    where = f"/api/runs/{runs.pop()}"
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", 60, "its end")
+    # Whoever began it, both know how a question stands.
+    question = server.client.post(f"{where}/verify").headers["location"]
+    for _ in range(8):
+        assert server.client.get(question).json()["status"] in ("running", "answered")
+    wait_until(lambda: server.client.get(question).json()["status"] == "answered", 60, "the proof")
+    assert server.client.get(question).json()["answer"]["ok"]
+    processes = family(server)
+    server.process.kill()
+    wait_until(lambda: gone(processes), 30, "all of them to leave")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_and_all_that_it_started(serve: Callable[..., Server], number: int) -> None:
+    server = serve()
+    processes = family(server)
+    server.process.send(number)
+    assert "Traceback" not in server.process.finish(30).stderr
+    assert gone(processes)
+
+
+@pytest.mark.slow
+def test_a_coordinator_that_dies_is_replaced(serve: Callable[..., Server]) -> None:
+    server = serve()
+    (coordinator,) = server.process.children()
+    coordinator.kill()
+    server.process.wait_for("another one starts")
+    where = server.client.post("/api/runs", json={"puzzle": "hanoi"}).headers["location"]
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", 60, "its end")
+
+
+@pytest.mark.slow
+def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    run = hakoiri.json("run", "pancakes", "-o", "n=10")["run"]
+    server = serve("--no-drive")
+    asked = server.client.get(f"/api/runs/{run}/path?from=0x5&to=farthest")
+    assert asked.status_code == 202
+    question = asked.headers["location"]
+    server.client.delete(question)
+    wait_until(lambda: server.client.get(question).json()["status"] != "running", 60, "it to stop")
+    assert server.client.get(question).json()["status"] in ("failed", "answered")
+    exported = f"/api/runs/{run}/export.npz"
+    wait_until(lambda: server.client.get(exported).status_code == 200, 120, "the file")
+    part = server.client.get(exported, headers={"Range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"PK\x03\x04")
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "said"),
+    [
+        (("--host", "192.0.2.1"), {}, "is open to other machines"),
+        (("--host", "192.0.2.1", "--no-token"), {"HAKOIRI_TOKEN": TOKEN}, "is open to other machines"),
+        (("--host", "nowhere.invalid", "--no-token"), {}, "is open to other machines"),
+        ((), {"HAKOIRI_TOKEN": "short"}, "a token has 16 printable ASCII characters"),
+        (("--no-token", "--token-file", "x"), {}, "leave one of them out"),
+        (("--token-file", "/nowhere/x"), {}, "/nowhere/x"),
+        (("--puzzle", "nothing.py:X"), {}, "there is no file nothing.py"),
+    ],
+)  # fmt: skip
+def test_a_start_that_is_refused(
+    hakoiri: Hakoiri, options: tuple[str, ...], env: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    refused = hakoiri.here("serve", "--port", "0", *options, env=env, check=False)
+    assert (refused.code, refused.stdout) == (1, "")
+    assert said in refused.error
