@@ -2,6 +2,7 @@
 
 ``Scored``      its moves score: a finished run has a best play
 ``Dealt``       its starts come as deals: they are solved in memory, studied by the thousand, hunted for hard ones
+``Family``      other starts make other puzzles of it: their whole spaces are studied together
 ``Placements``  its solutions grow on a tree of partial placings: they are counted, subtree by subtree
 ``Quotient``    it is another puzzle whose mirror images are taken as one
 """
@@ -213,6 +214,18 @@ class Dealt(Puzzle):
     def grown(self, deal: str, word: int) -> str:
         """A deal of one size more with this one in it, as a random word decides."""
         raise PuzzleError(f"the deals of {self.name} do not grow")
+
+
+class Family(Puzzle):
+    """Other starts make other puzzles of the same rules; their whole spaces are studied together."""
+
+    @abstractmethod
+    def member(self, start: str, goal: str = "") -> Self:
+        """The puzzle of another start, with a goal of its own."""
+
+    @abstractmethod
+    def images(self, keys: Keys) -> list[Keys]:
+        """Their images by symmetries of the moves that undo themselves, one batch for each but the identity."""
 
 
 class SubtreeCounts(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt, Placements, Scored
+from puzzles.capabilities import Dealt, Family, Placements, Scored
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.order import members, sort_keys
@@ -20,6 +20,7 @@ from storage.layers.coded import Block
 from storage.layers.digest import lanes_of
 from worker.deals import hunting, solving
 from worker.errors import TaskError
+from worker.graphs import family
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
@@ -97,6 +98,13 @@ def hunt(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return hunting.answer(_WALKERS[puzzle.walker].walk(puzzle, hunting.read_request(chunk)))
 
 
+def member(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[which member of the family, which of its components] -> what is known of these (`worker.graphs.family`)."""
+    if not isinstance(puzzle, Family):
+        raise TaskError(f"{puzzle.name} is no family")
+    return family.answer(family.measure(puzzle, family.read_request(chunk)))
+
+
 def subtrees(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[roots] -> [solutions, orbits, classes, nodes, microseconds; lanes; the four arrays of `Packed`: what was found].
 
@@ -144,6 +152,7 @@ TASKS: dict[str, Task] = {
     "goals": sift_goals,
     "hunt": hunt,
     "leading": sift_leading,
+    "member": member,
     "move": move,
     "neighbours": neighbours,
     "pairs": pairs,

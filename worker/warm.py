@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Placements, Scored
+from puzzles.capabilities import Dealt, Family, Placements, Scored
 from puzzles.checks import check_expansion
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys, layout_of
@@ -13,6 +13,7 @@ from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
+from worker.graphs.lanes import bound_each, distances_to, widest
 from worker.graphs.searches import (
     Graph,
     all_eccentricities,
@@ -42,6 +43,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
     load_solving_kernels(puzzle)
     load_walking_kernels(puzzle)
     load_moving_kernels(puzzle)
+    load_family_kernels(puzzle)
 
 
 def load_search_kernels(puzzle: Puzzle) -> None:
@@ -111,6 +113,18 @@ def load_walking_kernels(puzzle: Puzzle) -> None:
     if isinstance(puzzle, Dealt) and puzzle.hunted:
         leg = Leg(puzzle.random_deal(1, 0), "positions", 1, 1.0, 1, 2, MOST_POSITIONS)
         do_task("hunt", puzzle, hunting.request(leg), [])
+
+
+def load_family_kernels(puzzle: Puzzle) -> None:
+    """The same for families."""
+    if isinstance(puzzle, Family):
+        load_graph_kernels(puzzle)
+        puzzle.images(puzzle.keys([puzzle.start]))
+        tiny = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
+        both, nothing = np.array([0, 2], dtype=np.int32), np.zeros(2, dtype=np.int32)
+        widest(tiny, [tiny.targets], pairs=True)
+        bound_each(tiny, both, both[:1], True, nothing, nothing.reshape(1, 2), nothing)
+        distances_to(tiny, both[:1])
 
 
 def load_moving_kernels(puzzle: Puzzle) -> None:

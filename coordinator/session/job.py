@@ -6,7 +6,7 @@ cancelling, resuming, verifying, repairing and deleting are then the same as for
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -266,6 +266,10 @@ class Job(ABC):
     def tables(self) -> list[Table]:
         """What people are shown below."""
         return []
+
+    def rows(self) -> Iterator[dict[str, Any]] | None:
+        """What was found as rows of one table, for other programs; ``None`` where that is something else."""
+        return None
 
     def best_play(self, budget: Budget) -> Play:
         """The best play known; `UnanswerableError` where there are none, `OverBudgetError` for too little memory."""

@@ -7,6 +7,7 @@ from coordinator.errors import UnanswerableError
 from coordinator.session.session import Control, Observer
 from hakoiri.api import Run
 from hakoiri.export.graphs import to_dot, to_graphml, to_npz
+from hakoiri.export.rows import check_ending, write_rows
 from hakoiri.export.stream import Stream
 from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
 from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
@@ -30,6 +31,8 @@ def export_run(
     ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
     ``.dot`` hold the moves too (`hakoiri.export.graphs`), with what they are called if `moves`. In the order of keys.
 
+    Of a study of boards a row for each component: ``.csv`` and ``.parquet`` (`hakoiri.export.rows`).
+
     Of a tree the solutions that it kept: ``.csv`` and ``.npz`` (`hakoiri.export.trees`), one of each orbit, the least,
     or with `images` all of them. Raises `StopRun` when `control` says so; then `target` is as it was.
     """
@@ -37,6 +40,9 @@ def export_run(
         write = _TREES[_ending(target, [*_TREES])]
         with replaced(target) as part:
             return write(run, part, images)
+    if (rows := run.kind(run.store, run.puzzle).rows()) is not None:
+        check_ending(target)
+        return write_rows(rows, target)
     if images:
         text = f"run {run.name} is no tree, its configurations have no images"
         raise UnanswerableError(text, Step("leave out", "images"))

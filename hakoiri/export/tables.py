@@ -50,7 +50,7 @@ def edges_to_csv(stream: Stream, target: Path, moves: bool) -> int:
 
 def rows_to_parquet(stream: Stream, target: Path) -> int:
     """Write the configurations; returns how many."""
-    pyarrow, layout = _pyarrow(), stream.puzzle.layout
+    pyarrow, layout = pyarrow_here(), stream.puzzle.layout
     types = {"configuration": pyarrow.string(), stream.label: pyarrow.uint32(), "goal": pyarrow.bool_()}
     with _parquet(target, {"key": _key_type(layout)} | types) as write:
         for keys, labels in stream.rows():
@@ -60,7 +60,7 @@ def rows_to_parquet(stream: Stream, target: Path) -> int:
 
 def edges_to_parquet(stream: Stream, target: Path, moves: bool) -> int:
     """Write the moves, with what they are called if `moves`; returns how many."""
-    pyarrow, layout, count = _pyarrow(), stream.puzzle.layout, 0
+    pyarrow, layout, count = pyarrow_here(), stream.puzzle.layout, 0
     types = {"source": _key_type(layout), "target": _key_type(layout)} | ({"move": pyarrow.string()} if moves else {})
     with _parquet(target, types) as write:
         for edges in stream.edges():
@@ -73,7 +73,7 @@ def edges_to_parquet(stream: Stream, target: Path, moves: bool) -> int:
 @contextmanager
 def _parquet(target: Path, types: dict[str, Any]) -> Iterator[Callable[[list[Any]], None]]:
     """Takes a batch at a time, a list of its columns."""
-    pyarrow = _pyarrow()
+    pyarrow = pyarrow_here()
     from pyarrow import parquet
 
     schema = pyarrow.schema(list(types.items()))
@@ -86,7 +86,7 @@ def _parquet(target: Path, types: dict[str, Any]) -> Iterator[Callable[[list[Any
         yield write
 
 
-def _pyarrow() -> Any:
+def pyarrow_here() -> Any:
     """pyarrow, which is no part of every installation."""
     try:
         import pyarrow
@@ -96,7 +96,7 @@ def _pyarrow() -> Any:
 
 
 def _key_type(layout: Layout) -> Any:
-    pyarrow = _pyarrow()
+    pyarrow = pyarrow_here()
     return pyarrow.from_numpy_dtype(layout.dtype) if layout.words == 1 else pyarrow.binary(layout.bytes)
 
 
@@ -104,7 +104,7 @@ def _key_column(layout: Layout, keys: Keys) -> Any:
     """The keys as pyarrow takes them."""
     if layout.words == 1:
         return keys
-    pyarrow = _pyarrow()
+    pyarrow = pyarrow_here()
     raw = pyarrow.py_buffer(layout.big_endian(keys))
     return pyarrow.FixedSizeBinaryArray.from_buffers(pyarrow.binary(layout.bytes), len(keys), [None, raw])
 

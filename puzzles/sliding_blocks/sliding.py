@@ -8,13 +8,15 @@ for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 a
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
-from puzzles.capabilities import Dealt
+from puzzles.capabilities import Dealt, Family
 from puzzles.contract import Choice, Expansion, Text
 from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
+from puzzles.keys.order import less_than
 from puzzles.keys.splitmix import random_words
 from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, is_one_line, parse_board
 from puzzles.sliding_blocks.pieces import NO_KIND, Blocks, Pieces, Standing
@@ -26,9 +28,9 @@ from puzzles.sliding_blocks.sliding_kernels import (
     OVERFLOW,
     expand_keys,
     find_goals,
-    least_images,
     list_keys,
     make_stack,
+    write_images,
 )
 from puzzles.sliding_blocks.tables import Words, make_edges, make_tables
 from puzzles.sliding_blocks.wishes import (
@@ -46,7 +48,7 @@ _EXAMPLE = "AABB/AACC/DE../FGHH/FGII"
 _CHANGES, _TRIES = 100, 200
 
 
-class Sliding(Blocks, Dealt):
+class Sliding(Blocks, Dealt, Family):
     """The start says which pieces and walls there are. Option `metric` is what counts as one move of one piece.
 
     ``unit`` is one step, ``straight`` any distance in one direction, ``finger`` any way at all. Option `goal` is a
@@ -104,7 +106,7 @@ class Sliding(Blocks, Dealt):
         for wish in self._wishes:
             self._wanted[min(pieces.cells(wish))] = wish.kind
         self.most_successors = self._count_most_successors()
-        self._images = _mirror_images(pieces)
+        self._images = _images_by(pieces, across=True, down=False)
         self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
@@ -171,9 +173,22 @@ class Sliding(Blocks, Dealt):
         """The lesser of each key and its left-right mirror image, where board, pieces and goal are symmetric."""
         if self._images is None or not self.has_mirrors:
             return super().canonical(keys)
-        least = np.empty_like(keys)
-        least_images(keys, self._images, *self._tables, least)
-        return least
+        images = self._image(keys, self._images)
+        lesser = less_than(images, keys)
+        return np.where(lesser if keys.ndim == 1 else lesser[:, None], images, keys)
+
+    def _image(self, keys: Keys, images: Words) -> Keys:
+        found = np.empty_like(keys)
+        write_images(keys, images, *self._tables, found)
+        return found
+
+    def member(self, start: str, goal: str = "") -> Self:
+        return type(self)({**self.parameters, "goal": goal}, start)
+
+    def images(self, keys: Keys) -> list[Keys]:
+        """By reflections left to right and upside down, and by both."""
+        tables = (_images_by(self.pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
+        return [self._image(keys, table) for table in tables if table is not None]
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of `block` keys but for the last one."""
@@ -257,15 +272,16 @@ def _needs_a_board(why: str) -> PuzzleError:
     )
 
 
-def _mirror_images(pieces: Pieces) -> Words | None:
-    """``[kind, first cell]``: `MOST_CELLS` times the kind of a mirrored piece, plus its first cell.
+def _images_by(pieces: Pieces, across: bool, down: bool) -> Words | None:
+    """``[kind, first cell]``: `MOST_CELLS` times the kind of a reflected piece, plus its first cell.
 
-    ``None`` if walls or pieces are not symmetric.
+    Reflected left to right if `across`, upside down if `down`. ``None`` if walls or pieces are not symmetric.
     """
 
     def mirrored(cell: Cell) -> Cell:
         row, column = divmod(cell, pieces.columns)
-        return row * pieces.columns + pieces.columns - 1 - column
+        row, column = pieces.rows - 1 - row if down else row, pieces.columns - 1 - column if across else column
+        return row * pieces.columns + column
 
     if frozenset(map(mirrored, pieces.walls)) != pieces.walls:
         return None

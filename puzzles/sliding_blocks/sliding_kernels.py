@@ -142,29 +142,26 @@ def expand_keys(
 
 
 @jit
-def least_images(
-    keys: Keys, images: Words, masks: Words, before: Words, strides: Words, geometry: Words, least: Keys
+def write_images(
+    keys: Keys, images: Words, masks: Words, before: Words, strides: Words, geometry: Words, found: Keys
 ) -> None:
-    """Write the lesser of each key and its mirror image into `least`.
+    """Write the image of each key by a symmetry into `found`.
 
-    ``images[symbol, cell]`` is 64 times the symbol of the mirrored piece, plus its first cell.
+    ``images[symbol, cell]`` is 64 times the symbol of the piece's image, plus the first cell of that.
     """
-    symbols, mirrored = np.empty(64, dtype=np.uint8), np.empty(64, dtype=np.uint8)
+    symbols, moved = np.empty(64, dtype=np.uint8), np.empty(64, dtype=np.uint8)
     walk = np.zeros((65, 4), dtype=np.uint64)
     one = np.uint64(1)
     for i in range(len(keys)):
         pieces, _ = walk_pieces(keys, i, masks, before, strides, geometry[0], symbols, walk)
-        mirrored[:] = len(strides) - 1
+        moved[:] = len(strides) - 1
         while pieces != 0:
             cell = lowest_bit(pieces)
             pieces &= pieces - one
             image = images[symbols[cell], cell]
-            mirrored[image & np.uint64(63)] = image >> np.uint64(6)
-        low, high = recounted(keys, i, geometry[0], masks, before, strides, mirrored, walk)
-        key_low, key_high = get_pair(keys, i)
-        if high > key_high or (high == key_high and low > key_low):
-            low, high = key_low, key_high
-        put_pair(least, i, low, high)
+            moved[image & np.uint64(63)] = image >> np.uint64(6)
+        low, high = recounted(keys, i, geometry[0], masks, before, strides, moved, walk)
+        put_pair(found, i, low, high)
 
 
 @jit

@@ -94,15 +94,15 @@ def hardest_of(puzzle: Dealt, start: Key, cap: int) -> tuple[Key, int, int]:
 
     The farthest is the least key of several; -1 moves where there is no goal, or where `cap` are reached before all.
     """
-    reached, everywhere = _component(puzzle, puzzle.keys([start]), cap)
+    reached, everywhere = layers_from(puzzle, puzzle.keys([start]), cap)
     goals = sort_keys(np.concatenate([layer[puzzle.is_goal(layer)] for layer in reached]))
     if not everywhere or not len(goals):
         return start, -1, sum(map(len, reached))
-    away, _ = _component(puzzle, goals, cap)
+    away, _ = layers_from(puzzle, goals, cap)
     return key_at(away[-1], 0), len(away) - 1, 2 * sum(map(len, away))
 
 
-def _component(puzzle: Puzzle, first: Keys, cap: int) -> tuple[list[Keys], bool]:
+def layers_from(puzzle: Puzzle, first: Keys, cap: int) -> tuple[list[Keys], bool]:
     """The layers from `first` on, and whether they are all there are, or end at `cap` configurations."""
     layers, positions = [first], len(first)
     while len(layers[-1]) and positions < cap:

@@ -31,6 +31,7 @@ def export(
 ) -> None:
     """Write the configurations and moves of a run, or the solutions of a tree, to files for other programs."""
     from coordinator.errors import StopRun
+    from coordinator.session.job import Job
     from coordinator.session.session import Control
     from hakoiri.export.files import export_edges, export_run
     from hakoiri.render.progress import shown_progress
@@ -41,7 +42,8 @@ def export(
     control = Control()
     row: dict[str, Any] = {}
     with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
-        what = "solutions" if isinstance(run.puzzle, Placements) else "configurations"
+        kept = "rows" if run.kind.rows is not Job.rows else "configurations"
+        what = "solutions" if isinstance(run.puzzle, Placements) else kept
         try:
             with shown_progress(stderr()) as progress:
                 if target is not None:

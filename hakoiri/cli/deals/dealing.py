@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
+from hakoiri.cli.deals.families import BOARDS, study_boards
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     DataOption,
@@ -59,9 +60,22 @@ def study(
         typer.Argument(
             metavar="PUZZLE",
             autocompletion=puzzles_beginning,
-            help="superpuzz, gap, or FILE.py:NAME for a puzzle of yours that has deals.",
+            help="superpuzz, gap, FILE.py:NAME for a puzzle of yours that has deals, or boards.",
         ),
     ],
+    options: PuzzleOptions = None,
+    size: Annotated[str | None, typer.Option("--size", metavar="CxR", help="Of boards: columns x rows, 4x5.")] = None,
+    pieces: Annotated[
+        str | None,
+        typer.Option("--pieces", metavar="PIECES", help='Of boards: "2x2:1 2x1:*", width x height : how many.'),
+    ] = None,
+    empty: Annotated[
+        str, typer.Option("--empty", metavar="N", help="Of boards: cells left empty: 2, 2.. or 2..4.")
+    ] = "2",
+    goal: Annotated[
+        str, typer.Option("--goal", metavar="PIECE@R,C", help="Of boards: how far is the hardest from 2x2@4,2?")
+    ] = "",
+    pairs: Annotated[bool, typer.Option("--pairs", help="Of boards: count all diametral pairs, too.")] = False,
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="SIZES", help="Of superpuzz: 4..8, 6 or 4,6,8.")
     ] = None,
@@ -100,7 +114,10 @@ def study(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on."""
+    """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on.
+
+    Of boards: every mix of some pieces on a board, its whole space, all components and their exact diameters.
+    """
     from coordinator.deals.study import StudyDeals
     from coordinator.deals.study_plan import dealt_class
     from coordinator.deals.study_table import check_target
@@ -109,6 +126,10 @@ def study(
     from hakoiri.render.plots import PLOTS
     from puzzles.registry import PuzzleSpec, with_own_file
 
+    if puzzle == BOARDS:
+        resources = Resources(redis_url(redis), workers, memory)
+        study_boards(options, size, pieces, empty, goal, pairs, csv, queue, data, resources, json)
+        return
     spec = with_own_file(PuzzleSpec(puzzle))
     kind = dealt_class(spec.name, spec.digest)
     text = _sizes_text(kind, {"--columns": columns, "--ranks": ranks, "--sizes": other_sizes})

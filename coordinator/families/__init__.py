@@ -1,0 +1,1 @@
+"""Studies of families: all boards of some pieces."""

@@ -1,0 +1,63 @@
+"""What a study of boards is to do: which boards, how far from which goal, and whether to count diametral pairs."""
+
+from dataclasses import dataclass
+from math import factorial, prod
+
+from puzzles.capabilities import Family
+from puzzles.errors import PuzzleError
+from puzzles.families.mixes import Boards, Mix, goal_of
+from puzzles.registry import PuzzleSpec, names_of
+from worker.graphs.family import Asked
+
+#: Increase it when a study finds other figures than before.
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class BoardsPlan:
+    """The boards (`puzzles.families.mixes`), a goal ``2x2@4,2`` or none, and whether diametral pairs are counted."""
+
+    size: str
+    pieces: str
+    empty: str
+    goal: str = ""
+    pairs: bool = False
+    boards_version: int = _VERSION
+
+    def mixes(self) -> list[Mix]:
+        """Every mix; `PuzzleError` for a plan that makes no sense."""
+        if self.boards_version != _VERSION:
+            raise PuzzleError(
+                f"this is version {_VERSION} of studies of boards, the run was made by {self.boards_version}"
+            )
+        mixes = self.boards.mixes()
+        if self.goal:
+            goal_of(self.boards.size, mixes[0], self.goal)
+        return mixes
+
+    @property
+    def boards(self) -> Boards:
+        return Boards.parse(self.size, self.pieces, self.empty)
+
+    def asked(self, mix: Mix, component: int | None = None) -> Asked:
+        """What the workers are asked of a mix, or of one component of it."""
+        goal = goal_of(self.boards.size, mix, self.goal) if self.goal else ""
+        return Asked(mix.board, goal, self.pairs, component)
+
+
+def largest_first(mixes: list[Mix]) -> list[int]:
+    """Their numbers, the larger spaces first: judged by how many sequences the pieces have."""
+
+    def sequences(number: int) -> int:
+        amounts = [*(count for _, count in mixes[number].pieces), mixes[number].empty]
+        return factorial(sum(amounts)) // prod(map(factorial, amounts))
+
+    return sorted(range(len(mixes)), key=lambda number: (-sequences(number), number))
+
+
+def family_of(spec: PuzzleSpec) -> Family:
+    """The puzzle; `PuzzleError` for one whose start is no board."""
+    puzzle = spec.build()
+    if not isinstance(puzzle, Family):
+        raise PuzzleError(f"{spec.name} is no family; {names_of(lambda kind: issubclass(kind, Family))} is")
+    return puzzle

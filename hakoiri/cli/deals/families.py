@@ -1,0 +1,53 @@
+"""``study boards``: all boards of some pieces, their components and diameters."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from hakoiri.cli.driving import refuse_with_queue, start_run
+from hakoiri.cli.options import parse_options
+from hakoiri.render.tables import stderr
+from puzzles.errors import PuzzleError
+from puzzles.registry import PuzzleSpec
+
+if TYPE_CHECKING:
+    from coordinator.families.boards import StudyBoards
+    from coordinator.session.resources import Resources
+    from coordinator.session.session import Control
+
+#: What stands for a puzzle.
+BOARDS = "boards"
+_EXAMPLE = 'hakoiri study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..'
+
+
+def study_boards(
+    options: list[str] | None, size: str | None, pieces: str | None, empty: str, goal: str, pairs: bool,
+    table: Path | None, queue: bool, data: Path | None, resources: "Resources", json: bool,
+) -> None:  # fmt: skip
+    """Make the run and drive it, or queue it; write its components into `table`."""
+    from coordinator.families.boards import StudyBoards
+    from hakoiri.export.rows import check_ending
+
+    if size is None or pieces is None:
+        raise PuzzleError(f"which boards? say {_EXAMPLE}")
+    refuse_with_queue(queue, {"--csv": table})
+    if table is not None:
+        check_ending(table)
+    spec = PuzzleSpec("sliding", parse_options(options or []))
+    asked = StudyBoards.requested(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
+
+    def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
+        return _write(job, table)
+
+    start_run(asked.spec, "boards", asked.plan, resources, data, json, queue=queue, finish=finish)
+
+
+def _write(job: "StudyBoards", table: Path | None) -> dict[str, Any]:
+    """The file that was asked for."""
+    from hakoiri.export.rows import write_rows
+
+    if table is not None:
+        count = write_rows(job.rows(), table)
+        stderr().print(Text(f"{count:,} components written into {table}"))
+    return {}

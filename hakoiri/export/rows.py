@@ -1,0 +1,58 @@
+"""Rows of a study as a table: CSV, and Parquet where pyarrow is installed."""
+
+import csv
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from coordinator.deals.study_table import check_target
+from coordinator.errors import UnanswerableError
+from hakoiri.export.tables import pyarrow_here
+from storage.engine.files import replaced
+
+_ENDINGS = (".csv", ".parquet")
+#: Columns of texts; all others are numbers.
+_TEXTS = ("mix", "one", "other", "hardest")
+#: Rows of a Parquet file that are written together.
+_GROUP = 10_000
+
+
+def check_ending(target: Path) -> None:
+    """`UnanswerableError` for a file that could not be written, before the work that would fill it."""
+    if target.suffix not in _ENDINGS:
+        raise UnanswerableError(f"cannot write {target.name!r}: the name must end in {' or '.join(_ENDINGS)}")
+    if target.suffix == ".parquet":
+        pyarrow_here()
+    check_target(target)
+
+
+def write_rows(rows: Iterator[dict[str, Any]], target: Path) -> int:
+    """Write rows that all have the same names, at least one; returns how many. Raises `NotWritableError`."""
+    with replaced(target) as part:
+        return (_to_parquet if target.suffix == ".parquet" else _to_csv)(rows, part)
+
+
+def _to_csv(rows: Iterator[dict[str, Any]], target: Path) -> int:
+    first, count = next(rows), 0
+    with target.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(first))
+        writer.writeheader()
+        for row in chain([first], rows):
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def _to_parquet(rows: Iterator[dict[str, Any]], target: Path) -> int:
+    pyarrow, count = pyarrow_here(), 0
+    from pyarrow import parquet
+
+    first = next(rows)
+    types = [(name, pyarrow.string() if name in _TEXTS else pyarrow.int64()) for name in first]
+    schema, rows = pyarrow.schema(types), chain([first], rows)
+    with parquet.ParquetWriter(target, schema, compression="zstd") as writer:
+        while group := list(islice(rows, _GROUP)):
+            writer.write_table(pyarrow.Table.from_pylist(group, schema=schema))
+            count += len(group)
+    return count

@@ -1,0 +1,1 @@
+"""Families of puzzles: which members there are."""

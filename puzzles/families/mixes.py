@@ -1,0 +1,166 @@
+"""Mixes of rectangular pieces on a board: how many of each, and how many cells stay empty.
+
+``4x5`` is a board of four columns and five rows, ``2x1:3`` three pieces two cells wide and one high, ``2x1:*`` any
+number of them. ``2`` cells are empty, or ``2..`` at least two, or ``2..4``.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from puzzles.errors import PuzzleError
+from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS
+
+_ANY = "*"
+#: More mixes than these nobody waits for.
+_MOST_MIXES = 10_000
+
+
+class Extent(NamedTuple):
+    """Columns and rows."""
+
+    width: int
+    height: int
+
+    @property
+    def cells(self) -> int:
+        return self.width * self.height
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many pieces of each extent there are, how many empty cells, and a board of them."""
+
+    pieces: tuple[tuple[Extent, int], ...]
+    empty: int
+    board: str
+
+    def __str__(self) -> str:
+        return " ".join(f"{extent}:{count}" for extent, count in self.pieces)
+
+
+@dataclass(frozen=True)
+class Boards:
+    """All mixes of some pieces on a board: of each extent between two numbers, and between two of empty cells."""
+
+    size: Extent
+    pieces: tuple[tuple[Extent, int, int], ...]
+    least_empty: int
+    most_empty: int
+
+    @classmethod
+    def parse(cls, size: str, pieces: str, empty: str) -> "Boards":
+        """The boards of three texts; `PuzzleError` for one that means nothing."""
+        board = _extent(size, "size", "4x5")
+        if board.cells > MOST_CELLS:
+            raise PuzzleError(f"size {size}: a board has at most {MOST_CELLS} cells")
+        wanted: list[tuple[Extent, int, int]] = []
+        for word in pieces.split():
+            text, colon, count = word.partition(":")
+            extent = _extent(text, f"pieces {word}", "2x1:3 or 2x1:*")
+            if not colon or not (count == _ANY or count.isdigit()):
+                raise PuzzleError(f"pieces {word}: pieces are written 2x1:3 or 2x1:*, with blanks between")
+            if extent in (known for known, *_ in wanted):
+                raise PuzzleError(f"pieces {word}: {extent} is given twice")
+            most = board.cells // extent.cells if count == _ANY else int(count)
+            wanted.append((extent, 0 if count == _ANY else most, most))
+        if not wanted:
+            raise PuzzleError("no pieces are named: write 2x1:3 or 2x1:*, with blanks between")
+        return cls(board, tuple(wanted), *_bounds(empty, board.cells))
+
+    def mixes(self) -> list[Mix]:
+        """Every mix that fits on the board, in the order of its numbers; `PuzzleError` for none or too many."""
+        if prod(most - least + 1 for _, least, most in self.pieces) > _MOST_MIXES * MOST_CELLS:
+            raise PuzzleError("this allows too many mixes: fix more of the numbers")
+        found = []
+        for counts in product(*(range(least, most + 1) for _, least, most in self.pieces)):
+            pieces = tuple((extent, count) for (extent, *_), count in zip(self.pieces, counts, strict=True))
+            empty = self.size.cells - sum(extent.cells * count for extent, count in pieces)
+            if self.least_empty <= empty <= self.most_empty and any(counts):
+                board = board_of(self.size, pieces, empty)
+                found += [Mix(pieces, empty, board)] if board else []
+        if not found:
+            raise PuzzleError("no mix of these pieces fits on the board with so many empty cells")
+        if len(found) > _MOST_MIXES:
+            raise PuzzleError(f"{len(found):,} mixes are too many: fix more of the numbers of pieces")
+        return found
+
+
+def board_of(size: Extent, pieces: tuple[tuple[Extent, int], ...], empty: int) -> str:
+    """The first board of these pieces in reading order, the larger ones first; empty where they do not fit."""
+    board, left = [""] * size.cells, dict(pieces)
+    order = sorted(left, key=lambda extent: (-extent.cells, extent))
+    letters = iter(LETTERS)
+
+    def filled(blanks: int) -> bool:
+        if "" not in board:
+            return True
+        cell = board.index("")
+        for extent in order:
+            cells = _cells(size, extent, cell) if left[extent] else []
+            if cells and not any(board[each] for each in cells):
+                left[extent] -= 1
+                for each in cells:
+                    board[each] = ANYTHING + str(cell)
+                if filled(blanks):
+                    return True
+                left[extent] += 1
+                for each in cells:
+                    board[each] = ""
+        if blanks:
+            board[cell] = EMPTY
+            if filled(blanks - 1):
+                return True
+            board[cell] = ""
+        return False
+
+    if not filled(empty):
+        return ""
+    named = {mark: EMPTY if mark == EMPTY else next(letters) for mark in dict.fromkeys(board)}
+    text = "".join(named[mark] for mark in board)
+    return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
+
+
+def goal_of(size: Extent, mix: Mix, goal: str) -> str:
+    """``2x2@4,2`` as a goal board of a mix: such a piece at row 4, column 2; empty where the mix has none.
+
+    `PuzzleError` for a text that means nothing, or a place where it does not fit.
+    """
+    match = re.fullmatch(r"(\d+x\d+)@(\d+),(\d+)", goal)
+    if not match:
+        raise PuzzleError(f"goal {goal}: write 2x2@4,2, a piece at a row and a column")
+    extent, row, column = _extent(match[1], "goal", "2x2@4,2"), int(match[2]) - 1, int(match[3]) - 1
+    cells = _cells(size, extent, row * size.width + column) if column < size.width and row < size.height else []
+    if not cells or min(row, column) < 0:
+        raise PuzzleError(f"goal {goal}: it does not fit there on a board of {size}")
+    if not dict(mix.pieces).get(extent):
+        return ""
+    text = "".join("A" if cell in cells else ANYTHING for cell in range(size.cells))
+    return "/".join(text[begin : begin + size.width] for begin in range(0, len(text), size.width))
+
+
+def _cells(size: Extent, extent: Extent, first: int) -> list[int]:
+    """What a piece covers whose upper left cell is `first`; nothing where it does not fit."""
+    row, column = divmod(first, size.width)
+    if row + extent.height > size.height or column + extent.width > size.width:
+        return []
+    return [first + down * size.width + right for down in range(extent.height) for right in range(extent.width)]
+
+
+def _extent(text: str, what: str, example: str) -> Extent:
+    match = re.fullmatch(r"(\d{1,2})x(\d{1,2})", text.strip())
+    if not match or not int(match[1]) * int(match[2]):
+        raise PuzzleError(f"{what}: {text!r} is no size; write {example}, columns x rows")
+    return Extent(int(match[1]), int(match[2]))
+
+
+def _bounds(text: str, most: int) -> tuple[int, int]:
+    match = re.fullmatch(r"\s*(\d{1,2})\s*(\.\.\s*(\d{1,2})?\s*)?", text)
+    if not match or (match[3] and int(match[3]) < int(match[1])):
+        raise PuzzleError(f"empty {text}: write 2, 2.. for at least two, or 2..4")
+    return int(match[1]), int(match[3]) if match[3] else most if match[2] else int(match[1])

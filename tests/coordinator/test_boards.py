@@ -1,0 +1,298 @@
+"""Studies of boards: every mix and component against plain searches, however cut; mixes, tables, damage, refusals."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.families.boards import StudyBoards, read_members
+from coordinator.families.plan import BoardsPlan, family_of
+from coordinator.session.session import Control
+from hakoiri.export.rows import check_ending, write_rows
+from puzzles.errors import PuzzleError
+from puzzles.families.mixes import Boards, Extent, board_of
+from puzzles.keys.layout import ints
+from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.sliding import Sliding
+from storage.layers.store import RunStore
+from storage.results.rows import ResultRows
+from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
+from worker.graphs import family
+from worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
+from worker.graphs.lanes import widest
+from worker.graphs.searches import Graph
+
+PLAN = BoardsPlan("3x3", "2x1:* 1x2:* 1x1:*", "2", "1x1@3,3", pairs=True)
+
+
+def studied(data: Path, plan: BoardsPlan = PLAN, control: Control | None = None, **resources: Any) -> Path:
+    words = {name: value for name, value in asdict(plan).items() if name != "boards_version"}
+    asked = StudyBoards.requested(PuzzleSpec("sliding"), **words)
+    return driven(data, asked.spec, "boards", asked.plan, asked.limits, control, **resources)
+
+
+def members_of(directory: Path) -> dict[int, Member]:
+    with RunStore(directory) as store:
+        return read_members(store)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return studied(tmp_path_factory.mktemp("boards"), workers=1)
+
+
+def space_of(puzzle: Sliding) -> nx.Graph:
+    """By the reference rules."""
+    graph = nx.Graph()
+    for key in ints(np.concatenate(list(puzzle.configurations()))):
+        graph.add_node(key)
+        graph.add_edges_from((key, after) for after in puzzle.successors(key))
+    return graph
+
+
+def check_member(asked: Asked, found: Member) -> None:
+    puzzle = Sliding({"goal": asked.goal}, asked.start)
+    graph, known = space_of(puzzle), found.components
+    parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
+    assert (found.configurations, found.edges) == (len(graph), graph.number_of_edges())
+    assert known.size == list(map(len, parts))
+    for number, part in enumerate(parts):
+        distances = {source: nx.single_source_shortest_path_length(graph, source) for source in part}
+        longest = max(max(away.values()) for away in distances.values())
+        assert known.diameter[number] == longest
+        one, other = known.pair[number]
+        assert distances[one][other] == longest
+        if asked.pairs:
+            count = sum(away == longest for all_away in distances.values() for away in all_away.values())
+            assert known.pairs[number] == (count // 2 if longest else 0)
+        goals = [key for key in part if puzzle.is_goal(puzzle.keys([key]))[0]]
+        nearest = {key: min(distances[goal][key] for goal in goals) for key in part} if goals else {}
+        assert known.moves[number] == max(nearest.values(), default=OPEN)
+        assert known.hardest[number] == min(
+            (key for key, far in nearest.items() if far == known.moves[number]), default=OPEN
+        )
+
+
+def test_every_mix_is_as_plain_searches_have_it(study: Path) -> None:
+    found = members_of(study)
+    assert len(found) == len(PLAN.mixes()) == 10
+    for number, mix in enumerate(PLAN.mixes()):
+        check_member(PLAN.asked(mix), found[number])
+
+
+@pytest.mark.parametrize("lanes_from", [2, 2_000])
+def test_large_components_are_tasks_of_their_own(
+    lanes_from: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usual = Asked("AAB/C.D/EF.", "", True), Asked("AAB/.CB/D..", "***/***/AA*", False), Asked("AA/BB/..", "", True)
+    expected = [measure(Sliding({}, asked.start), asked) for asked in usual]
+    monkeypatch.setattr(family, "_LANES_FROM", lanes_from)
+    monkeypatch.setattr(family, "ALONE_FROM", 2)
+    for asked, whole in zip(usual, expected, strict=True):
+        check_member(asked, whole)
+        found = measure(Sliding({}, asked.start), asked)
+        left = found.components.left()
+        assert (len(left) > 0) == (lanes_from == 2 and len(set(whole.components.like)) > 1)
+        for component in left:
+            more = measure(Sliding({}, asked.start), replace(asked, component=component)).components
+            assert component in more.number
+            assert more.diameter == [whole.components.diameter[number] for number in more.number]
+            assert more.pairs == [whole.components.pairs[number] for number in more.number]
+
+
+def test_a_study_is_the_same_however_it_is_cut(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = members_of(study)
+    monkeypatch.setattr(family, "_LANES_FROM", 10)
+    monkeypatch.setattr(family, "ALONE_FROM", 10)
+    stopped = studied(tmp_path, control=StoppingAfter(6))
+    kept = members_of(stopped)
+    assert 0 < len(kept) < len(expected)
+    again = members_of(studied(tmp_path))
+    assert again.keys() == expected.keys()
+    for number, member in expected.items():
+        pair = again[number].components.pair
+        assert (
+            replace(again[number], components=replace(again[number].components, pair=member.components.pair)) == member
+        )
+        assert len(pair) == len(member.components.pair)
+    with RunStore(stopped) as store:
+        assert ResultRows(store, "component").numbers()
+    assert verified(stopped).ok
+
+
+def test_the_summary_adds_up(study: Path) -> None:
+    with opened(study) as job:
+        summary, figures, rows = job.summary(None), job.figures.of(job.store.state), list(job.rows())
+        assert job.tables()[0].rows[0]["moves"] == max(row["moves"] or 0 for row in summary["rows"])
+        assert job.facts(summary | figures.as_dict())["mixes"] == 10
+    assert figures.mixes == figures.mixes_done == len(summary["rows"]) == 10
+    assert figures.configurations == sum(row["size"] for row in rows)
+    assert figures.components == len(rows) == sum(summary["diameters"].values())
+    assert figures.isolated == sum(row["size"] == 1 for row in rows)
+    assert figures.diameter == max(row["diameter"] for row in rows) == max(map(int, summary["diameters"]))
+    assert any(row["diameter"] == figures.diameter and [row["one"], row["other"]] == summary["pair"] for row in rows)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_components_are_written_as_tables(study: Path, ending: str, tmp_path: Path) -> None:
+    target = tmp_path / f"boards{ending}"
+    check_ending(target)
+    with opened(study) as job:
+        rows = list(job.rows())
+    assert write_rows(iter(rows), target) == len(rows)
+    if ending == ".csv":
+        with target.open(encoding="utf-8") as file:
+            found: Sequence[Any] = list(csv.DictReader(file))
+        assert [{name: str(value) if value is not None else "" for name, value in row.items()} for row in rows] == found
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        assert parquet.read_table(target).to_pylist() == rows
+
+
+def test_a_lie_is_found_and_damage_is_mended(study: Path, tmp_path: Path) -> None:
+    directory = studied(tmp_path, replace(PLAN, goal=""))
+    with RunStore(directory, writable=True) as store:
+        rows = ResultRows(store, "mix")
+        row = rows.read(3)
+        row["components"]["diameter"][0] += 1
+        rows.stage(3, row)
+        store.commit(store.state)
+    report = verified(directory)
+    assert any("the run says" in fault for fault in report.faults)
+    assert any("not its diameter" in fault for fault in report.faults)
+    with RunStore(directory, writable=True) as store:
+        store.stage(b"rows", b"mix/\x00\x00\x00\x03", b"damage")
+        store.commit(store.state)
+    assert not verified(directory).ok
+    repaired(directory)
+    assert verified(directory).ok
+
+
+def test_what_workers_answer_is_read_again() -> None:
+    member = measure(Sliding({}, "AA/B."), Asked("AA/B.", "**/A*", True))
+    assert answered(answer(member)) == member
+
+
+# Mixes
+
+
+def test_the_published_numbers_of_mixes() -> None:
+    """dnomd343/klotski: one 2x2 piece, dominoes and singles on 4x5, at least two cells empty; exactly two."""
+    pieces = "2x2:1 1x2:* 2x1:* 1x1:*"
+    assert len(Boards.parse("4x5", pieces, "2..").mixes()) == 203
+    assert len(Boards.parse("4x5", pieces, "2").mixes()) == 35
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 3), st.integers(0, 3), st.integers(0, 4))
+def test_a_board_is_found_where_there_is_one(width: int, height: int, across: int, down: int, ones: int) -> None:
+    size, pieces = Extent(width, height), ((Extent(2, 1), across), (Extent(1, 2), down), (Extent(1, 1), ones))
+    empty = size.cells - 2 * across - 2 * down - ones
+    if empty < 0 or not across + down + ones:
+        return
+    board = board_of(size, pieces, empty)
+    if not board:
+        # By trying all places of the dominoes.
+        cells = list(product(range(height), range(width)))
+        lying = [{(row, column), (row, column + 1)} for row, column in cells if column + 1 < width]
+        upright = [{(row, column), (row + 1, column)} for row, column in cells if row + 1 < height]
+        assert not fits([lying] * across + [upright] * down, set())
+        return
+    puzzle = Sliding({}, board)
+    shapes = sorted((kind.shape, kind.total) for kind in puzzle.pieces.kinds[:-1])
+    wanted = {((0, 0), (0, 1)): across, ((0, 0), (1, 0)): down, ((0, 0),): ones}
+    assert shapes == sorted((shape, count) for shape, count in wanted.items() if count)
+    assert puzzle.pieces.counts[-1] == empty
+
+
+def fits(pieces: list[list[set[tuple[int, int]]]], taken: set[tuple[int, int]]) -> bool:
+    return not pieces or any(not place & taken and fits(pieces[1:], place | taken) for place in pieces[0])
+
+
+@pytest.mark.parametrize(
+    ("size", "pieces", "empty", "said"),
+    [
+        ("4", "1x1:1", "2", "size: '4' is no size; write 4x5, columns x rows"),
+        ("9x9", "1x1:1", "2", "at most 64 cells"),
+        ("4x5", "2x2", "2", "pieces 2x2: pieces are written"),
+        ("4x5", "2x2:x", "2", "pieces are written"),
+        ("4x5", "1x1:* 1x1:2", "2", "1x1 is given twice"),
+        ("4x5", " ", "2", "no pieces are named"),
+        ("4x5", "1x1:*", "2..1", "empty 2..1: write 2, 2.. for at least two, or 2..4"),
+        ("2x2", "3x1:1", "1..", "no mix of these pieces fits"),
+        ("2x3", "2x2:1", "1", "no mix of these pieces fits"),
+        ("8x8", "1x1:* 1x2:* 2x1:* 2x2:* 1x3:* 3x1:*", "2..", "too many mixes"),
+    ],
+)
+def test_what_is_no_family_of_boards_is_refused(size: str, pieces: str, empty: str, said: str) -> None:
+    with pytest.raises(PuzzleError) as refusal:
+        Boards.parse(size, pieces, empty).mixes()
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [("A@1,1", "write 2x2@4,2"), ("2x1@1,3", "does not fit there"), ("1x1@0,1", "does not fit there")],
+)
+def test_goals_that_cannot_be_are_refused(goal: str, said: str) -> None:
+    with pytest.raises(PuzzleError, match=said):
+        replace(PLAN, goal=goal).mixes()
+
+
+def test_only_puzzles_of_boards_are_families() -> None:
+    with pytest.raises(PuzzleError, match="klotski is no family; sliding is"):
+        family_of(PuzzleSpec("klotski"))
+    with pytest.raises(PuzzleError, match="version 1 of studies of boards"):
+        replace(PLAN, boards_version=2).mixes()
+
+
+# Searches from many at once
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 90), st.integers(0, 60), st.integers(0, 1_000), st.booleans())
+def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int, seed: int, mirrored: bool) -> None:
+    rng = np.random.default_rng(seed)
+    graph = nx.Graph((here, int(rng.integers(here))) for here in range(1, vertices))
+    graph.add_edges_from(rng.integers(vertices, size=(more, 2)).tolist())
+    graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+    images = []
+    if mirrored:
+        # Two copies side by side: each vertex has the other's for its image.
+        copy = {here: here + vertices for here in range(vertices)}
+        graph = nx.union(graph, nx.relabel_nodes(graph, copy))
+        graph.add_edge(0, vertices)
+        images = [np.roll(np.arange(2 * vertices), vertices).astype(np.int32)]
+    count = graph.number_of_nodes()
+    degrees = [graph.degree(here) for here in range(count)]
+    offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+    targets = np.array([there for here in range(count) for there in sorted(graph[here])], dtype=np.int32)
+    away = dict(nx.all_pairs_shortest_path_length(graph))
+    longest = max(max(row.values()) for row in away.values())
+    pairs = sum(far == longest for row in away.values() for far in row.values()) // 2
+    found = widest(Graph(offsets, targets), images, pairs=True)
+    assert (found.diameter, found.pairs) == (longest, pairs)
+    assert away[found.pair[0]][found.pair[1]] == longest
+    assert widest(Graph(offsets, targets), images).diameter == longest
+
+
+@pytest.mark.parametrize("board", ["AAB/C.B/.DD", "AA.B/C..B/DE.F", "AB.#/C..."])
+def test_images_of_boards_are_texts_reflected(board: str) -> None:
+    puzzle = Sliding({}, board)
+    keys = np.concatenate(list(puzzle.configurations()))[:200]
+    flips = [(-1, 1), (1, -1), (-1, -1)]
+    if "#" in board:
+        assert puzzle.images(keys) == []
+        return
+    for (across, down), images in zip(flips, puzzle.images(keys), strict=True):
+        for key, image in zip(ints(keys), ints(images), strict=True):
+            rows = [row[::across] for row in puzzle.render(key).split("/")[::down]]
+            assert puzzle.parse("/".join(rows)) == image

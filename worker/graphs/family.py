@@ -1,0 +1,225 @@
+"""The whole space of one member of a family: its components, their exact diameters, and how far goals are."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.capabilities import Family
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Keys, ints
+from puzzles.keys.order import lower_bounds
+from worker.graphs.lanes import bound_each, distances_to, widest
+from worker.graphs.searches import (
+    Graph,
+    Vertices,
+    farthest_pairs,
+    inner_graph,
+    label_components,
+    part_of,
+)
+from worker.layers.kernels import simple_edges, split
+
+#: Configurations that are expanded together.
+_BLOCK = 1 << 17
+#: Components from so many configurations on are searched from 64 of them at once.
+_LANES_FROM = 2_000
+#: The largest component of a member is measured with it; others from so many configurations on are tasks of their own.
+ALONE_FROM = 50_000
+#: What is not known, or not there.
+OPEN = -1
+_MOST = int(np.iinfo(np.int32).max)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A member: its start, its goal or none, whether to count diametral pairs, and of which component alone."""
+
+    start: str
+    goal: str = ""
+    pairs: bool = False
+    component: int | None = None
+
+
+@dataclass(frozen=True)
+class Components:
+    """What is known of components, by their numbers: 0 is the largest, ties go to the least key.
+
+    The keys ``pair`` are `diameter` apart; `pairs` counts all such. `like` is the component that one is an image of,
+    or itself: they are measured together. `moves` is the distance of `hardest` from the nearest goal, the greatest
+    there is. `OPEN` stands for what is not known or not there.
+    """
+
+    number: list[int]
+    size: list[int]
+    diameter: list[int]
+    pair: list[tuple[int, int]]
+    pairs: list[int]
+    like: list[int]
+    moves: list[int]
+    hardest: list[int]
+
+    def left(self) -> list[int]:
+        """The components that are still to be measured, one of each that are images of each other."""
+        return [
+            number for number, diameter, like in zip(self.number, self.diameter, self.like, strict=True)
+            if diameter == OPEN and like == number
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a family: how many configurations and moves (there and back is one), and its components."""
+
+    configurations: int
+    edges: int
+    components: Components
+
+
+class _Space(NamedTuple):
+    """A whole space in the order of its components, the largest first; `images` are permutations of its vertices."""
+
+    keys: Keys
+    graph: Graph
+    firsts: Vertices
+    images: list[Vertices]
+
+    def like(self) -> NDArray[np.int64]:
+        """For each component the least number of those that it is an image of."""
+        begins = self.firsts[:-1]
+        images = [np.searchsorted(self.firsts, image[begins], side="right") - 1 for image in self.images]
+        least: NDArray[np.int64] = np.minimum.reduce([np.arange(len(begins)), *images])
+        return least
+
+    def images_of(self, component: int) -> list[Vertices]:
+        """The permutations that keep a component where it is."""
+        begin, end = self.firsts[component : component + 2]
+        parts = [image[begin:end] - begin for image in self.images if begin <= image[begin] < end]
+        return [part.astype(np.int32) for part in parts]
+
+
+def measure(family: Family, asked: Asked) -> Member:
+    """The components of a member; of those that are tasks of their own diameters stay open, but for the one asked."""
+    puzzle = family.member(asked.start, asked.goal)
+    space = _space_of(puzzle)
+    count, like = len(space.firsts) - 1, space.like()
+    sizes, graph = np.diff(space.firsts), space.graph
+    found, ends = np.full(count, OPEN, dtype=np.int32), np.zeros((count, 2), dtype=np.int32)
+    pairs = np.full(count, OPEN, dtype=np.int64)
+    own = like == np.arange(count)
+    if asked.component is None:
+        small = np.flatnonzero(own & (sizes < _LANES_FROM)).astype(np.int32)
+        _measure_small(space, small, asked.pairs, found, ends, pairs)
+        large = np.flatnonzero(own & (sizes >= _LANES_FROM) & (sizes < ALONE_FROM)).tolist()
+        large = sorted({0, *large}) if count and sizes[0] >= _LANES_FROM else large
+    else:
+        large = [asked.component]
+    for component in large:
+        begin, end = (int(first) for first in space.firsts[component : component + 2])
+        known = widest(part_of(graph, begin, end), space.images_of(component), asked.pairs)
+        found[component], ends[component], pairs[component] = known.diameter, np.add(known.pair, begin), known.pairs
+    _follow_images(space, like, found, ends, pairs)
+    chosen = np.arange(count) if asked.component is None else np.flatnonzero(like == asked.component)
+    moves, hardest = _hardest(puzzle, space) if asked.goal else (np.full(count, OPEN),) * 2
+    components = Components(
+        chosen.tolist(), sizes[chosen].tolist(), found[chosen].tolist(),
+        list(map(tuple, zip(*(ints(space.keys[ends[chosen, end]]) for end in (0, 1)), strict=True))),
+        pairs[chosen].tolist(), like[chosen].tolist(), moves[chosen].tolist(),
+        [OPEN if place < 0 else ints(space.keys[place : place + 1])[0] for place in hardest[chosen].tolist()],
+    )  # fmt: skip
+    return Member(len(space.keys), len(graph.targets) // 2, components)
+
+
+def _space_of(puzzle: Family) -> _Space:
+    keys = np.concatenate(list(puzzle.configurations()))
+    if len(keys) > _MOST:
+        raise PuzzleError(f"{len(keys):,} configurations are too many for a graph: it holds {_MOST:,}")
+    edges = [simple_edges(block, *puzzle.expand(block)) for block in split(keys, _BLOCK)]
+    offsets = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate([counts for _, counts in edges]), out=offsets[1:])
+    targets = [lower_bounds(keys, successors).astype(np.int32) for successors, _ in edges]
+    graph = Graph(offsets, np.concatenate(targets))
+    labels = label_components(graph)
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    place = np.empty(len(keys), dtype=np.int32)
+    place[order] = np.arange(len(keys), dtype=np.int32)
+    firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int32)
+    images = [place[lower_bounds(keys, image)] for image in puzzle.images(keys[order])]
+    return _Space(keys[order], inner_graph(graph, labels, order), firsts, images)
+
+
+def _measure_small(
+    space: _Space, chosen: Vertices, count_pairs: bool, found: Vertices, ends: Vertices, pairs: NDArray[np.int64]
+) -> None:
+    """Write what is known of the `chosen` components."""
+    lower = np.full(len(space.keys), OPEN, dtype=np.int32)
+    bound_each(space.graph, space.firsts, chosen, count_pairs, found, ends, lower)
+    if count_pairs:
+        component = np.repeat(np.arange(len(found)), np.diff(space.firsts))
+        outermost = np.flatnonzero((lower == found[component]) & (lower > 0)).astype(np.int32)
+        far = farthest_pairs(space.graph, outermost)
+        pairs[chosen] = np.bincount(component[far[:, 0]], minlength=len(found))[chosen]
+
+
+def _follow_images(
+    space: _Space, like: NDArray[np.int64], found: Vertices, ends: Vertices, pairs: NDArray[np.int64]
+) -> None:
+    """Give the images of components what is known of these."""
+    for image in space.images:
+        there = np.searchsorted(space.firsts, image[space.firsts[:-1]], side="right") - 1
+        chosen = np.flatnonzero((there == like) & (there != np.arange(len(like))) & (found == OPEN))
+        found[chosen], pairs[chosen], ends[chosen] = (
+            found[there[chosen]],
+            pairs[there[chosen]],
+            image[ends[there[chosen]]],
+        )
+
+
+def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How far the farthest configuration of each component is from a goal, and the least such; `OPEN` without one."""
+    away = distances_to(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
+    begins = space.firsts[:-1]
+    moves = np.maximum.reduceat(away, begins).astype(np.int64)
+    farthest = away == np.repeat(moves, np.diff(space.firsts))
+    places = np.minimum.reduceat(np.where(farthest, np.arange(len(away)), len(away)), begins)
+    return moves, np.where(moves >= 0, places, OPEN)
+
+
+def request(asked: Asked) -> list[NDArray[Any]]:
+    """What the task ``member`` is sent (`worker.tasks`)."""
+    return [np.frombuffer(msgpack.packb(asdict(asked)), dtype=np.uint8)]
+
+
+def read_request(chunk: Sequence[NDArray[Any]]) -> Asked:
+    """The inverse of `request`."""
+    return Asked(**msgpack.unpackb(chunk[0].tobytes()))
+
+
+def answer(member: Member) -> list[NDArray[Any]]:
+    """A result as an array."""
+    return [np.frombuffer(msgpack.packb(plain(member)), dtype=np.uint8)]
+
+
+def answered(result: Sequence[NDArray[Any]]) -> Member:
+    """The inverse of `answer`."""
+    return member_of(msgpack.unpackb(result[0].tobytes()))
+
+
+def plain(member: Member) -> dict[str, Any]:
+    """A member in plain values; keys as texts, for they may be wider than 64 bits."""
+    fields = asdict(member)
+    known = fields["components"]
+    known["pair"] = [[hex(key) for key in pair] for pair in known["pair"]]
+    known["hardest"] = ["" if key == OPEN else hex(key) for key in known["hardest"]]
+    return fields
+
+
+def member_of(fields: dict[str, Any]) -> Member:
+    """The inverse of `plain`; ``KeyError`` or ``TypeError`` for other values."""
+    known = dict(fields["components"])
+    known["pair"] = [(int(one, 16), int(other, 16)) for one, other in known["pair"]]
+    known["hardest"] = [int(key, 16) if key else OPEN for key in known["hardest"]]
+    return Member(fields["configurations"], fields["edges"], Components(**known))
