@@ -217,13 +217,10 @@ class StudyBoards(Job):
         mixes, members, what = self.plan.mixes(), read_members(self.store), "moves" if self.plan.goal else "diameter"
         rows = [mix_row(mixes[number], member, self.puzzle) for number, member in sorted(members.items())]
         rows.sort(key=lambda row: -(row[what] or 0))
-        shown = [
-            {name: value for name, value in row.items() if name not in ("pair", "hardest")} for row in rows[:_SHOWN]
-        ]
-        left = (
-            f"{counted(len(rows) - _SHOWN, 'mixes')}; export has a row for each component" if len(rows) > _SHOWN else ""
-        )
-        return [Table("mixes", shown, rest=left)] if rows else []
+        for row in rows:
+            del row["pair"], row["hardest"]
+        left = f"{counted(len(rows) - _SHOWN, 'mixes')}; export writes every component" if len(rows) > _SHOWN else ""
+        return [Table("mixes", rows[:_SHOWN], rest=left)] if rows else []
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each component of each mix, in order; what is not known, or not asked, is ``None``."""

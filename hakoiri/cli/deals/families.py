@@ -12,7 +12,7 @@ from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec
 
 if TYPE_CHECKING:
-    from coordinator.families.boards import StudyBoards
+    from coordinator.session.job import Job
     from coordinator.session.resources import Resources
     from coordinator.session.session import Control
 
@@ -43,11 +43,11 @@ def study_boards(
     start_run(asked.spec, "boards", asked.plan, resources, data, json, queue=queue, finish=finish)
 
 
-def _write(job: "StudyBoards", table: Path | None) -> dict[str, Any]:
+def _write(job: "Job", table: Path | None) -> dict[str, Any]:
     """The file that was asked for."""
     from hakoiri.export.rows import write_rows
 
     if table is not None:
-        count = write_rows(job.rows(), table)
+        count = write_rows(job.rows() or iter(()), table)
         stderr().print(Text(f"{count:,} components written into {table}"))
     return {}
