@@ -1,10 +1,9 @@
-"""What an open run says of its configurations: layers, the graph of their moves, shortest paths.
+"""What an open run says of its configurations: layers, and the graph of their moves.
 
 Every answer comes from the run's store alone: no Redis, no worker, no other process is needed.
 """
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,40 +11,22 @@ from coordinator.errors import UnanswerableError
 from coordinator.executors.opening import open_context
 from coordinator.goals.distances import GoalDistances
 from coordinator.graphs.building import build_graph
-from coordinator.layers.paths import least_goal, path_from_start, real_path, require_path, search_farthest, search_path
-from coordinator.layers.search import Explored, Reached
+from coordinator.layers.search import Reached
 from coordinator.runs.create import pinned_puzzle
 from coordinator.runs.kinds import kind_of
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext, Control, SilentObserver
-from puzzles.capabilities import Quotient
+from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, Step
-from puzzles.keys.layout import Configuration, Key, Keys, as_text
+from puzzles.keys.layout import Configuration, Key, Keys
 from puzzles.keys.order import order_of
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth, LayerRecord
 from storage.results.census import read_labels
 from worker.graphs.searches import Graph
 
-#: Words for where a path leads.
-GOAL, FARTHEST = "goal", "farthest"
 #: What sorting a configuration takes besides two copies of its key: its place in the order, and its depth, twice.
 _BYTES_BESIDE_KEY = 16
-
-
-@dataclass(frozen=True)
-class ShortestPath:
-    """A shortest path: its keys from source to target, their texts, and one description per move.
-
-    A piece has the same letter on all boards and in all moves, that of the first board.
-    """
-
-    keys: list[Key]
-    configurations: list[str]
-    moves: list[str]
-
-    def __len__(self) -> int:
-        return len(self.moves)
 
 
 class Answers:
@@ -136,66 +117,11 @@ class Answers:
         with self._context() as context:
             return keys, build_graph(context, keys, closed=self.exhausted)
 
-    def distance(self, target: Configuration, source: Configuration | None = None) -> int:
-        """The exact distance in moves from the start, or from `source`, to `target`: texts, keys, rows of a layer."""
-        return len(self.path(target, source))
-
-    def path(self, target: Configuration = GOAL, source: Configuration | None = None) -> ShortestPath:
-        """A shortest path to `target`, from the start or from `source`.
-
-        `target` is a configuration, ``"goal"`` for the nearest one, or ``"farthest"``: the least one of the farthest.
-
-        Raises `UnanswerableError` if there is none, `ConfigurationError` for what is no configuration.
-        """
-        self._require_graph()
-        origin = self.puzzle.start if source is None else self.puzzle.parse(source)
-        path = self._path_of_keys(origin, target)
-        return self._spell_out(real_path(self.puzzle, path, self._real_start(source)))
-
-    def _path_of_keys(self, origin: Key, target: Configuration) -> list[Key]:
-        from_start = not self.whole and origin == self.puzzle.start
-        if isinstance(target, str) and target == FARTHEST:
-            return self._path_to_farthest(origin, from_start)
-        key = None if isinstance(target, str) and target == GOAL else self.puzzle.parse(target)
-        if from_start:
-            return self._path_to_goal() if key is None else self._path_within_layers(key)
-        path = self._path_by_distances(origin) if key is None else None
-        if path is None:
-            with self._context() as context:
-                path = search_path(context, self.store, origin, key, Control())
-        return require_path(path, self.puzzle.render(origin), as_text(target, [self.puzzle.layout]))
-
-    def _path_to_farthest(self, origin: Key, from_start: bool) -> list[Key]:
-        self._require_complete("the farthest are")
-        if from_start:
-            depth = self.store.state.depth
-            return path_from_start(self.store, self.puzzle, self.store.first_keys(depth)[0], depth)
-        with self._context() as context:
-            return search_farthest(context, self.store, origin, Control())
-
-    def _path_by_distances(self, origin: Key) -> list[Key] | None:
-        """The path to the nearest goal where the distances to it are known; ``None`` where a search must find it."""
-        known = self.known_distances()
-        path = known.path_from(origin) if known is not None else None
-        if known is not None and path is None and self.store.find(origin) is not None:
-            raise UnanswerableError(f"no path leads from {self.puzzle.render(origin)} to a goal of run {self.name}")
-        return path
-
     def known_distances(self) -> GoalDistances | None:
         """How far each configuration of the run is from its nearest goal, if that has been computed (`hardest`)."""
         if self._distances is None and self.exhausted:
             self._distances = GoalDistances.open(self.store, self.puzzle)
         return self._distances
-
-    def _path_to_goal(self) -> list[Key]:
-        depth = Explored.of(self.store.state).goal_depth
-        if depth is None:
-            raise self.not_found("found no goal")
-        goal = least_goal(self.puzzle, self.store.blocks(depth))
-        return path_from_start(self.store, self.puzzle, goal, depth)
-
-    def _path_within_layers(self, key: Key) -> list[Key]:
-        return path_from_start(self.store, self.puzzle, key, self._depth_of(key))
 
     def _depth_of(self, key: Key) -> Depth:
         depth = self.store.find(key)
@@ -215,17 +141,12 @@ class Answers:
         complete = self.store.state.status == "complete"
         return Step("run without", "until_goal") if complete else Step("resume", self.name)
 
-    def _real_start(self, source: Configuration | None) -> Key:
-        """The configuration that the user named, where merged mirrors would know only its class."""
-        base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
-        return base.start if source is None else base.parse(source)
-
-    def _spell_out(self, keys: list[Key]) -> ShortestPath:
-        return ShortestPath(keys, self.puzzle.render_path(keys), self.puzzle.describe_moves(keys))
-
-    def _context(self, control: Control | None = None) -> AbstractContextManager[ComputeContext]:
-        """Threads of this process, for questions that need some computing."""
-        return open_context(self.puzzle, self.spec, self.resources, control or Control(), SilentObserver())
+    def _context(
+        self, control: Control | None = None, puzzle: Puzzle | None = None
+    ) -> AbstractContextManager[ComputeContext]:
+        """Threads of this process, for questions that need some computing, with the run's puzzle or another."""
+        puzzle = puzzle or self.puzzle
+        return open_context(puzzle, self.spec, self.resources, control or Control(), SilentObserver())
 
     def _require_memory_for_all(self) -> None:
         """`OverBudgetError` where all configurations do not fit the memory: twice, with their depths and an order."""

@@ -20,9 +20,9 @@ from coordinator.session.job import Play, Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.trees.job import found_solutions
-from hakoiri.answers import ShortestPath
 from hakoiri.components import Diameter
 from hakoiri.goals import GoalAnswers, Hardest
+from hakoiri.paths import ShortestPath, ShortestPaths
 from hakoiri.steps import noted
 from puzzles.capabilities import Placements
 from puzzles.errors import Step
@@ -31,8 +31,8 @@ from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
 __all__ = [
-    "Diameter", "Hardest", "Play", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run",
-    "verify_run",
+    "Diameter", "Hardest", "Play", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
+    "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from coordinator.graphs.diameter import (
 )
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
 from coordinator.session.session import Control, Observer, SilentObserver
-from hakoiri.answers import Answers
+from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys
 from puzzles.keys.order import equal_rows
@@ -45,7 +45,7 @@ class Diameter:
         return self.record.diameter
 
 
-class ComponentAnswers(Answers):
+class ComponentAnswers(PathAnswers):
     """An open run that may be asked for its components."""
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:

@@ -13,7 +13,6 @@ from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.components import ComponentAnswers
 from puzzles.errors import Step
 from puzzles.keys.layout import Keys
-from storage.layers.store import RunStore
 
 #: Configurations of the farthest that are given unless more are asked for.
 _USUALLY_GIVEN = 1_000
@@ -54,13 +53,8 @@ class GoalAnswers(ComponentAnswers):
         return Hardest(last, layers[last], farthest, layers, self._reached.configurations - sum(layers), known.run)
 
     def _compute_distances(self, control: Control, observer: Observer) -> GoalDistances:
-        directory, own = make_distances(self.store, self.resources), self.store.directory
-        # The run of distances reads this one, and no run is open twice in a process.
-        self.store.close()
-        try:
-            state = drive(directory, self.resources, control, observer)
-        finally:
-            self.store = RunStore(own)
+        directory = make_distances(self.store, self.resources)
+        state = drive(directory, self.resources, control, observer)
         if (known := self.known_distances()) is None:
             step = Step("resume", directory.name, str(directory.parent))
             raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)

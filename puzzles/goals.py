@@ -1,19 +1,21 @@
-"""A goal that the user chooses, for any puzzle: a configuration, or a text in which ``*`` stands for anything.
+"""Goals that the user chooses, and what paths are to avoid, for any puzzle: a configuration, or a pattern.
 
-A ``*`` is any one cell of a text, any one word where texts are words, and alone in a row that whole row. Where ``*``
-means something of its own, as a peg does, ``?`` is written instead.
+In a pattern a ``*`` is any one cell of a text, any one word where texts are words, and alone in a row that whole row.
+Where ``*`` means something of its own, as a peg does, ``?`` is written instead.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from puzzles.capabilities import Placements
-from puzzles.contract import Matching, Puzzle
+from puzzles.contract import Expansion, Matching, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError, Step
-from puzzles.keys.layout import Keys, Mask, as_line, ints
+from puzzles.keys.layout import Key, Keys, Mask, as_line, ints
 from puzzles.keys.order import equal_rows
 from puzzles.keys.splitmix import random_words
 
@@ -41,7 +43,7 @@ class _Chosen(Puzzle):
         super().__init__({name: value for name, value in options.items() if name != "goal"}, start)
         text = as_line(options["goal"])
         try:
-            self._holds = self._read_goal(text)
+            self._holds, self.parameters["goal"] = read_matching(self, text)
         except ConfigurationError as error:
             said = str(error) if "?" in text else str(error).replace("?", "*")
             raise PuzzleError(f"{self.name} option goal={text}: {said}", *error.steps) from None
@@ -49,41 +51,87 @@ class _Chosen(Puzzle):
     def is_goal(self, keys: Keys) -> Mask:
         return self._holds(keys)
 
-    def _read_goal(self, text: str) -> Matching:
-        """What holds for a configuration that is the goal; pins the goal as a parameter."""
-        try:
-            goal = self.parse(text)
-        except ConfigurationError:
-            if "*" not in text and "?" not in text:
-                raise
-            self.parameters["goal"] = text
-            pattern = text if "?" in text else text.replace("*", "?")
-            return self.match(pattern) or self._match_texts(pattern)
-        rendered = self.render(goal)
-        try:
-            again = self.parse(rendered) == goal
-        except PuzzleError:
-            again = False
-        self.parameters["goal"] = rendered if again else f"{goal:#x}"
-        wanted = self.keys([goal])
-        return lambda keys: equal_rows(keys, wanted)
 
-    def _match_texts(self, pattern: str) -> Matching:
-        """By the text of each configuration: slow, and right for every puzzle that renders."""
-        known = self._some_texts()
-        words = any(" " in text for text in known)
-        rows = [" ".join(row.replace(",", " ").split()) if words else row for row in pattern.split("/")]
-        _check_form(rows, known, words)
-        fits = re.compile("/".join(_expression(row) for row in rows)).fullmatch
-        return lambda keys: np.array([fits(self.render(key)) is not None for key in ints(keys)], dtype=np.bool_)
+class _Avoiding(Puzzle):
+    """Mixed in before a puzzle's class: no move leads to what is `avoided`."""
 
-    def _some_texts(self) -> list[str]:
-        key, texts = self.start, []
-        for word, _ in zip(random_words(0), range(_SAMPLE), strict=False):
-            texts.append(self.render(key))
-            found = self.successors(key) or [self.start]
-            key = found[word % len(found)]
-        return texts
+    avoided: Matching
+
+    def expand(self, keys: Keys) -> Expansion:
+        successors, counts = super().expand(keys)
+        if not len(successors):
+            return Expansion(successors, counts)
+        keep = ~self.avoided(successors)
+        owners = np.repeat(np.arange(len(counts)), counts)[keep]
+        return Expansion(successors[keep], np.bincount(owners, minlength=len(counts)).astype(counts.dtype))
+
+    def successors(self, key: Key) -> list[Key]:
+        found = super().successors(key)  # type: ignore[safe-super]
+        avoided = self.avoided(self.keys(found)).tolist() if found else []
+        return [successor for successor, out in zip(found, avoided, strict=True) if not out]
+
+
+def avoiding(puzzle: Puzzle, avoided: Matching) -> Puzzle:
+    """`puzzle` without the configurations that are to be `avoided`; still undirected where it was."""
+    about = {"__module__": __name__, "__doc__": type(puzzle).__doc__}
+    made: Any = copy(puzzle)
+    made.__class__ = type(type(puzzle).__name__, (_Avoiding, type(puzzle)), about)
+    made.avoided = avoided
+    found: Puzzle = made
+    return found
+
+
+def any_of(puzzle: Puzzle, texts: Sequence[str]) -> Matching:
+    """What holds for the configurations that one of some texts means (`read_matching`)."""
+    each = [read_matching(puzzle, text)[0] for text in texts]
+
+    def matching(keys: Keys) -> Mask:
+        found = np.zeros(len(keys), dtype=np.bool_)
+        for holds in each:
+            found |= holds(keys)
+        return found
+
+    return matching
+
+
+def read_matching(puzzle: Puzzle, text: str) -> tuple[Matching, str]:
+    """What holds for the configurations that `text` means, one or those like a pattern, and the text that says so.
+
+    `ConfigurationError` where it can mean none.
+    """
+    try:
+        named = puzzle.parse(text)
+    except ConfigurationError:
+        if "*" not in text and "?" not in text:
+            raise
+        pattern = text if "?" in text else text.replace("*", "?")
+        return puzzle.match(pattern) or _match_texts(puzzle, pattern), text
+    rendered = puzzle.render(named)
+    try:
+        again = puzzle.parse(rendered) == named
+    except PuzzleError:
+        again = False
+    wanted = puzzle.keys([named])
+    return lambda keys: equal_rows(keys, wanted), rendered if again else f"{named:#x}"
+
+
+def _match_texts(puzzle: Puzzle, pattern: str) -> Matching:
+    """By the text of each configuration: slow, and right for every puzzle that renders."""
+    known = _some_texts(puzzle)
+    words = any(" " in text for text in known)
+    rows = [" ".join(row.replace(",", " ").split()) if words else row for row in pattern.split("/")]
+    _check_form(rows, known, words)
+    fits = re.compile("/".join(_expression(row) for row in rows)).fullmatch
+    return lambda keys: np.array([fits(puzzle.render(key)) is not None for key in ints(keys)], dtype=np.bool_)
+
+
+def _some_texts(puzzle: Puzzle) -> list[str]:
+    key, texts = puzzle.start, []
+    for word, _ in zip(random_words(0), range(_SAMPLE), strict=False):
+        texts.append(puzzle.render(key))
+        found = puzzle.successors(key) or [puzzle.start]
+        key = found[word % len(found)]
+    return texts
 
 
 def _check_form(rows: list[str], known: list[str], words: bool) -> None:

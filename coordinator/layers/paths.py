@@ -1,11 +1,15 @@
 """Exact shortest paths: along stored layers from the start, or by a separate layered search between any two."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from coordinator.errors import UnanswerableError
+from coordinator.layers.between import levels_back, levels_on
 from coordinator.layers.search import LayeredSearch, scratch_search
 from coordinator.session.session import ComputeContext, Control
 from coordinator.steps.window import Layer
@@ -19,6 +23,7 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth
 from worker.layers.kernels import merge
 
+_What = TypeVar("_What")
 #: Keys of a layer compared at a time.
 _KEYS_AT_ONCE = 1 << 18
 
@@ -57,6 +62,17 @@ def _first_that_leads_to(puzzle: Puzzle, blocks: Iterable[Keys], target: Key) ->
     return wanted[:0]
 
 
+class Meeting(NamedTuple):
+    """Where shortest paths meet: some of the last layer of a search from their source, in increasing batches.
+
+    These are their ends, or lie in the last layer of a search from their target, too (`there`).
+    """
+
+    here: LayeredSearch
+    keys: Iterator[Keys]
+    there: LayeredSearch | None
+
+
 def search_path(
     context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
 ) -> list[Key] | None:
@@ -64,14 +80,65 @@ def search_path(
 
     Of several goals it is the least, of several paths always the same. The layers searched lie on disk, beside `run`.
     """
+    with _search(context, run, source, target, control) as met:
+        if met is None:
+            return None
+        here, keys, there = met
+        middle = key_at(next(keys), 0)
+        return [*_path_to(here, middle), *(_path_to(there, middle)[-2::-1] if there else [])]
+
+
+def search_levels(
+    context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
+) -> list[Keys] | None:
+    """The levels of all shortest paths (`coordinator.layers.between`); ``None`` where there is no path."""
+    with _search(context, run, source, target, control) as met:
+        if met is None:
+            return None
+        here, batches, there = met
+        here.commit()
+        keys = np.concatenate(list(batches))
+        levels = levels_back(context, here.store, keys, here.state.depth)
+        if there:
+            there.commit()
+            levels += levels_on(context, there.store, keys, there.state.depth)[1:]
+        return levels
+
+
+@contextmanager
+def _search(
+    context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
+) -> Iterator[Meeting | None]:
+    """Search until shortest paths are found: from both ends where that is possible."""
     if target is not None and context.puzzle.undirected:
-        return _search_from_both_ends(context, run, source, target, control)
-    with scratch_search(context, run, source, control) as search:
-        while search.current.size:
-            end = _end(search, target)
-            if end is not None:
-                return _path_to(search, end)
-            search.step()
+        half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
+        with scratch_search(half, run, source, control) as here, scratch_search(half, run, target, control) as there:
+            yield _meet(here, there)
+    else:
+        with scratch_search(context, run, source, control) as search:
+            yield _reach(search, target)
+
+
+def _meet(here: LayeredSearch, there: LayeredSearch) -> Meeting | None:
+    """Two searches that meet half-way, each move of either being one that can be taken back."""
+    while here.current.size and there.current.size:
+        common = _common(here.current, there.current)
+        if (first := next(common, None)) is not None:
+            return Meeting(here, chain([first], common), there)
+        min(here, there, key=lambda search: search.current.size).step()
+    return None
+
+
+def _reach(search: LayeredSearch, target: Key | None) -> Meeting | None:
+    """A search that goes on until `target`, or a goal where it is ``None``, lies in the last layer."""
+    while search.current.size:
+        if target is not None:
+            ends = search.puzzle.keys([target])
+            if not len(search.current.exclude_from(ends)):
+                return Meeting(search, iter([ends]), None)
+        elif search.found.goal_depth is not None:
+            return Meeting(search, goals_among(search.puzzle, search.current.chunks(0, _KEYS_AT_ONCE)), None)
+        search.step()
     return None
 
 
@@ -84,32 +151,9 @@ def search_farthest(context: ComputeContext, run: RunStore, source: Key, control
         return _path_to(search, search.store.first_keys(search.state.depth)[0])
 
 
-def _end(search: LayeredSearch, target: Key | None) -> Key | None:
-    """`target`, or the least goal where it is ``None``, if it lies in the last layer."""
-    if target is not None:
-        return None if len(search.current.exclude_from(search.puzzle.keys([target]))) else target
-    if search.found.goal_depth is None:
-        return None
-    return least_goal(search.puzzle, search.current.chunks(0, _KEYS_AT_ONCE))
-
-
-def least_goal(puzzle: Puzzle, batches: Iterable[Keys]) -> Key:
-    """The first goal of some increasing batches that hold one."""
-    return next(key_at(keys[goals], 0) for keys in batches if (goals := puzzle.is_goal(keys)).any())
-
-
-def _search_from_both_ends(
-    context: ComputeContext, run: RunStore, source: Key, target: Key, control: Control
-) -> list[Key] | None:
-    """The same where every move can be taken back: the two searches meet half-way."""
-    half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
-    with scratch_search(half, run, source, control) as here, scratch_search(half, run, target, control) as there:
-        while here.current.size and there.current.size:
-            meeting = _least_common(here.current, there.current)
-            if meeting is not None:
-                return [*_path_to(here, meeting), *_path_to(there, meeting)[-2::-1]]
-            min(here, there, key=lambda search: search.current.size).step()
-    return None
+def goals_among(puzzle: Puzzle, batches: Iterable[Keys]) -> Iterator[Keys]:
+    """The goals of some batches, none of which is empty."""
+    return (keys[goals] for keys in batches if (goals := puzzle.is_goal(keys)).any())
 
 
 def _path_to(search: LayeredSearch, key: Key) -> list[Key]:
@@ -117,13 +161,13 @@ def _path_to(search: LayeredSearch, key: Key) -> list[Key]:
     return path_from_start(search.store, search.puzzle, key, search.state.depth)
 
 
-def _least_common(one: Layer, other: Layer) -> Key | None:
+def _common(one: Layer, other: Layer) -> Iterator[Keys]:
+    """What two layers have in common, in batches of which none is empty."""
     small, large = sorted((one, other), key=lambda layer: layer.size)
     for keys in small.chunks(0, _KEYS_AT_ONCE):
         common = merge([keys], [large.exclude_from(keys)])
         if len(common):
-            return key_at(common, 0)
-    return None
+            yield common
 
 
 def real_path(puzzle: Puzzle, path: list[Key], start: Key) -> list[Key]:
@@ -131,8 +175,8 @@ def real_path(puzzle: Puzzle, path: list[Key], start: Key) -> list[Key]:
     return puzzle.lift(path, start) if isinstance(puzzle, Quotient) else path
 
 
-def require_path(path: list[Key] | None, source: str, target: str) -> list[Key]:
+def require_path(path: list[_What] | None, source: str, target: str) -> list[_What]:
     """`path`, or an `UnanswerableError` that says that none exists."""
     if path is None:
-        raise UnanswerableError(f"no path leads from {source} to {target}: they lie in different components")
+        raise UnanswerableError(f"no path leads from {source} to {target}: all that it can reach was looked at")
     return path

@@ -1,5 +1,6 @@
 """What a run answers, as plain values."""
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from coordinator.errors import UnanswerableError
@@ -8,7 +9,7 @@ from puzzles.keys.layout import ints
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
-    from hakoiri.api import Diameter, Hardest, Run, ShortestPath
+    from hakoiri.api import Diameter, Hardest, Run, ShortestPath, ShortestPaths
     from puzzles.contract import Puzzle
     from storage.ledger.manifest import ComponentRecord
 
@@ -21,6 +22,12 @@ def layer_rows(run: "Run") -> list[dict[str, Any]]:
 def path_row(found: "ShortestPath") -> dict[str, Any]:
     """A shortest path."""
     return {"length": len(found), "configurations": found.configurations, "moves": found.moves}
+
+
+def paths_row(found: "ShortestPaths", limit: int) -> dict[str, Any]:
+    """How many shortest paths there are, and the first `limit`."""
+    listed = [{"configurations": one.configurations, "moves": one.moves} for one in islice(found, limit)]
+    return {"length": found.length, "count": found.count} | ({"paths": listed} if limit else {})
 
 
 def component_row(record: "ComponentRecord", puzzle: "Puzzle") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``layers``, ``distance``, ``path`` and ``solutions``: the answers.
+"""``layers`` and ``solutions``: the answers.
 
 All of them work on the store alone, on a finished or an interrupted run.
 """
@@ -10,32 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.completing import ends_beginning
 from hakoiri.cli.options import (
-    ConfArgument,
     DataOption,
     JsonOption,
-    MemoryOption,
     RunArgument,
     WideOption,
-    read_board,
 )
 from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
 from puzzles.errors import counted
 
 if TYPE_CHECKING:
-    from hakoiri.api import Run, ShortestPath
+    from hakoiri.api import Run
 
 #: Columns of the terminal for the longest bar, at least, before digests are shortened.
 _LEAST_BAR = 10
-#: Moves of the longest film, and of the longest path that is printed in colours.
-_FILMED, _COLOURED = 2_000, 10_000
 _USUALLY_SHOWN = 3
 #: Boards of a layer, which may have millions.
 _BOARDS = 12
-FromOption = Annotated[
-    str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here.", show_default="the run's start")
-]
 
 
 def layers(
@@ -122,98 +113,6 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, jso
     )
 
 
-def distance(
-    name: RunArgument,
-    target: ConfArgument,
-    source: FromOption = None,
-    memory: MemoryOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Tell how many moves lie between the start (or --from) and a configuration."""
-    from hakoiri.rows.answers import path_row
-
-    with opened(name, data, memory) as run:
-        found = run.path(_target(target), None if source is None else read_board(source))
-    if json:
-        print_json({"run": run.name} | path_row(found))
-    else:
-        stdout().print(
-            Text(
-                f"{counted(len(found), 'moves')} from {found.configurations[0]} to {run.puzzle.render(found.keys[-1])}"
-            )
-        )
-
-
-def path(
-    name: RunArgument,
-    source: FromOption = None,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="CONF|FILE|goal|farthest",
-            autocompletion=ends_beginning,
-            help="Where to.",
-            show_default="the nearest goal",
-        ),
-    ] = "goal",
-    film: Annotated[
-        Path | None,
-        typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
-    ] = None,
-    memory: MemoryOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last."""
-    from hakoiri.rows.answers import path_row
-
-    if film is not None:
-        from hakoiri.render.pictures.files import FILMS, check_ending
-
-        check_ending(film, FILMS)
-    with opened(name, data, memory) as run:
-        found = run.path(_target(target), None if source is None else read_board(source))
-    if film is not None:
-        _write_film(run, found, film)
-    if json:
-        print_json({"run": run.name} | path_row(found))
-        return
-    if film is None:
-        _print_path(run, found)
-    # Turns of a cube, say, can be typed in again.
-    turns = "" if any(" " in move for move in found.moves) else f": {' '.join(found.moves)}"
-    stdout().print(Text(f"{counted(len(found), 'moves')}{turns if found.moves else ''}"))
-
-
-def _print_path(run: "Run", found: "ShortestPath") -> None:
-    """All boards; a very long path without colours, for its pictures would take gigabytes."""
-    from hakoiri.render.pictures.terminal import print_side_by_side
-    from puzzles.pictures.shapes import Picture
-
-    titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
-    coloured = len(found) <= _COLOURED
-    pictures = run.puzzle.pictures(found.keys) if coloured else [Picture(0, 0, ())] * len(found.keys)
-    print_side_by_side(stdout(), found.configurations, titles, pictures)
-
-
-def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
-    from coordinator.errors import UnanswerableError
-    from hakoiri.render.pictures.files import write_film
-    from hakoiri.render.pictures.film import Film
-    from hakoiri.render.pictures.sheet import titled
-
-    if len(found) > _FILMED:
-        raise UnanswerableError(
-            f"a film has {_FILMED:,} moves at most, this path {len(found):,}: name an end that is nearer with --to"
-        )
-    words = ["start", *(f"{number} of {len(found)}: {move}" for number, move in enumerate(found.moves, 1))]
-    title = f"{titled(run.puzzle)}: {counted(len(found), 'moves')}"
-    write_film(Film(title, run.puzzle.pictures(found.keys), words), target)
-    stderr().print(Text(f"drawn into {target}"))
-
-
 def solutions(
     name: RunArgument,
     first: Annotated[
@@ -248,11 +147,6 @@ def solutions(
     stdout().print(f"{len(texts):,} of {orbits:,} orbits, each of {tree.symmetries} images")
 
 
-def _target(text: str) -> str:
-    """Where a path leads: the words ``goal`` and ``farthest`` are never files."""
-    return text if text in ("goal", "farthest") else read_board(text)
-
-
 def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
     """The run that a user names, to be asked within so much memory."""
     from coordinator.session.resources import Resources
@@ -264,6 +158,4 @@ def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: hakoiri layers last --depth 3")(layers)
-    app.command(epilog="Example: hakoiri distance last ABBC/ABBC/DEEF/DGHF/.IJ.")(distance)
-    app.command(epilog="Example: hakoiri path last --to goal")(path)
     app.command(epilog="Example: hakoiri solutions last --first 5 --svg star.svg")(solutions)

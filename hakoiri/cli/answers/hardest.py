@@ -84,17 +84,20 @@ def _computed(name: str, resources: "Resources", queue: bool, data: Path | None,
     """Have the goal distances of a run computed where they are not known, or queue that; the name of the run."""
     from coordinator.goals.distances import make_distances
     from coordinator.runs.catalogue import base_of, data_directory, find_run
+    from storage.layers.store import RunStore
 
     directory = find_run(data_directory(data), name)
     base = base_of(directory) or directory.name
     with opened(base, data) as run:
         run.require_goals()
-        made = run.known_distances() is None or queue
-        directory = make_distances(run.store, resources, queue) if made else directory
-    if queue:
-        report_queued(directory, resources.redis, json)
-    elif made:
-        drive_to_end(directory, resources, data)
+        known = run.known_distances() is not None
+    if queue or not known:
+        with RunStore(directory.with_name(base)) as store:
+            distances = make_distances(store, resources, queue)
+        if queue:
+            report_queued(distances, resources.redis, json)
+        else:
+            drive_to_end(distances, resources, data)
     return base
 
 

@@ -1,0 +1,165 @@
+"""``distance`` and ``path``: shortest paths, one or all of them."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.answers.asking import opened
+from hakoiri.cli.completing import ends_beginning
+from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
+from hakoiri.render.tables import print_json, stderr, stdout
+from puzzles.errors import PuzzleError, counted
+
+if TYPE_CHECKING:
+    from hakoiri.api import Run, ShortestPath, ShortestPaths
+
+#: Moves of the longest film, and of the longest path that is printed in colours.
+_FILMED, _COLOURED = 2_000, 10_000
+_USUALLY_LISTED = 100
+FromOption = Annotated[
+    str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here.", show_default="the run's start")
+]
+AvoidOption = Annotated[
+    list[str] | None,
+    typer.Option("--avoid", metavar="CONF|FILE", help="Pass no such configuration, '*' for anything; may be repeated."),
+]
+
+
+def distance(
+    name: RunArgument,
+    target: ConfArgument,
+    source: FromOption = None,
+    avoid: AvoidOption = None,
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell how many moves lie between the start (or --from) and a configuration."""
+    from hakoiri.rows.answers import path_row
+
+    with opened(name, data, memory) as run:
+        found = run.path(*_ends(target, source), _patterns(avoid))
+    if json:
+        print_json({"run": run.name} | path_row(found))
+    else:
+        stdout().print(
+            Text(
+                f"{counted(len(found), 'moves')} from {found.configurations[0]} to {run.puzzle.render(found.keys[-1])}"
+            )
+        )
+
+
+def path(
+    name: RunArgument,
+    source: FromOption = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="CONF|FILE|goal|farthest",
+            autocompletion=ends_beginning,
+            help="Where to.",
+            show_default="the nearest goal",
+        ),
+    ] = "goal",
+    avoid: AvoidOption = None,
+    count: Annotated[bool, typer.Option("--count", help="Only count the shortest paths.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List the moves of all shortest paths.")] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, metavar="N", help="With --all no more than N of them.")
+    ] = _USUALLY_LISTED,
+    film: Annotated[
+        Path | None,
+        typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
+    ] = None,
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last.
+
+    With --count or --all, all of them; to the nearest goal: to any of those that are equally near.
+    """
+    from hakoiri.rows.answers import path_row
+
+    if film is not None:
+        from hakoiri.render.pictures.files import FILMS, check_ending
+
+        check_ending(film, FILMS)
+        if count or every:
+            raise PuzzleError("a film shows one path: leave out --film, or --count and --all")
+    with opened(name, data, memory) as run:
+        if count or every:
+            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), limit if every else 0, json)
+            return
+        found = run.path(*_ends(target, source), _patterns(avoid))
+    if film is not None:
+        _write_film(run, found, film)
+    if json:
+        print_json({"run": run.name} | path_row(found))
+        return
+    if film is None:
+        _print_path(run, found)
+    # Turns of a cube, say, can be typed in again.
+    turns = "" if any(" " in move for move in found.moves) else f": {' '.join(found.moves)}"
+    stdout().print(Text(f"{counted(len(found), 'moves')}{turns if found.moves else ''}"))
+
+
+def _show_all(run: "Run", found: "ShortestPaths", limit: int, json: bool) -> None:
+    """How many shortest paths there are, and the moves of the first `limit`."""
+    from hakoiri.rows.answers import paths_row
+
+    if json:
+        print_json({"run": run.name} | paths_row(found, limit))
+        return
+    for number, one in enumerate(islice(found, limit), 1):
+        stdout().print(Text(f"{number}: {', '.join(one.moves)}"), soft_wrap=True)
+    more = found.count - limit
+    rest = f", {more:,} more with --limit" if limit and more > 0 else ""
+    stdout().print(f"{counted(found.count, 'shortest paths')} of {counted(found.length, 'moves')}{rest}")
+
+
+def _print_path(run: "Run", found: "ShortestPath") -> None:
+    """All boards; a very long path without colours, for its pictures would take gigabytes."""
+    from hakoiri.render.pictures.terminal import print_side_by_side
+    from puzzles.pictures.shapes import Picture
+
+    titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
+    coloured = len(found) <= _COLOURED
+    pictures = run.puzzle.pictures(found.keys) if coloured else [Picture(0, 0, ())] * len(found.keys)
+    print_side_by_side(stdout(), found.configurations, titles, pictures)
+
+
+def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
+    from coordinator.errors import UnanswerableError
+    from hakoiri.render.pictures.files import write_film
+    from hakoiri.render.pictures.film import Film
+    from hakoiri.render.pictures.sheet import titled
+
+    if len(found) > _FILMED:
+        raise UnanswerableError(
+            f"a film has {_FILMED:,} moves at most, this path {len(found):,}: name an end that is nearer with --to"
+        )
+    words = ["start", *(f"{number} of {len(found)}: {move}" for number, move in enumerate(found.moves, 1))]
+    title = f"{titled(run.puzzle)}: {counted(len(found), 'moves')}"
+    write_film(Film(title, run.puzzle.pictures(found.keys), words), target)
+    stderr().print(Text(f"drawn into {target}"))
+
+
+def _ends(target: str, source: str | None) -> tuple[str, str | None]:
+    """Where to, and where from; the words ``goal`` and ``farthest`` are never files."""
+    end = target if target in ("goal", "farthest") else read_board(target)
+    return end, None if source is None else read_board(source)
+
+
+def _patterns(avoid: list[str] | None) -> list[str]:
+    return [read_board(text) for text in avoid or []]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: hakoiri distance last ABBC/ABBC/DEEF/DGHF/.IJ.")(distance)
+    app.command(epilog="Example: hakoiri path last --to goal")(path)

@@ -1,0 +1,206 @@
+"""What an open run says of shortest paths: one, how many, and each of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from coordinator.errors import UnanswerableError
+from coordinator.layers.between import AllPaths, levels_back, levels_on
+from coordinator.layers.paths import (
+    goals_among,
+    path_from_start,
+    real_path,
+    require_path,
+    search_farthest,
+    search_levels,
+    search_path,
+)
+from coordinator.layers.search import Explored
+from coordinator.session.session import ComputeContext, Control
+from hakoiri.answers import Answers
+from puzzles.capabilities import Quotient
+from puzzles.contract import Puzzle
+from puzzles.errors import Step
+from puzzles.goals import any_of, avoiding
+from puzzles.keys.layout import Configuration, Key, Keys, as_text, key_at
+from storage.ledger.manifest import Depth
+
+#: Words for where a path leads.
+GOAL, FARTHEST = "goal", "farthest"
+
+
+@dataclass(frozen=True)
+class ShortestPath:
+    """A shortest path: its keys from source to target, their texts, and one description per move.
+
+    A piece has the same letter on all boards and in all moves, that of the first board.
+    """
+
+    keys: list[Key]
+    configurations: list[str]
+    moves: list[str]
+
+    def __len__(self) -> int:
+        return len(self.moves)
+
+
+@dataclass(frozen=True)
+class ShortestPaths:
+    """All shortest paths between two ends: each comes when it is asked for, and always in the same order.
+
+    `length` is how many moves each has.
+    """
+
+    length: int
+    _paths: AllPaths = field(repr=False)
+
+    @cached_property
+    def count(self) -> int:
+        """How many there are, exactly."""
+        return self._paths.count()
+
+    def __iter__(self) -> Iterator[ShortestPath]:
+        return (spell_out(self._paths.puzzle, keys) for keys in self._paths)
+
+
+class PathAnswers(Answers):
+    """An open run that may be asked for shortest paths.
+
+    They lead from the start, or from `source`, to `target`: a configuration (text, key, row of a layer), ``"goal"`` for
+    the nearest one, or ``"farthest"`` for the least one of the farthest. What is like one of the texts `avoid`, which
+    are configurations or patterns as of a goal (``"**/.*"``), they do not touch.
+
+    Raises `UnanswerableError` if there is none, `ConfigurationError` for what is no configuration.
+    """
+
+    def distance(self, target: Configuration, source: Configuration | None = None, avoid: Sequence[str] = ()) -> int:
+        """The exact distance in moves."""
+        return len(self.path(target, source, avoid))
+
+    def path(
+        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
+    ) -> ShortestPath:
+        """A shortest path, of several always the same."""
+        self._require_graph()
+        origin, key = self._origin(source), self._key_of(target)
+        puzzle = self._without(avoid, origin, key)
+        path = None if avoid else self._known_path(origin, target, key)
+        if path is None:
+            with self._context(puzzle=puzzle) as context:
+                path = self._searched_path(context, origin, target, key)
+        path = require_path(path, self.puzzle.render(origin), self._words_for(target))
+        return spell_out(self.puzzle, real_path(self.puzzle, path, self._real_start(source)))
+
+    def shortest_paths(
+        self, target: Configuration = GOAL, source: Configuration | None = None, avoid: Sequence[str] = ()
+    ) -> ShortestPaths:
+        """All of them: how many there are, and each; to the nearest goals, where there are several, to any of them.
+
+        Raises `OverBudgetError` where the configurations on them do not fit the memory.
+        """
+        if _is_word(target, FARTHEST):
+            target = self.path(FARTHEST, source, avoid).keys[-1]
+        self._require_graph()
+        origin, key = self._origin(source), self._key_of(target)
+        with self._context(puzzle=self._without(avoid, origin, key)) as context:
+            levels = None if avoid else self._known_levels(context, origin, key)
+            if levels is None:
+                levels = search_levels(context, self.store, origin, key, Control())
+            levels = require_path(levels, self.puzzle.render(origin), self._words_for(target))
+            return ShortestPaths(len(levels) - 1, AllPaths(context.puzzle, levels, self._real_start(source)))
+
+    # What is known
+
+    def _known_path(self, origin: Key, target: Configuration, key: Key | None) -> list[Key] | None:
+        """The path where it needs no search, else ``None``."""
+        if self._is_start(origin):
+            depth, ends = self._ends_from_start(target, key)
+            return path_from_start(self.store, self.puzzle, key_at(next(ends), 0), depth)
+        known = self.known_distances() if _is_word(target, GOAL) else None
+        if known is None or (path := known.path_from(origin)) is None:
+            self._require_way_to_goal(origin, known is not None)
+            return None
+        return path
+
+    def _known_levels(self, context: ComputeContext, origin: Key, key: Key | None) -> list[Keys] | None:
+        """The levels where they need no search, else ``None``."""
+        if self._is_start(origin):
+            depth, ends = self._ends_from_start(GOAL, key)
+            return levels_back(context, self.store, np.concatenate(list(ends)), depth)
+        known = self.known_distances() if key is None else None
+        begin = self.puzzle.keys([origin])
+        if known is None or (distance := int(known.of(begin)[0])) < 0:
+            self._require_way_to_goal(origin, known is not None)
+            return None
+        return levels_on(context, known.store, begin, distance)
+
+    def _require_way_to_goal(self, origin: Key, known: bool) -> None:
+        """`UnanswerableError` where all goal distances of the run are known, and a configuration of it has none."""
+        if known and self.store.find(origin) is not None:
+            raise UnanswerableError(f"no path leads from {self.puzzle.render(origin)} to a goal of run {self.name}")
+
+    def _is_start(self, origin: Key) -> bool:
+        return not self.whole and origin == self.puzzle.start
+
+    def _ends_from_start(self, target: Configuration, key: Key | None) -> tuple[Depth, Iterator[Keys]]:
+        """Where paths from the start end: in which layer, and the configurations there, in increasing batches."""
+        if key is not None:
+            return self._depth_of(key), iter([self.puzzle.keys([key])])
+        if _is_word(target, FARTHEST):
+            self._require_complete("the farthest are")
+            return self.store.state.depth, self.store.blocks(self.store.state.depth)
+        depth = Explored.of(self.store.state).goal_depth
+        if depth is None:
+            raise self.not_found("found no goal")
+        return depth, goals_among(self.puzzle, self.store.blocks(depth))
+
+    # Searches
+
+    def _searched_path(
+        self, context: ComputeContext, origin: Key, target: Configuration, key: Key | None
+    ) -> list[Key] | None:
+        if _is_word(target, FARTHEST):
+            self._require_complete("the farthest are")
+            return search_farthest(context, self.store, origin, Control())
+        return search_path(context, self.store, origin, key, Control())
+
+    def _without(self, avoid: Sequence[str], origin: Key, key: Key | None) -> Puzzle:
+        """The puzzle without what is to be avoided, which must be no end of the path."""
+        if not avoid:
+            return self.puzzle
+        if isinstance(self.puzzle, Quotient):
+            step = Step("run without", "merge_mirrors")
+            raise UnanswerableError(f"run {self.name} has mirror images merged, so no path avoids one of them", step)
+        avoided = any_of(self.puzzle, avoid)
+        for end in [origin] if key is None else [origin, key]:
+            if avoided(self.puzzle.keys([end]))[0]:
+                raise UnanswerableError(f"no path avoids {self.puzzle.render(end)}, where it begins or ends")
+        return avoiding(self.puzzle, avoided)
+
+    # Ends
+
+    def _origin(self, source: Configuration | None) -> Key:
+        return self.puzzle.start if source is None else self.puzzle.parse(source)
+
+    def _real_start(self, source: Configuration | None) -> Key:
+        """The configuration that the user named, where merged mirrors would know only its class."""
+        base = self.puzzle.base if isinstance(self.puzzle, Quotient) else self.puzzle
+        return base.start if source is None else base.parse(source)
+
+    def _key_of(self, target: Configuration) -> Key | None:
+        """The key of a configuration; ``None`` for words."""
+        return None if _is_word(target, GOAL, FARTHEST) else self.puzzle.parse(target)
+
+    def _words_for(self, target: Configuration) -> str:
+        return as_text(target, [self.puzzle.layout])
+
+
+def _is_word(target: Configuration, *words: str) -> bool:
+    return isinstance(target, str) and target in words
+
+
+def spell_out(puzzle: Puzzle, keys: list[Key]) -> ShortestPath:
+    """A path in words."""
+    return ShortestPath(keys, puzzle.render_path(keys), puzzle.describe_moves(keys))

@@ -1,0 +1,167 @@
+"""All shortest paths, counted and listed, and paths that avoid configurations, beside networkx and plain counting."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+from random import Random
+
+import networkx as nx
+import pytest
+
+from coordinator.errors import OverBudgetError, UnanswerableError
+from coordinator.session.resources import Resources
+from hakoiri.api import Run
+from puzzles.errors import ConfigurationError, Step
+from puzzles.keys.layout import Key, ints
+from puzzles.registry import PUZZLES
+from storage.layers.store import RunStore
+from tests.support.engine import MANNERS, driven, new_run
+from tests.support.refusals import refused
+from tests.support.searching import SlowRules, Successors
+from tests.support.toy import Toy, is_goal
+
+TOYS = [("u32", "clumped", "no"), ("u128", "spread", "no"), ("u64", "clumped", "yes"), ("u256", "spread", "yes")]
+
+
+def manners() -> list[object]:
+    """Each toy with memory that suffices or with memory that does not, and slowly with both."""
+    return [
+        pytest.param((manner, *toy), id="-".join((manner, *toy)), marks=() if place % 2 != low else pytest.mark.slow)
+        for place, toy in enumerate(TOYS)
+        for low, manner in enumerate(["default", "spilling"])
+    ]
+
+
+@pytest.fixture(params=manners())
+def toy_run(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Run, nx.DiGraph]]:
+    """The exploration of a toy, open, to be asked in memory that suffices or does not, and its moves."""
+    manner, layout, keys, directed = request.param
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+    directory = new_run(tmp_path, options)
+    driven(directory, Resources())
+    table = Toy(options).table
+    graph = nx.DiGraph((key, after) for key, successors in table.items() for after in successors)
+    resources = MANNERS[manner].take(monkeypatch, layout)
+    # Enough for answers, while the layers of a search have as little as the manner says.
+    with Run(RunStore(directory), replace(resources, memory=resources.memory and 1 << 20)) as run:
+        yield run, graph
+
+
+def listed(run: Run, target: str, source: str | None = None, avoid: tuple[str, ...] = ()) -> list[list[Key]]:
+    """The keys of all shortest paths, of which there are as many as are counted."""
+    found = run.shortest_paths(target, source, avoid)
+    paths = [one.keys for one in found]
+    assert found.count == len(paths)
+    assert {len(path) for path in paths} == {found.length + 1} == {run.distance(target, source, avoid) + 1}
+    return paths
+
+
+def test_they_are_those_of_networkx(toy_run: tuple[Run, nx.DiGraph]) -> None:
+    run, graph = toy_run
+    rng, start = Random(1), run.puzzle.start
+    reached = sorted(nx.descendants(graph, start))
+    for source in (start, *rng.sample(reached, 2)):
+        ends = sorted(nx.descendants(graph, source))
+        for target in rng.sample(ends, min(2, len(ends))):
+            assert listed(run, f"{target:#x}", f"{source:#x}") == sorted(nx.all_shortest_paths(graph, source, target))
+        distances = nx.single_source_shortest_path_length(graph, source)
+        nearest = min((distance for key, distance in distances.items() if is_goal(key)), default=None)
+        goals = [key for key, distance in distances.items() if is_goal(key) and distance == nearest]
+        to_goals = sorted(path for goal in goals for path in nx.all_shortest_paths(graph, source, goal))
+        if goals:
+            assert listed(run, "goal", f"{source:#x}") == to_goals
+        else:
+            with pytest.raises(UnanswerableError, match="no path leads"):
+                run.shortest_paths("goal", f"{source:#x}")
+    farthest = listed(run, "farthest")
+    assert farthest == sorted(nx.all_shortest_paths(graph, start, run.path("farthest").keys[-1]))
+    # Once the goal distances are known they come without a search.
+    run.hardest()
+    begin = run.path("farthest").keys[len(farthest[0]) // 2]
+    ends = {path[-1] for path in listed(run, "goal", f"{begin:#x}")}
+    assert sorted(path for end in ends for path in nx.all_shortest_paths(graph, begin, end)) == listed(
+        run, "goal", f"{begin:#x}"
+    )
+
+
+def test_they_avoid_what_is_named(toy_run: tuple[Run, nx.DiGraph]) -> None:
+    run, graph = toy_run
+    rng, start = Random(2), run.puzzle.start
+    reached, detours = sorted(nx.descendants(graph, start) - {start}), 0
+    for source, target in ((start, reached[0]), *(rng.sample(reached, 2) for _ in range(2))):
+        if not nx.has_path(graph, source, target):
+            continue
+        passed = next(nx.all_shortest_paths(graph, source, target))[1:-1]
+        avoided = rng.sample(passed, min(2, len(passed)))
+        left = graph.subgraph(set(graph) - {*avoided})
+        texts = tuple(f"{key:#x}" for key in avoided)
+        if not nx.has_path(left, source, target):
+            with pytest.raises(UnanswerableError, match="no path leads"):
+                run.path(f"{target:#x}", f"{source:#x}", texts)
+            continue
+        assert listed(run, f"{target:#x}", f"{source:#x}", texts) == sorted(nx.all_shortest_paths(left, source, target))
+        detours += bool(avoided)
+    assert detours
+
+
+def plain_counts(successors: Successors, source: Key) -> dict[Key, tuple[int, int]]:
+    """For each configuration how far it is from `source`, and by how many shortest paths, layer by layer."""
+    found, layer, depth = {source: (0, 1)}, {source: 1}, 0
+    while layer:
+        following: dict[Key, int] = {}
+        depth += 1
+        for key, ways in layer.items():
+            for after in {after for after in successors(key) if after not in found}:
+                following[after] = following.get(after, 0) + ways
+        found |= {key: (depth, ways) for key, ways in following.items()}
+        layer = following
+    return found
+
+
+def test_the_solutions_of_hakoiri_musume_are_counted(usual_run: Run, merged_run: Run, slow_rules: SlowRules) -> None:
+    """Where mirror images are merged it is the real boards that are counted: from the start both lead to as many."""
+    counts = plain_counts(slow_rules("unit", False), usual_run.puzzle.start)
+    shortest = min(depth for key, (depth, _) in counts.items() if key >> 28 == 10)
+    ways = sum(ways for key, (depth, ways) in counts.items() if key >> 28 == 10 and depth == shortest)
+    for run in (usual_run, merged_run):
+        found = run.shortest_paths("goal")
+        assert (found.length, found.count) == (shortest, ways) == (116, 4_112_640_000)
+        for one in islice(found, 3):
+            assert all(after in slow_rules("unit", False)(before) for before, after in pairwise(one.keys))
+    for target in Random(3).sample(sorted(counts), 5):
+        assert usual_run.shortest_paths(f"{target:#x}").count == counts[target][1]
+        image = merged_run.shortest_paths(f"{target:#x}")
+        assert image.length <= counts[target][0]
+
+
+def test_patterns_are_avoided(usual_run: Run, slow_rules: SlowRules) -> None:
+    """The two upper cells at the left are never both empty: 20 moves more, as a plain search on the rest finds."""
+    pattern, render, rules = ".***/.***/****/****/****", usual_run.puzzle.render, slow_rules("unit", False)
+    # Of a key only the text says where its holes are.
+    avoided = {key for key in ints(usual_run.configurations()[0]) if (text := render(key))[0] == text[5] == "."}
+    counts = plain_counts(lambda key: [after for after in rules(key) if after not in avoided], usual_run.puzzle.start)
+    shortest = min(depth for key, (depth, _) in counts.items() if key >> 28 == 10)
+    ways = sum(ways for key, (depth, ways) in counts.items() if key >> 28 == 10 and depth == shortest)
+    found = usual_run.shortest_paths("goal", avoid=[pattern])
+    assert (found.length, found.count) == (shortest, ways) == (136, found.count)
+    assert usual_run.distance("goal", avoid=[pattern, render(next(iter(found)).keys[3])]) >= shortest
+
+
+def test_what_cannot_be_avoided(usual_run: Run, merged_run: Run) -> None:
+    start = usual_run.puzzle.render(usual_run.puzzle.start)
+    with refused(UnanswerableError, f"no path avoids {start}, where it begins or ends"):
+        usual_run.path(avoid=["****/****/****/****/*..*"])
+    with refused(UnanswerableError, "mirror images merged", Step("run without", "merge_mirrors")):
+        merged_run.path(avoid=["****/****/****/****/.**."])
+    with pytest.raises(ConfigurationError, match="5 rows"):
+        usual_run.path(avoid=["AB"])
+
+
+def test_the_memory_is_kept_to(usual_run: Run) -> None:
+    store = RunStore(usual_run.store.directory)
+    with Run(store, Resources(memory=1_000)) as run, pytest.raises(OverBudgetError, match="on all shortest"):
+        run.shortest_paths("goal")
