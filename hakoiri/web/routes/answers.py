@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from coordinator.graphs.building import MOST_VERTICES
 from coordinator.graphs.diameter import BOUNDED_FROM
-from hakoiri.answers import FARTHEST, GOAL
 from hakoiri.api import Run
+from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.rows.answers import component_rows, diameter_row, layer_rows, one_component_row, path_row, strong_row
 from hakoiri.rows.puzzles import key_text
 from hakoiri.web.asking import Asked, AskedRun, pending
