@@ -6,13 +6,13 @@ from dataclasses import replace
 import psutil
 
 from coordinator.errors import OverBudgetError
-from coordinator.executors.opening import cores
 from coordinator.session.resources import Resources
 from coordinator.session.session import Observer
 from puzzles.capabilities import Dealt
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError, Step, counted
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from worker.cores import usable_cores
 from worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
@@ -79,7 +79,7 @@ def fitted(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) ->
     if resources.redis is not None:
         return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
     memory = resources.memory if resources.memory is not None else psutil.virtual_memory().available // 2
-    wanted, needed = resources.workers or cores(), SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
+    wanted, needed = resources.workers or len(usable_cores()), SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
     if resources.memory is not None and needed > memory:
         raise OverBudgetError(
             f"a search of {cap:,} positions may take {needed >> 20:,} MB, {memory >> 20:,} MB are allowed",

@@ -1,6 +1,5 @@
 """Opens the executor that resources ask for: threads of this process, or RQ workers anywhere."""
 
-import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.contract import Puzzle
 from puzzles.registry import PuzzleSpec
 from puzzles.user.files import configured_files, known
+from worker.cores import usable_cores
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def open_context(
 ) -> Iterator[ComputeContext]:
     """The executor that `resources` ask for, with the worker processes that they ask for, while the block runs."""
     budget = resources.budget()
-    threads = cores() if resources.redis is not None else resources.workers or cores()
+    threads = (resources.workers if resources.redis is None else None) or len(usable_cores())
     with closing(ThreadExecutor(puzzle, threads, control)) as local:
         shares = budget.shares(puzzle, threads)
         if resources.redis is None:
@@ -40,8 +40,3 @@ def open_context(
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
             yield ComputeContext(puzzle, remote, local, budget, shares)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

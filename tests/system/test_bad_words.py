@@ -91,6 +91,8 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run klotski --depth 4", 2, "--depth"),
         ("run", 2, "PUZZLE"),
         ("worker", 2, "HAKOIRI_REDIS"),
+        ("worker -n 0", 2, "no number of processes"),
+        ("worker -n many", 2, "write 4, or auto"),
         ("solve klotski", 2, "solve"),
     ],
 )

@@ -17,8 +17,18 @@ from puzzles.sliding_blocks.klotski import Klotski
 from storage.ledger.lock import serving
 from tests.support.forking import fork_workers
 from tests.support.published import HAKOIRI as KNOWN
-from tests.system.helpers import ROOT, START_OF_2, START_OF_201, START_OF_248, Finished, FinishedRuns, Hakoiri
+from tests.system.helpers import (
+    ROOT,
+    START_OF_2,
+    START_OF_201,
+    START_OF_248,
+    Finished,
+    FinishedRuns,
+    Hakoiri,
+    wait_until,
+)
 from tests.system.servers import Workers
+from worker.cores import usable_cores
 
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"
@@ -158,8 +168,11 @@ def test_json_is_one_object_with_the_documented_fields(
 
 
 def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    supervisor = hakoiri.start("worker", "--redis", farm.url, "--json", before=fork_workers)
-    supervisor.wait_for("1 worker processes")
+    supervisor = hakoiri.start("worker", "-n", "auto", "--redis", farm.url, "--json", before=fork_workers)
+    cores = usable_cores()
+    supervisor.wait_for(f"each on one of the cores {', '.join(map(str, cores))}, supervised by")
+    wait_until(lambda: len(supervisor.children()) == len(cores), what="a worker for each core")
+    assert [child.cpu_affinity() for child in supervisor.children()] == [[core] for core in cores]
     supervisor.send(signal.SIGTERM)
     assert_documented(supervisor.finish(), "worker")
 

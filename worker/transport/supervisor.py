@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from puzzles.user.files import files_variable
+from worker.cores import pin
 from worker.errors import WorkerError
 from worker.transport.connection import connect, forget_worker, worker_name
 from worker.transport.data_redis import DataRedis
@@ -24,22 +25,26 @@ _GRACE_SECONDS = 30.0
 #: A worker keeps its memory from chunk to chunk (glibc's malloc would give large arrays back and fetch them again,
 #: page by page): 31.8 ns of a worker for a configuration of the 3x4 tiles instead of 38.7.
 _MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 28)}
+#: numpy's libraries would start a thread for each core in each worker, and never use one of them here.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Supervisor:
     """`start` starts `count` workers, `run` keeps them alive, `stop` ends them.
 
     `files` hold the user puzzles that the workers know besides the built-in ones. What they make they leave at the URL
-    `data_redis`, if it is any; if that is `server`, it is kept alive, too.
+    `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each keeps to one of `cores`, if there are
+    any.
     """
 
     def __init__(
         self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = "",
-        server: DataRedis | None = None,
+        server: DataRedis | None = None, cores: Sequence[int] = (),
     ) -> None:  # fmt: skip
         # URLs go by the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
-        self._environment = {**_MEMORY, **os.environ, **settings, **(files_variable(files) if files else {})}
+        given = {**os.environ, **settings, **(files_variable(files) if files else {})}
+        self._environment, self._cores = {**_MEMORY, **_ONE_THREAD, **given}, cores
         self._connection = connect(url)
         self._note = note
         self._stopping = False
@@ -51,7 +56,7 @@ class Supervisor:
     def start(self) -> None:
         """Start all workers, unless `request_stop` comes first."""
         while len(self._workers) < self._count and not self._stopping:
-            self._workers.append(self._start())
+            self._workers.append(self._start_in(len(self._workers)))
 
     def names(self) -> set[str]:
         """The names of the workers whose processes live."""
@@ -76,7 +81,7 @@ class Supervisor:
         forget_worker(worker_name(dead.pid), self._connection)
         time.sleep(_RESTART_SECONDS)
         try:
-            self._workers[index] = self._start()
+            self._workers[index] = self._start_in(index)
         except OSError as error:
             self._note(f"no worker could be started ({error}); trying again")
         else:
@@ -106,6 +111,13 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
+
+    def _start_in(self, place: int) -> "subprocess.Popen[bytes]":
+        """Start the worker whose place is number `place`."""
+        started = self._start()
+        if self._cores:
+            pin(started.pid, self._cores[place])
+        return started
 
     def _start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(

@@ -27,7 +27,9 @@ AUTO = "auto"
 
 def worker(
     redis: RedisOption = None,
-    processes: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many processes.")] = 1,
+    processes: Annotated[
+        str, typer.Option("-n", metavar="N|auto", help="How many processes; auto: one on each core, and kept there.")
+    ] = "1",
     puzzles: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,6 +66,7 @@ def worker(
     from worker.transport.depots import DATA_REDIS
     from worker.transport.supervisor import Supervisor
 
+    count, cores = _processes(processes)
     url, files = required_redis(redis), _own_files(puzzles or [])
     data_redis = data_redis or os.environ.get(DATA_REDIS) or ""
     if data_redis != AUTO and (data_host or data_memory):
@@ -71,15 +74,28 @@ def worker(
             "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
         )
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
-        supervisor = Supervisor(url, processes, log, files, server.url if server else data_redis, server)
+        supervisor = Supervisor(url, count, log, files, server.url if server else data_redis, server, cores)
         with stopping_with(lambda _: supervisor.request_stop()):
-            team = counted(processes, "worker processes")
-            log(f"{team} for {without_password(url)}, supervised by process {os.getpid()}")
+            team = counted(count, "worker processes")
+            kept = f", each on one of the cores {', '.join(map(str, cores))}" if cores else ""
+            log(f"{team} for {without_password(url)}{kept}, supervised by process {os.getpid()}")
             supervisor.start()
             supervisor.run()
     log("workers stopped")
     if json:
-        print_json({"workers": processes, "replaced": supervisor.replaced})
+        print_json({"workers": count, "replaced": supervisor.replaced})
+
+
+def _processes(text: str) -> tuple[int, list[int]]:
+    """How many processes -n asks for, and the cores that they keep to, if they are to keep to any."""
+    from worker.cores import usable_cores
+
+    if text == AUTO:
+        cores = usable_cores()
+        return len(cores), cores
+    if not text.isdecimal() or not int(text):
+        raise typer.BadParameter(f"-n {text}: no number of processes; write 4, or auto for one on each core")
+    return int(text), []
 
 
 @contextmanager

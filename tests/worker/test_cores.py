@@ -1,0 +1,84 @@
+"""The cores that workers are given, and kept to when they are replaced."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.system.helpers import wait_until
+from worker import cores
+from worker.cores import cores_given, usable_cores
+from worker.transport import supervisor
+from worker.transport.supervisor import Supervisor
+
+needs_pinning = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no process")
+
+
+def cgroups(root: Path, files: dict[str, str]) -> Path:
+    """A tree of control groups."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+#: Of the first version of control groups: a quota, and the time that it is for.
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
+
+
+@pytest.mark.parametrize(
+    ("mine", "files", "given"),
+    [
+        ("0::/", {"cpu.max": "max 100000\n"}, []),
+        ("0::/", {"cpu.max": "250000 100000\n"}, [2.5]),
+        ("0::/a/b", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "400000 100000", "cpu.max": "3000 1000"}, [4, 3]),
+        ("1:cpu,cpuacct:/x\n0::/", {f"cpu/x/{QUOTA}": "150000\n", f"cpu/x/{PERIOD}": "100000\n"}, [1.5]),
+        ("1:cpu:/of/a/host", {f"cpu/{QUOTA}": "50000", f"cpu/{PERIOD}": "100000"}, [0.5]),
+        ("1:cpu:/", {f"cpu/{QUOTA}": "-1\n", f"cpu/{PERIOD}": "100000\n"}, []),
+        ("2:cpuset:/y", {"cpu.max": "100000 100000", "y/cpu.max": "100000 100000"}, []),
+    ],
+)  # fmt: skip
+def test_the_time_that_control_groups_give(
+    mine: str, files: dict[str, str], given: list[float], tmp_path: Path
+) -> None:
+    (tmp_path / "mine").write_text(mine + "\n", encoding="utf-8")
+    assert list(cores_given(cgroups(tmp_path / "root", files), tmp_path / "mine")) == given
+    assert list(cores_given(tmp_path, tmp_path / "absent")) == []
+
+
+@needs_pinning
+def test_cores_are_those_of_the_affinity_and_of_the_quota(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {7, 3, 5})
+    for given, expected in (([], [3, 5, 7]), ([8.0, 2.5], [3, 5]), ([0.5], [3])):
+        monkeypatch.setattr(cores, "cores_given", lambda given=given: iter(given))
+        assert usable_cores() == expected
+
+
+@needs_pinning
+def test_a_worker_that_dies_is_replaced_on_its_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeper = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(Supervisor, "_start", lambda self: subprocess.Popen(sleeper))
+    monkeypatch.setattr(supervisor, "connect", lambda url: None)
+    monkeypatch.setattr(supervisor, "forget_worker", lambda name, connection: None)
+    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
+    own = sorted(os.sched_getaffinity(0))
+    places = [own[-1], own[0], own[-1]]
+    team = Supervisor("redis://", 3, lambda text: None, cores=places)
+    team.start()
+    keeper = threading.Thread(target=team.run)
+    keeper.start()
+    try:
+        before = psutil.Process().children()
+        assert [child.cpu_affinity() for child in before] == [[core] for core in places]
+        before[1].kill()
+        wait_until(lambda: team.replaced == 1, what="another worker")
+        (new,) = {*psutil.Process().children()} - {*before}
+        assert new.cpu_affinity() == [places[1]]
+    finally:
+        team.request_stop()
+        keeper.join()
