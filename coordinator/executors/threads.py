@@ -1,7 +1,9 @@
 """The embedded executor: threads in this process. Kernels release the GIL, so threads are enough."""
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from coordinator.session.session import Control
@@ -29,18 +31,27 @@ class ThreadExecutor:
         return self.each(task, lambda chunk: list(TASKS[task](self._puzzle, chunk, shared)), chunks)
 
     def each(self, name: str, work: Callable[[_Item], _Made], items: Iterable[_Item]) -> Iterator[tuple[int, _Made]]:
-        numbered = enumerate(items)
-        flying: dict[Future[_Made], int] = {}
+        numbered, flying = enumerate(items), 0
+        landed = SimpleQueue[tuple[int, Future[_Made]]]()
+
+        def land(number: int, future: Future[_Made]) -> None:
+            landed.put((number, future))
+
         while True:
-            while len(flying) < 2 * self.workers and (following := next(numbered, None)) is not None:
+            while flying < 2 * self.workers and (following := next(numbered, None)) is not None:
                 number, item = following
-                flying[self._pool.submit(guarded, name, work, item)] = number
+                self._pool.submit(guarded, name, work, item).add_done_callback(partial(land, number))
+                flying += 1
             if not flying:
                 return
-            landed, _ = wait(flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            try:
+                number, future = landed.get(timeout=_LOOK_SECONDS)
+            except Empty:
+                self._control.check()
+                continue
             self._control.check()
-            for future in landed:
-                yield flying.pop(future), future.result()
+            flying -= 1
+            yield number, future.result()
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)

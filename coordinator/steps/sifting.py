@@ -15,7 +15,7 @@ from coordinator.session.session import Session
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.pace import Pace
 from coordinator.steps.step import LayerStep
-from coordinator.steps.window import Layer, StoredLayer
+from coordinator.steps.window import Layer, StoredLayer, Unread
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import sort_keys
 from storage.layers.store import RunStore
@@ -48,12 +48,12 @@ class StoredRun:
         """The same, so many times over."""
         return StoredRun(self._store, times)
 
-    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
+    def unread(self, begin: int, size: int) -> Iterator[Unread]:
         """The keys from the one numbered `begin` on, up to the end of this time."""
         begin %= self.count
         for layer in self._layers:
             if begin < layer.size:
-                yield from layer.chunks(begin, size)
+                yield from layer.unread(begin, size)
             begin = max(0, begin - layer.size)
 
     def sample(self) -> Keys:
@@ -114,9 +114,9 @@ class SiftingStep(LayerStep):
         def chunks() -> Iterator[Arrays]:
             held: list[Keys] = []
             taken = 0
-            for keys in self._current.chunks(begin, size):
-                held.append(self._unknown(keys))
-                taken += len(keys)
+            for unread in self._current.unread(begin, size):
+                held.append(self._unknown(unread.keys()))
+                taken += unread.size
                 if sum(map(len, held)) > size // 2 or self._checkpoint_is_due:
                     sizes[len(sizes)] = taken
                     yield [np.concatenate(held)]

@@ -9,10 +9,10 @@ it; a kill costs what was done since then (`Tuning.checkpoint`).
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from coordinator.errors import StopRun
@@ -27,7 +27,7 @@ from storage.layers.digest import NOTHING, add_lanes, digest_text
 from storage.layers.spill import Spill, SpillFiles
 from storage.ledger.manifest import Depth, LayerRecord, Progress
 from storage.names import META, PARTIAL_KEY
-from worker.layers.halves import Found, Merged, code_range, expand_chunk, merge_range
+from worker.layers.halves import Merged, Work, code_range, expand_chunk, merge_range
 from worker.layers.marks import marks_for
 from worker.layers.partition import Partition, partition_by
 from worker.tasks import Array
@@ -192,10 +192,10 @@ class LayerStep:
         sizes: dict[int, int] = {}
         size = self._shares.chunk_size(self._current.size, self._branching, pace=self._seconds_each)
 
-        def chunks() -> Iterator[Keys]:
-            for number, keys in enumerate(self._current.chunks(begin, size)):
-                sizes[number] = len(keys)
-                yield keys
+        def chunks() -> Iterator[Iterable[Keys]]:
+            for number, unread in enumerate(self._current.unread(begin, size)):
+                sizes[number] = unread.size
+                yield unread.batches
                 if self._checkpoint_is_due:
                     return
 
@@ -244,7 +244,7 @@ class LayerStep:
                 following += 1
             self._session.control.check()
 
-    def _ranges_left(self, completes: list[int | None]) -> Iterator[tuple[Found, list[Keys], bool]]:
+    def _ranges_left(self, completes: list[int | None]) -> Iterator[Work]:
         """What to merge; `completes` says for each which range is finished with it."""
         buckets = self._buckets
         for number in range(self._partial.merged, self._partition.ranges):
@@ -252,13 +252,13 @@ class LayerStep:
             pieces = self._pieces_of(buckets.keys_in(number), low, high)
             if pieces == 1:
                 completes.append(number)
-                yield buckets.take(number), self._known_in(low, high), self._pieces is not None
+                yield Work(buckets.take(number), self._known_in(low, high), self._pieces is not None)
                 continue
             # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
             cuts = [low, *buckets.cut_again(number, pieces), high]
             for begin, end in pairwise(cuts):
                 completes.append(number if end == high else None)
-                yield buckets.between(number, begin, end), self._known_in(begin, end), False
+                yield Work(buckets.between(number, begin, end), self._known_in(begin, end), keep=False)
             buckets.take(number)
 
     def _pieces_of(self, keys: int, low: Key, high: Key) -> int:
@@ -267,8 +267,8 @@ class LayerStep:
         load = keys + known // _KNOWN_WEIGHT
         return 1 if load <= 3 * self._range_keys // 2 else -(-load // self._range_keys)
 
-    def _known_in(self, low: Key, high: Key) -> list[Keys]:
-        return [keys for layer in self._known for keys in layer.between(low, high)]
+    def _known_in(self, low: Key, high: Key) -> Iterator[Keys]:
+        return chain.from_iterable([layer.between(low, high) for layer in self._known])
 
     def _take_in(self, result: Merged) -> None:
         """Stage the blocks of a merged piece, and add it to the progress."""

@@ -1,22 +1,26 @@
 """The older layers that a new one is merged against, and the last one that is expanded: in memory, or on disk."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from puzzles.keys.layout import Key, Keys, key_at, layout_of
 from puzzles.keys.order import slice_between
-from storage.layers.coded import Coded, code_keys
+from storage.layers.coded import Coded, code_keys, count_of
 from storage.layers.store import RunStore
 from storage.names import BLOCKS
 from worker.layers.kernels import difference
 
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
+#: Blocks read at a time.
+_AT_ONCE = 8
+
+#: A block as it lies in the store: its name and its value.
+_Entry = tuple[bytes, bytes]
 
 
 class Blocks(NamedTuple):
@@ -33,6 +37,17 @@ class Blocks(NamedTuple):
         return layout_of(self.firsts).greatest + 1
 
 
+class Unread(NamedTuple):
+    """So many keys, in batches in increasing order that are decoded when they are asked for, once."""
+
+    size: int
+    batches: Iterable[Keys]
+
+    def keys(self) -> Keys:
+        """All of them."""
+        return np.concatenate([*self.batches])
+
+
 class Source(Protocol):
     """Keys that a layer is made of."""
 
@@ -40,7 +55,7 @@ class Source(Protocol):
     def size(self) -> int:
         """How many keys."""
 
-    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
+    def unread(self, begin: int, size: int) -> Iterator[Unread]:
         """The keys from the one numbered `begin` on, in increasing batches of `size` or a little less."""
 
     def sample(self) -> Keys:
@@ -54,8 +69,11 @@ class Layer(Source, Protocol):
     def held_bytes(self) -> int:
         """Its bytes in memory."""
 
-    def between(self, low: Key, high: Key) -> list[Keys]:
-        """The keys with low <= key < high, as batches in increasing order."""
+    def chunks(self, begin: int, size: int) -> Iterator[Keys]:
+        """What is `unread`, decoded."""
+
+    def between(self, low: Key, high: Key) -> Iterable[Keys]:
+        """The keys with low <= key < high, as batches in increasing order, once; any thread may decode them."""
 
     def at_most(self, low: Key, high: Key) -> int:
         """About how many keys `between` would give: never much fewer."""
@@ -83,6 +101,9 @@ class HeldLayer:
             begin = max(0, begin - len(piece))
             if len(rest):
                 yield from np.array_split(rest, -(-len(rest) // size))
+
+    def unread(self, begin: int, size: int) -> Iterator[Unread]:
+        return (Unread(len(keys), [keys]) for keys in self.chunks(begin, size))
 
     def between(self, low: Key, high: Key) -> list[Keys]:
         near = zip(self._pieces, self._bounds, strict=True)
@@ -113,60 +134,65 @@ class StoredLayer:
 
     def __init__(self, store: RunStore, number: int, size: int, database: bytes = BLOCKS) -> None:
         self._store, self._number, self._database, self.size = store, number, database, size
-        #: The block read last: key ranges are asked for in increasing order, and often end within a block.
-        self._recent = store.layout.empty(0)
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
-        waiting: list[Keys] = []
-        count = 0
-        for block in self._decoded(0):
-            rest = block[begin:]
-            begin = max(0, begin - len(block))
-            while len(rest):
-                taken = rest[: size - count]
-                waiting.append(taken)
-                count += len(taken)
-                rest = rest[len(taken) :]
-                if count == size:
-                    yield np.concatenate(waiting)
-                    waiting, count = [], 0
-        if waiting:
-            yield np.concatenate(waiting)
+        return (unread.keys() for unread in self.unread(begin, size))
 
-    def between(self, low: Key, high: Key) -> list[Keys]:
-        found = []
-        if len(self._recent) and key_at(self._recent, 0) <= low <= key_at(self._recent, -1):
-            blocks = chain([self._recent], self._decoded(key_at(self._recent, -1) + 1, after=True))
-        else:
-            blocks = chain(self._decoded(low))
-        for block in blocks:
-            self._recent = block
-            if key_at(block, 0) < high:
-                found.append(slice_between(block, low, high))
-            if key_at(block, -1) >= high - 1:
-                break
-        return [keys for keys in found if len(keys)]
+    def unread(self, begin: int, size: int) -> Iterator[Unread]:
+        waiting, count = list[_Entry](), 0
+        for number in range(0, len(self._firsts), _AT_ONCE):
+            for entry in self._entries(number, number + _AT_ONCE):
+                held = count_of(entry[1])
+                if begin >= count + held:
+                    begin -= held
+                    continue
+                waiting.append(entry)
+                count += held
+                while count - begin >= size:
+                    yield Unread(size, self._read(waiting, begin, size))
+                    begin += size
+                    # What is left is in the last block, if anything is.
+                    begin, count, waiting = begin - count + held, held, waiting[-1:]
+                if begin == count:
+                    begin, count, waiting = 0, 0, []
+        if waiting:
+            yield Unread(count - begin, self._read(waiting, begin, count - begin))
+
+    def _read(self, entries: list[_Entry], begin: int, size: int) -> Iterator[Keys]:
+        """The keys of some blocks from number `begin` on, `size` of them."""
+        for entry in entries:
+            keys = self._store.decode(*entry)[begin:][:size]
+            begin, size = 0, size - len(keys)
+            yield keys
+
+    def between(self, low: Key, high: Key) -> Iterator[Keys]:
+        entries = self._entries(*self._places(low, high))
+        found = (slice_between(self._store.decode(*entry), low, high) for entry in entries)
+        return (keys for keys in found if len(keys))
 
     def at_most(self, low: Key, high: Key) -> int:
-        firsts = self._firsts
-        blocks = bisect_left(firsts, high) - max(0, bisect_right(firsts, low) - 1)
-        return blocks * self.size // max(1, len(firsts))
+        begin, end = self._places(low, high)
+        return (end - begin) * self.size // max(1, len(self._firsts))
+
+    def _places(self, low: Key, high: Key) -> tuple[int, int]:
+        """The numbers of the blocks that may hold keys with low <= key < high."""
+        begin = max(0, bisect_right(self._firsts, low) - 1)
+        return begin, bisect_left(self._firsts, high) if low < high else begin
+
+    def _entries(self, begin: int, end: int) -> list[_Entry]:
+        return self._store.entries(self._number, self._firsts[begin:end], self._database)
 
     @cached_property
     def _firsts(self) -> list[Key]:
         return self._store.first_keys(self._number, self._database)
 
-    def _decoded(self, begin: Key, after: bool = False) -> Iterator[Keys]:
-        return self._store.blocks(self._number, begin, self._database, after)
-
     def exclude_from(self, keys: Keys) -> Keys:
         return keys[~self._store.members(self._number, keys, self._database)]
 
     def sample(self) -> Keys:
-        chosen = self._firsts[:: max(1, len(self._firsts) // _SAMPLE_PLACES)]
         found = []
-        for first in chosen:
-            block = next(self._decoded(first))
+        for place in range(0, len(self._firsts), max(1, len(self._firsts) // _SAMPLE_PLACES)):
+            (block,) = (self._store.decode(*entry) for entry in self._entries(place, place + 1))
             found.append(block[:: max(1, len(block) // _SAMPLE_KEYS)])
         return np.concatenate(found)
 

@@ -57,17 +57,28 @@ class RunStore(Ledger):
             name = mine[-1][0] + b"\0" if len(mine) == most else None
             most = min(2 * most, _BATCH)
             for found, value in mine:
-                yield self._decode(found, value)
+                yield self.decode(found, value)
 
     def coded(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> Coded:
         """The blocks of a layer that begin with `firsts`, which are neighbours, without a look inside."""
-        names = [block_key(number, first, self.layout.bytes) for first in firsts]
-        entries = self._environment.entries(database, names[0], len(names))
-        if [name for name, _ in entries] != names:
-            raise self._damaged(f"layer {number} has changed while it was read")
-        values = [value for _, value in entries]
+        values = [value for _, value in self.entries(number, firsts, database)]
         numbers = np.array([[count_of(value) for value in values], list(map(len, values))], dtype=np.int64)
         return Coded(self.layout.pack(firsts), numbers[0], numbers[1], memoryview(b"".join(values)))
+
+    def entries(self, number: Depth, firsts: Sequence[Key], database: bytes = BLOCKS) -> list[tuple[bytes, bytes]]:
+        """The names and values of the same; any thread may `decode` them."""
+        names = [block_key(number, first, self.layout.bytes) for first in firsts]
+        entries = self._environment.entries(database, names[0], len(names)) if names else []
+        if [name for name, _ in entries] != names:
+            raise self._damaged(f"layer {number} has changed while it was read")
+        return entries
+
+    def decode(self, name: bytes, value: bytes) -> Keys:
+        """The keys of an entry."""
+        try:
+            return decode_entry(name, memoryview(value), self.layout)
+        except DamagedError as error:
+            raise self._damaged(str(error)) from error
 
     def slice(self, number: Depth, low: Key, high: Key, database: bytes = BLOCKS) -> Keys:
         """The keys of a layer with low <= key < high. Decodes the blocks that may hold them."""
@@ -98,7 +109,7 @@ class RunStore(Ledger):
             value = None if name is None else self.read(database, name)
             if name is None or value is None:
                 return found
-            block = self._decode(name, value)
+            block = self.decode(name, value)
             # All keys up to the last of this block are decided by it.
             last = key_at(block, -1)
             end = len(keys)
@@ -161,9 +172,3 @@ class RunStore(Ledger):
     def _name_around(self, database: bytes, number: Depth, key: Key) -> bytes | None:
         """The name of the block of a layer with the greatest first key that is not above `key`, else of its first."""
         return self._environment.name_around(database, block_key(number, key, self.layout.bytes), number_key(number))
-
-    def _decode(self, name: bytes, value: bytes) -> Keys:
-        try:
-            return decode_entry(name, memoryview(value), self.layout)
-        except DamagedError as error:
-            raise self._damaged(str(error)) from error

@@ -12,11 +12,11 @@ import pytest
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.session.resources import Resources
 from coordinator.session.tuning import Tuning
+from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, explore, open_run
 from puzzles.registry import PUZZLES
 from storage.layers.scratch import scratch_folder
-from storage.layers.spill import Spill
 from storage.ledger.lock import RunLock
 from storage.names import SCRATCH_PREFIX
 from tests.support.engine import MANNERS, spied
@@ -75,12 +75,12 @@ def test_paths_between_any_two_are_shortest(
 
 def test_a_diameter_by_orbits_is_searched_in_pieces(tiles: Run, starved: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = tiles.diameter()
-    calls = spied(monkeypatch, (LayerStep, "run"), (Spill, "append"))
+    calls = spied(monkeypatch, (LayerStep, "run"), (Buckets, "take"))
     found = starved.diameter()
     assert (found.record, found.pairs.tolist()) == (expected.record, expected.pairs.tolist())
     # Of both kinds that are not the start's, the layers of more than 2,000 configurations.
     assert calls["run"] == 29
-    assert calls["append"] > 20
+    assert calls["take"] > 4 * calls["run"]
 
 
 def test_a_diameter_by_orbits_can_be_stopped(starved: Run) -> None:

@@ -101,13 +101,13 @@ def test_a_directed_run_is_verified_in_linear_time(tmp_path: Path, monkeypatch: 
     with explore("fan", data=tmp_path) as run:
         assert run.layer_sizes == [1, 200, 20_000, 20_000]
         directory, blocks = run.store.directory, len(run.store.names(BLOCKS))
-    calls = spied(monkeypatch, (RunStore, "_decode"), (Puzzle, "expand"), (ClosedSet, "add"))
+    calls = spied(monkeypatch, (RunStore, "decode"), (Puzzle, "expand"), (ClosedSet, "add"))
     assert faults(directory, Resources()) == []
     assert calls["add"] == 4
     # Each block for its checksum, for being in one layer alone, for its goals, and whenever its layer is compared with
     # another; a block of one layer with each of another, as it once was, would be some hundred times.
     assert blocks > 20
-    assert calls["_decode"] < 9 * blocks
+    assert calls["decode"] < 9 * blocks
     assert calls["expand"] == 0
 
 

@@ -79,6 +79,10 @@ def test_chunks_are_the_keys_in_order(make: Maker, layout: Layout) -> None:
         chunks = [ints(chunk) for chunk in layer.chunks(begin, size)]
         assert [key for chunk in chunks for key in chunk] == keys[begin:]
         assert all(0 < len(chunk) <= size for chunk in chunks)
+        unread = [(each.size, each.batches) for each in layer.unread(begin, size)]
+        assert [(size, [key for batch in batches for key in ints(batch)]) for size, batches in unread] == [
+            (len(chunk), chunk) for chunk in chunks
+        ]
 
 
 def test_ranges_in_any_order(make: Maker, layout: Layout) -> None:
@@ -94,11 +98,11 @@ def test_ranges_in_any_order(make: Maker, layout: Layout) -> None:
         ranges[3:4] * 3,
     ):
         for low, high in asked:
-            found = layer.between(low, high)
+            found = [*layer.between(low, high)]
             assert [key for part in found for key in ints(part)] == [key for key in keys if low <= key < high]
             assert all(len(part) for part in found)
             assert all(layout.holds(part) for part in found)
-    assert layer.between(keys[5], keys[5]) == []
+    assert [*layer.between(keys[5], keys[5])] == []
 
 
 def test_ranges_that_end_where_blocks_do(make: Maker, layout: Layout) -> None:

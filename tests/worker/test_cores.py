@@ -1,12 +1,12 @@
 """The cores that workers are given, and kept to when they are replaced."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.system.helpers import wait_until
@@ -61,7 +61,14 @@ def test_cores_are_those_of_the_affinity_and_of_the_quota(monkeypatch: pytest.Mo
 @needs_pinning
 def test_a_worker_that_dies_is_replaced_on_its_core(monkeypatch: pytest.MonkeyPatch) -> None:
     sleeper = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(Supervisor, "_start", lambda self: subprocess.Popen(sleeper))
+    started: list[int] = []
+
+    def start(_: Supervisor) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(sleeper)
+        started.append(process.pid)
+        return process
+
+    monkeypatch.setattr(Supervisor, "_start", start)
     monkeypatch.setattr(supervisor, "connect", lambda url: None)
     monkeypatch.setattr(supervisor, "forget_worker", lambda name, connection: None)
     monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
@@ -73,12 +80,10 @@ def test_a_worker_that_dies_is_replaced_on_its_core(monkeypatch: pytest.MonkeyPa
     keeper = threading.Thread(target=team.run)
     keeper.start()
     try:
-        before = psutil.Process().children()
-        assert [child.cpu_affinity() for child in before] == [[core] for core in places]
-        before[1].kill()
+        assert [os.sched_getaffinity(process) for process in started] == [{core} for core in places]
+        os.kill(started[1], signal.SIGKILL)
         wait_until(lambda: team.replaced == 1, what="another worker")
-        (new,) = {*psutil.Process().children()} - {*before}
-        assert new.cpu_affinity() == [places[1]]
+        assert os.sched_getaffinity(started[3]) == {places[1]}
     finally:
         team.request_stop()
         keeper.join()

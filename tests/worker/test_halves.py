@@ -14,7 +14,7 @@ from storage.layers.blocks import pack_blocks
 from storage.layers.coded import Coded
 from tests.support.plain import lanes_by_the_book
 from tests.worker.test_shuffle import Steps, blocks_of, keys_of
-from worker.layers.halves import Found, code_range, expand_chunk, merge_range
+from worker.layers.halves import Found, Work, code_range, expand_chunk, merge_range
 from worker.layers.marks import Marks, marks_for
 from worker.layers.partition import partition_by
 
@@ -68,13 +68,14 @@ def test_how_many_are_marked_and_where_is_known_about() -> None:
 
 def test_marks_are_made_where_keys_are_dense() -> None:
     dense, sparse = U32.pack(list(range(10_000, 90_000, 50))), U32.pack(list(range(0, 1 << 30, 1 << 20)))
-    marks = marks_for(dense, 20_000, 1 << 20, 4)
-    assert marks is not None
-    assert marks.bytes == pytest.approx(4 * 80_000 * 17 / 16 / 8, rel=0.01)
-    few = marks_for(dense, 20_000, marks.bytes // 4 * 2 + 7, 4)
-    assert few is not None
-    assert few.bytes == marks.bytes // 2, "as many as there is room for"
-    assert marks_for(dense, 20_000, marks.bytes // 5, 4) is None, "no room"
+    one = marks_for(dense, 20_000, 1 << 20, 1)
+    assert one is not None
+    assert one.bytes == pytest.approx(80_000 * 17 / 16 / 8, rel=0.01)
+    for room, threads, count in ((99, 2, 1), (99, 3, 2), (99, 7, 4), (99, 1_000, 16), (3, 7, 3), (1, 7, 1)):
+        marks = marks_for(dense, 20_000, room * one.bytes, threads)
+        assert marks is not None
+        assert marks.bytes == count * one.bytes
+    assert marks_for(dense, 20_000, one.bytes - 1, 4) is None, "no room"
     assert marks_for(dense, 1_000, 1 << 20, 4) is None, "too few for the span"
     assert marks_for(sparse, 20_000, 1 << 30, 4) is None
     assert marks_for(U32.empty(0), 0, 1 << 20, 4) is None
@@ -86,7 +87,7 @@ def test_an_expanded_chunk_is_marked_or_lies_in_its_ranges(marks: Marks | None) 
     offsets = (2, 64, 901)
     puzzle, keys = Steps(U32, offsets), list(range(0, 11_000, 7))
     partition = partition_by(U32.pack(keys), 7)
-    scattered, ends = expand_chunk(puzzle, marks, partition.table, U32.pack(keys))
+    scattered, ends = expand_chunk(puzzle, marks, partition.table, [U32.pack(keys[:900]), U32.pack(keys[900:])])
     for number, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
         low, high = partition.bounds(number, U32)
         assert all(low <= key < high for key in scattered[begin:end].tolist())
@@ -114,7 +115,7 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, span: int, all_keys
     )
     everything = set(np.concatenate([*raw, *packed, dots]).tolist())
     expected = sorted(key for key in everything - set(np.concatenate(known).tolist()) if low <= key < high)
-    summary, coded, keys = merge_range(PUZZLE, DEPTH, (found, known, keep))
+    summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found, known, keep))
     assert keys_of_coded(coded, U32) == expected
     goals = sum(key >> 28 == 10 for key in expected)
     assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
@@ -126,5 +127,5 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, span: int, all_keys
 
 def test_a_range_in_which_nothing_was_found_is_empty() -> None:
     for found in (Found([], [], None), Found([], [], partial(Marks(100, 5, 1).between, 0, 90))):
-        summary, coded, keys = merge_range(PUZZLE, DEPTH, (found, [], True))
+        summary, coded, keys = merge_range(PUZZLE, DEPTH, Work(found, [], True))
         assert (summary.tolist(), len(coded.firsts), len(keys)) == ([0, 0, 0, 0], 0, 0)

@@ -1,6 +1,7 @@
 """The two halves of a layer step by threads of one process: what the chunks lead to, and a range merged of that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,14 @@ class Found(NamedTuple):
     marked: Callable[[], Window] | None
 
 
+class Work(NamedTuple):
+    """What was found in a range, sorted batches of known keys to be taken off, and whether to keep what is left."""
+
+    found: Found
+    known: Iterable[Keys]
+    keep: bool
+
+
 class Merged(NamedTuple):
     """[How many keys, how many goals, the two lanes of the digest] of a range, its blocks, and its keys if kept."""
 
@@ -37,29 +46,25 @@ class Merged(NamedTuple):
 
 
 def expand_chunk(
-    puzzle: Puzzle, marks: Marks | None, table: NDArray[np.int64], keys: Keys
+    puzzle: Puzzle, marks: Marks | None, table: NDArray[np.int64], batches: Iterable[Keys]
 ) -> tuple[Keys, NDArray[np.int64]]:
     """Expand some keys; the successors that are not marked, by key range, and where each range ends."""
     if marks is None:
-        return scatter(puzzle.expand(keys).successors, table)
+        return scatter(puzzle.expand(np.concatenate([*batches])).successors, table)
     left = [puzzle.layout.empty(0)]
-    for batch in split(keys, _BATCH):
+    for batch in chain.from_iterable(split(keys, _BATCH) for keys in batches):
         beyond = marks.mark(puzzle.expand(batch).successors)
         if len(beyond):
             left.append(beyond.copy())
     return scatter(np.concatenate(left), table)
 
 
-def merge_range(puzzle: Puzzle, depth: Depth, work: tuple[Found, list[Keys], bool]) -> Merged:
-    """What was found in a range, less some sorted batches of known keys, as a part of layer `depth`.
-
-    The keys themselves are given back only if they are to be kept.
-    """
-    found, known, keep = work
-    keys = _less(found, known, puzzle.layout)
+def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
+    """A range of layer `depth`."""
+    keys = _less(work.found, work.known, puzzle.layout)
     goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
     summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
-    return Merged(summary, code_keys(depth, keys), _own(keys if keep else keys[:0]))
+    return Merged(summary, code_keys(depth, keys), _own(keys if work.keep else keys[:0]))
 
 
 def code_range(layout: Layout, depth: Depth, found: Found) -> Coded:
@@ -67,7 +72,7 @@ def code_range(layout: Layout, depth: Depth, found: Found) -> Coded:
     return code_keys(depth, _less(found, [], layout))
 
 
-def _less(found: Found, known: list[Keys], layout: Layout) -> Keys:
+def _less(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:
     """The distinct keys of what was found that none of the known batches holds, strictly increasing."""
     parts = [*found.parts, *(unpack_blocks(packed) for packed in found.packed)]
     if found.marked is None:

@@ -1,6 +1,6 @@
 """What is done to the keys of one chunk or range: sort, drop duplicates, take away the keys already known."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,18 @@ def _count_bits(words: Words) -> int:
 def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
     count = 0
     base = first
+    roomy = len(keys) - WORD_BITS
     for index in range(len(words)):
         word = words[index]
+        if count <= roomy:
+            # By fours, the last of which may be too many: a branch for each bit would be mispredicted once a word.
+            end = count + int(popcount(word))
+            while count < end:
+                for place in range(4):
+                    keys[count + place] = base + lowest_bit(word)
+                    word &= word - np.uint64(1)
+                count += 4
+            count = end
         while word != np.uint64(0):
             keys[count] = base + lowest_bit(word)
             word &= word - np.uint64(1)
@@ -122,7 +132,7 @@ def _simple_edges(sources: Keys, successors: Keys, counts: Counts) -> int:
     return total
 
 
-def merge(parts: Sequence[Keys], known: Sequence[Keys]) -> Keys:
+def merge(parts: Sequence[Keys], known: Iterable[Keys]) -> Keys:
     """The distinct keys of some batches that none of the sorted batches `known` holds, strictly increasing.
 
     `parts` may be in any order; there must be at least one. Keys that lie close together (`DENSE_SPAN`) are
@@ -142,7 +152,7 @@ def merge(parts: Sequence[Keys], known: Sequence[Keys]) -> Keys:
     return keys
 
 
-def _merge_dense(parts: Sequence[Keys], known: Sequence[Keys], least: int, most: int) -> Keys:
+def _merge_dense(parts: Sequence[Keys], known: Iterable[Keys], least: int, most: int) -> Keys:
     first = np.uint64(least)
     words = np.zeros((most - least) // WORD_BITS + 1, dtype=np.uint64)
     for part in parts:

@@ -12,6 +12,8 @@ from worker.layers.kernels import DENSE_SPAN, WORD_BITS, set_within
 _MARGIN = 32
 #: Words looked at to tell how many bits are set.
 _LOOKS = 1 << 12
+#: Threads for each bitmap, for a thread marks less than it expands, and the most bitmaps: all of them are put together.
+_SHARED_BY, _MOST = 2, 16
 
 
 #: A bitmap, and the key that its first bit stands for.
@@ -79,10 +81,10 @@ class Marks:
         return begin, max(begin, min(-(-(high - self._base) // WORD_BITS), most))
 
 
-def marks_for(sample: Keys, expected: int, most_bytes: int, most_count: int) -> Marks | None:
-    """At most `most_count` bitmaps, in `most_bytes`, for successors that lie where those of a sorted sample do.
+def marks_for(sample: Keys, expected: int, most_bytes: int, threads: int) -> Marks | None:
+    """Marks for so many threads, in `most_bytes`, for successors that lie where those of a sorted sample do.
 
-    ``None`` if some `expected` ones are too few for the span of the sample.
+    ``None`` if there is no room, or some `expected` ones are too few for the span of the sample.
     """
     if sample.ndim > 1 or not len(sample):
         return None
@@ -90,5 +92,5 @@ def marks_for(sample: Keys, expected: int, most_bytes: int, most_count: int) -> 
     margin = (last - least) // _MARGIN + WORD_BITS
     base = max(0, least - margin)
     words = -(-(last + margin - base) // WORD_BITS)
-    count = min(most_bytes // (8 * words), most_count)
+    count = min(most_bytes // (8 * words), -(-threads // _SHARED_BY), _MOST)
     return Marks(base, words, count) if count and words * WORD_BITS < DENSE_SPAN * expected else None
