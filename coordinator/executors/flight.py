@@ -5,6 +5,7 @@ it is renewed. Every method may raise Redis's errors and may then be called agai
 """
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -43,17 +44,18 @@ class Chunk:
 
 
 class Flight:
-    """The chunks of one stage; `request` says all of their jobs but the chunk."""
+    """The chunks of one stage; `request` says all of their jobs but the chunk, and what `avoided` gives meanwhile."""
 
-    def __init__(self, connection: redis.Redis, task: str, request: TaskRequest, shared: Arrays) -> None:
+    def __init__(
+        self, connection: redis.Redis, task: str, request: TaskRequest, shared: Arrays, avoided: Callable[[], list[int]]
+    ) -> None:
         self._redis, self._queue = connection, TaskQueue(connection=connection)
         self._request = request if len(shared) else replace(request, stage=-1)
         self._shared_key = shared_key(request.session, request.stage)
         self.task, self.shared = task, shared
         self.chunks: dict[str, Chunk] = {}
         self._prefix, self._shared_sent = request.stage, False
-        #: Depots in which workers shall leave nothing.
-        self.avoided: list[int] = []
+        self._avoided = avoided
 
     @property
     def bytes(self) -> int:
@@ -75,7 +77,7 @@ class Flight:
         chunk.attempt += 1
         chunk.sent_at = time.monotonic()
         self._redis.set(self._input_key(chunk), chunk.payload, ex=keep)
-        request = replace(self._request, token=chunk.token, attempt=chunk.attempt, avoided=self.avoided)
+        request = replace(self._request, token=chunk.token, attempt=chunk.attempt, avoided=self._avoided())
         # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
         self._queue.enqueue(
             self.task, kwargs=request.as_dict(), job_id=self._job_id(chunk), job_timeout=-1, ttl=keep, result_ttl=0,

@@ -167,7 +167,7 @@ class Lying:
         self._bytes[name.depot] -= self._held[name.depot].pop(name.key, 0)
 
     def _forget_lost(self) -> None:
-        for depot in self.plane.left_out:
+        for depot in self.plane.left_out():
             self._held.pop(depot, None)
             self._bytes.pop(depot, None)
 

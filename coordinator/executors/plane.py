@@ -50,7 +50,6 @@ class Plane:
         self._others: dict[int, _Depot] = {}
         self._main_share, self._main_is_used = 0, True
 
-    @property
     def left_out(self) -> list[int]:
         """The depots in which nothing lies that counts."""
         return [number for number, depot in self._others.items() if depot.is_out]
@@ -93,6 +92,8 @@ class Plane:
         if self.is_out(number):
             return None
         try:
+            # Who has it, the one Redis knows.
+            self._patiently(lambda: self.depots.open(number))
             with self.depots.reach(number) as depot:
                 return call(depot)
         except OutOfMemoryError:

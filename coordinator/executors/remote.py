@@ -68,8 +68,8 @@ class RemoteExecutor:
         self._in_flight, self._tuning = in_flight, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
         self._events = event_key(self._request.session)
-        self._flight = Flight(connection, "", self._request, ())
         self._plane = Plane(Depots(connection), tuning, self._patiently, observer.note)
+        self._flight = Flight(connection, "", self._request, (), self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
         self._living: set[str] = set()
         self._refusing: set[str] = set()
@@ -101,7 +101,7 @@ class RemoteExecutor:
 
     def _run(self, task: str, chunks: Iterable[Arrays], shared: Arrays) -> Iterator[_Landed]:
         self._request = replace(self._request, stage=self._request.stage + 1)
-        self._flight = Flight(self._redis, task, self._request, shared)
+        self._flight = Flight(self._redis, task, self._request, shared, self._plane.left_out)
         numbered = enumerate(chunks)
         with redis_errors(self._url):
             while True:
@@ -248,7 +248,6 @@ class RemoteExecutor:
     def _look_for_workers(self) -> None:
         living = living_workers(self._redis)
         self._plane.announced(living.values())
-        self._flight.avoided = self._plane.left_out
         self._came |= living.keys()
         self._living = living.keys() - self._refusing
         if self._living:

@@ -99,7 +99,7 @@ def test_one_that_does_not_answer_is_left_out_for_longer_each_time(made: Made) -
     for pause in (5, 10, 20):
         made.hosts[0].down = True
         assert made.plane.call(first, lambda depot: depot.get("x")) is None
-        assert made.plane.left_out == [first]
+        assert made.plane.left_out() == [first]
         assert made.put(10) == second
         made.hosts[0].down = False
         made.now += pause - 0.1
@@ -131,10 +131,10 @@ def test_one_whose_workers_are_silent_is_left_out(made: Made) -> None:
     _, second = made.depots.numbers
     made.now += ALIVE_SECONDS - 1
     made.plane.announced(made.depots.urls[:1])
-    assert not made.plane.left_out
+    assert not made.plane.left_out()
     made.now += 2
     made.plane.announced(made.depots.urls[:1])
-    assert made.plane.left_out == [second]
+    assert made.plane.left_out() == [second]
     (text,) = made.said
     assert text.startswith("no worker lives that reaches the data Redis at redis://host-1:1/0; what lay there is made")
 
@@ -143,7 +143,7 @@ def test_none_is_left_out_because_the_one_redis_was_away(made: Made) -> None:
     made.now += 100
     made.plane.expect_all()
     made.plane.announced([])
-    assert not made.plane.left_out
+    assert not made.plane.left_out()
 
 
 def test_where_all_are_left_out_the_one_redis_serves(made: Made) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import psutil
 import pytest
 import redis
 
-from tests.system.helpers import FinishedRuns, Hakoiri
+from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.transport.connection import living_workers
 
@@ -59,3 +60,17 @@ def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, 
     assert all(fetched), fetched
     assert not commands(hosts.main.client, "getrange")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "pieces stay behind"
+
+
+def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """What lay there is made again, by whoever has time."""
+    first = hosts.hosts[0]
+    old = psutil.Process(first.data.info("server")["process_id"])
+    running = hakoiri.start("run", "klotski", "--redis", hosts.main.url, "--chunk", "100", "--json")
+    wait_until(lambda: first.data.dbsize() >= 3 or running.process.poll() is not None, what="pieces")
+    old.kill()
+    ended = running.finish()
+    assert ended.code == 0, ended
+    assert ended.json["digest"] == finished.explored["digest"]
+    first.team.supervisor.wait_for("the data Redis had ended; another is in its place, empty")
+    assert first.data.info("server")["process_id"] != old.pid

@@ -23,7 +23,7 @@ from worker.transport.values import ValueParser
 DATA_REDIS = "HAKOIRI_DATA_REDIS"
 #: The Redis of the queue, where pieces lie that are in no data Redis.
 MAIN = 0
-_CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 8.0
+_CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
 #: Whoever beats must not wait for long.
 _BEAT_ANSWER_SECONDS = 1.0
 #: A depot that did not answer is asked nothing for so long.
@@ -46,8 +46,8 @@ def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis
             raise ValueError
         return redis.Redis.from_url(
             url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, parser_class=ValueParser,
-            # Once, for a connection that was closed while nobody used it.
-            retry=Retry(NoBackoff(), 1),
+            # What lies there can be made again sooner.
+            retry=Retry(NoBackoff(), 0),
         )  # fmt: skip
     except ValueError:
         raise PayloadError("this is no URL of a data Redis; write redis://:PASSWORD@HOST:PORT/0") from None
@@ -72,8 +72,8 @@ class Depots:
         if number == MAIN:
             yield self.main
             return
-        connection, where = self._connection(number)
-        if time.monotonic() < self._away.get(number, 0.0):
+        connection, where = self.open(number)
+        if not self.answers(number):
             raise DepotLostError(f"the data Redis at {where} has just not answered", number)
         try:
             yield connection
@@ -85,7 +85,12 @@ class Depots:
                 f"the data Redis at {where} does not answer ({type(error).__name__})", number
             ) from error
 
-    def _connection(self, number: int) -> tuple[redis.Redis, str]:
+    def answers(self, number: int) -> bool:
+        """Whether a depot did when it was last asked, if that was just now."""
+        return time.monotonic() >= self._away.get(number, 0.0)
+
+    def open(self, number: int) -> tuple[redis.Redis, str]:
+        """A data Redis that living workers say they have, which is not asked anything yet, and its address."""
         if number not in self._opened:
             urls = {depot_number(url): url for url in living_workers(self.main).values()}
             if number not in urls:

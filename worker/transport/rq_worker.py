@@ -112,7 +112,7 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
         if task in SHUFFLES:
             origin = Origin.of(request.session, request.token, request.attempt)
             depots = _depots(connection)
-            into = MAIN if depots.own in request.avoided else depots.own
+            into = depots.own if depots.answers(depots.own) and depots.own not in request.avoided else MAIN
             result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, shared))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
