@@ -49,3 +49,13 @@ def test_nothing_comes_from_elsewhere_and_no_script_stands_in_the_page() -> None
 
 def test_modules_are_small() -> None:
     assert max(len(path.read_text(encoding="utf-8").splitlines()) for path in STATIC.rglob("*.js")) < 230
+
+
+def test_the_pictures_of_the_docs_are_those_of_the_script() -> None:
+    shown = re.findall(r"!\[[^]]+\]\(web/([^)]+)\.png\)", (ROOT / "docs" / "web.md").read_text(encoding="utf-8"))
+    made = re.findall(
+        r'^    \("([^"]+)", ', (ROOT / "scripts" / "screenshots").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    pictures = [*(ROOT / "docs" / "web").iterdir()]
+    assert sorted(shown) == sorted(made) == sorted(path.stem for path in pictures)
+    assert sum(path.stat().st_size for path in pictures) < 400_000

@@ -50,7 +50,7 @@ class RunForm {
       this.mode && this.mode.element,
       field("start", needed ? "Board (needed)" : "Start", this.start, "rows, or one line with / between them"),
       h("details", {}, h("summary", {}, "More"),
-        notes.has("--goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
+        notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
         field("name", "Name of the run", this.name, "letters, digits, - and _")));
     this.#draw();
   }

@@ -39,7 +39,7 @@ export const isLettered = picture => Object.keys(picture.kinds).length > 0;
 // What two parts have in common that may take each other's place: their kind, else all of their shapes.
 export const likeness = (part, picture) => (isLettered(picture) ? `kind ${picture.kinds[part.name]}` : JSON.stringify(part.shapes));
 
-// The colour, a number, of each kind of a lettered picture: what there is one of comes first, the largest before others.
+// The colour, a number, of each kind of a lettered picture, the largest first; 0 is for a largest piece of its own.
 export function coloursOf(picture) {
   const area = part => part.shapes.reduce((sum, shape) => sum + (shape.width ?? 0) * (shape.height ?? 0), 0);
   const kinds = new Map();
@@ -47,8 +47,10 @@ export function coloursOf(picture) {
     const form = likeness(part, picture);
     if (part.name !== "ground") kinds.set(form, {count: 1 + (kinds.get(form)?.count ?? 0), area: area(part)});
   }
-  const order = [...kinds].sort(([, one], [, other]) => one.count > 1 !== other.count > 1 ? (one.count > 1) - (other.count > 1) : other.area - one.area);
-  return new Map(order.map(([form], place) => [form, place % KINDS]));
+  const order = [...kinds].sort(([, one], [, other]) => other.area - one.area || one.count - other.count);
+  const [first, second] = order.map(([, kind]) => kind);
+  const alone = first?.count === 1 && first.area > (second?.area ?? 0);
+  return new Map(order.map(([form], place) => [form, alone ? place % KINDS : 1 + (place % (KINDS - 1))]));
 }
 
 // A picture that stays as it is.
