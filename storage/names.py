@@ -39,6 +39,8 @@ MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"stat
 DIAMETER_KEY = b"diameter"
 #: How far the layer after the last is, and which segments of older keys a directed search has.
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
+#: While the components of a whole space are sorted: how many configurations each has.
+SIZES_KEY = b"sizes"
 #: How the subtrees of a tree are cut into chunks.
 CUTTING_KEY = b"cutting"
 

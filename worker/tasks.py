@@ -21,6 +21,7 @@ from storage.layers.digest import lanes_of
 from worker.deals import hunting, solving
 from worker.errors import TaskError
 from worker.graphs import family
+from worker.graphs.forests import balance, fold
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
@@ -59,6 +60,14 @@ def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[keys] -> [successors of each key in turn, distinct, sorted, without the key itself; how many each has]."""
     (keys,) = chunk
     return simple_edges(keys, *puzzle.expand(keys))
+
+
+def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys] -> [pairs that hang together as their moves do (`worker.graphs.forests`); how many moves, the balance]."""
+    (keys,) = chunk
+    targets, counts = simple_edges(keys, *puzzle.expand(keys))
+    figures = np.array([len(targets), balance(keys, targets, counts)], dtype=np.uint64)
+    return [fold(keys, targets, counts, puzzle.undirected), figures]
 
 
 def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -149,6 +158,7 @@ _WALKERS = {"deals": hunting, "cards": hunting_cards}
 TASKS: dict[str, Task] = {
     "bounds": bounds,
     "eccentricities": eccentricities,
+    "forest": forest,
     "goals": sift_goals,
     "hunt": hunt,
     "leading": sift_leading,

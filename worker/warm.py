@@ -14,6 +14,7 @@ from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
 from worker.graphs.lanes import bound_each, distances_to, widest
+from worker.graphs.forests import PAIR_LAYOUTS, balance, fold
 from worker.graphs.searches import (
     Graph,
     all_eccentricities,
@@ -87,7 +88,11 @@ def _load_bitmap_kernels(layer: Keys) -> None:
 def load_graph_kernels(puzzle: Puzzle) -> None:
     """The same for components and eccentricities."""
     keys = puzzle.keys([puzzle.start])
-    simple_edges(keys, *_expansion(puzzle, keys))
+    targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
+    if puzzle.layout in PAIR_LAYOUTS:
+        balance(keys, targets, counts)
+        pairs = fold(keys, targets, counts, puzzle.undirected)
+        unpack_blocks(pack_blocks(pairs))
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)

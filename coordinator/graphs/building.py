@@ -3,9 +3,9 @@
 import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
+from coordinator.graphs.faults import stray_move
 from coordinator.session.session import ComputeContext, Control
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
 from worker.graphs.searches import Graph, one_way_edge
 from worker.tasks import Array
@@ -37,7 +37,7 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, contro
         inside = equal_rows(keys[places], successors)
         sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
         if closed and not inside.all():
-            raise _stray_move(
+            raise stray_move(
                 puzzle, key_at(chunks[number], sources[~inside][0]), key_at(successors[~inside], 0), len(keys)
             )
         targets[number] = places[inside].astype(np.int32)
@@ -55,10 +55,3 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, contro
             f"{there:#x} ({puzzle.render(there)}) and not back"
         )
     return graph
-
-
-def _stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
-    return ContradictionError(
-        f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
-        f"{configurations:,} configurations"
-    )

@@ -1,29 +1,45 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
 The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by
-a search per component. Each step is committed; what is on disk is not computed again.
+a search per component: in memory, or where the moves do not fit there, by passes (`coordinator.graphs.joining`). Each
+step is committed; what is on disk is not computed again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
+from coordinator.errors import OverBudgetError
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Eccentricities, Interval, by_bounds, exact_eccentricities, sorted_pairs
+from coordinator.graphs.joining import Joining
+from coordinator.graphs.listing import Listing
+from coordinator.graphs.numbering import component_sizes
+from coordinator.graphs.slabs import NOWHERE, Slabs
 from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session
 from coordinator.steps.inspection import compare_rules
+from coordinator.steps.window import StoredLayer
 from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import equal_rows, is_increasing
+from puzzles.keys.order import equal_rows
 from storage.layers.digest import chain
 from storage.layers.store import RunStore
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.ledger.records import pack_record
-from storage.results.census import read_labels, read_pairs, recorded_components, stage_component, stage_labels
+from storage.names import META, PARTIAL_KEY
+from storage.results.census import (
+    SLAB,
+    read_labels,
+    read_pairs,
+    read_slab,
+    recorded_components,
+    stage_component,
+    stage_labels,
+)
 from worker.graphs.searches import Graph, label_components, order_by_component, part_of
 from worker.tasks import Arrays
 
@@ -43,40 +59,51 @@ class Counted(Reached):
 
 @dataclass(frozen=True)
 class _Ordered:
-    """The graph in component order: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``, in key order."""
+    """The graph of the components from number `base` on, which lie in order, their vertices in the order of the keys.
+
+    Component ``base + c`` has the vertices ``firsts[c]..firsts[c + 1] - 1``.
+    """
 
     keys: Keys
     graph: Graph
     firsts: np.ndarray
+    base: int = 0
+
+    @property
+    def components(self) -> range:
+        return range(self.base, self.base + len(self.firsts) - 1)
+
+    def bounds(self, begin: int, end: int) -> tuple[int, int]:
+        """Where the vertices of components ``begin..end-1`` begin and end."""
+        return int(self.firsts[begin - self.base]), int(self.firsts[end - self.base])
 
     def size(self, component: int) -> int:
-        return int(self.firsts[component + 1] - self.firsts[component])
+        begin, end = self.bounds(component, component + 1)
+        return end - begin
 
     def part(self, begin: int, end: int) -> Graph:
         """Components ``begin..end-1``."""
-        return part_of(self.graph, int(self.firsts[begin]), int(self.firsts[end]))
+        return part_of(self.graph, *self.bounds(begin, end))
 
 
 class Census:
     """A census of the whole space, on an open run, from its last commit on."""
 
     def __init__(self, session: Session) -> None:
-        self._session, self._store = session, session.store
+        self._session, self._store, self._context = session, session.store, session.context
         self._state = self._store.state
         self._found = Counted.of(self._state)
 
     def run(self) -> None:
         """Count until every component is measured. Commits as it goes; raises as `explore` does."""
-        keys = self._configurations()
-        compare_rules(self._session.puzzle, keys)
-        graph = build_graph(self._session.context, keys, control=self._session.control)
-        self._session.control.check()
-        if self._found.components is None:
-            self._label(keys, graph)
-        ordered = _in_order(keys, graph, read_labels(self._store, len(keys)))
+        if self._state.depth < 0:
+            self._list()
+        sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
+        compare_rules(self._session.puzzle, sample)
         try:
-            for record, pairs in self._measure(ordered):
-                self._add(record, pairs)
+            for ordered in self._groups(self._graph(sample)):
+                for record, pairs in self._measure(ordered):
+                    self._add(record, pairs)
         finally:
             self._state = self._session.commit_staged(self._state)
         self._state = replace(self._state, status="complete", digest=census_digest(self._store))
@@ -88,26 +115,40 @@ class Census:
         self._found = replace(self._found, **found)
         self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
 
-    def _configurations(self) -> Keys:
-        if self._state.depth >= 0:
-            return self._store.layer(0)
-        puzzle, blocks, count = self._session.puzzle, [], 0
-        for block in puzzle.configurations():
-            blocks.append(block)
-            count += len(block)
-            self._session.tell(Progress(count))
-            self._session.control.check()
-        keys = np.concatenate(blocks)
-        if not is_increasing(keys):
-            raise ContradictionError(f"{puzzle.name} does not list its configurations in increasing order")
-        self._store.put_layer(0, keys, int(np.count_nonzero(puzzle.is_goal(keys))))
-        self._state = replace(self._state, depth=0)
-        self._commit(configurations=len(keys))
-        return keys
+    def _list(self) -> None:
+        for record in Listing(self._session).run():
+            if record is None:
+                self._commit()
+            else:
+                self._state = replace(self._state, depth=0)
+                self._commit(configurations=record.size)
+
+    # Components
+
+    def _graph(self, sample: Keys) -> tuple[Keys, Graph] | None:
+        """All configurations and their graph, if it fits in memory; in any case they are labelled then."""
+        moves = len(self._session.puzzle.expand(sample).successors) / max(1, len(sample))
+        found = None
+        with suppress(OverBudgetError):
+            self._context.budget.require("the graph", self._bytes_of(self._found.configurations, moves))
+            keys = self._store.layer(0)
+            found = keys, build_graph(self._context, keys, control=self._session.control)
+        self._session.control.check()
+        if self._found.components is None:
+            if found is None:
+                self._join()
+            else:
+                self._label(*found)
+        return found
+
+    def _bytes_of(self, configurations: int, moves: float) -> int:
+        """The memory of a graph while it is built, where each configuration has so many moves."""
+        return int(configurations * (2 * (self._store.layout.bytes + 2 + 4 * moves) + 8))
 
     def _label(self, keys: Keys, graph: Graph) -> None:
         labels, puzzle = label_components(graph).astype(np.uint32), self._session.puzzle
         stage_labels(self._store, labels)
+        self._store.erase(META, PARTIAL_KEY)
         start = labels[equal_rows(keys, puzzle.keys([puzzle.start]))]
         self._commit(
             edges=len(graph.targets) // 2,
@@ -115,10 +156,54 @@ class Census:
             start_component=int(start[0]) if len(start) else None,
         )
 
+    def _join(self) -> None:
+        joining, puzzle = Joining(self._session), self._session.puzzle
+        components = joining.run()
+        place = joining.slabs.places_of(puzzle.keys([puzzle.start]))
+        start = None if place[0] == NOWHERE else int(joining.slabs.labels_at(place)[0])
+        self._commit(edges=joining.moves // 2, components=components, start_component=start)
+        joining.finish()
+
+    # Distances
+
+    def _groups(self, graph: tuple[Keys, Graph] | None) -> Iterator[_Ordered]:
+        """All components, those together that fit in memory together; each group is read in one pass."""
+        if graph is not None:
+            yield _in_order(*graph, read_labels(self._store, self._found.configurations))
+            return
+        slabs = Slabs(self._store)
+        sizes = component_sizes(slabs)
+        moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+        begin = 0
+        while begin < len(sizes):
+            needed = np.cumsum(sizes[begin:]) * self._bytes_of(1, moves)
+            # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
+            most = self._context.budget.memory * 3 // 4
+            self._context.budget.require(
+                f"component {begin} of {sizes[begin]:,} configurations", int(needed[0] * 3 // 4)
+            )
+            end = begin + max(1, int(np.searchsorted(needed, most, "right")))
+            keys, labels = self._members(slabs, begin, end)
+            graph_here = build_graph(self._context, keys, control=self._session.control)
+            yield _in_order(keys, graph_here, labels, begin)
+            begin = end
+
+    def _members(self, slabs: Slabs, begin: int, end: int) -> tuple[Keys, np.ndarray]:
+        """The configurations of components ``begin..end-1``, and which of these each is in."""
+        keys, labels = [self._store.layout.empty(0)], [np.empty(0, dtype=np.uint32)]
+        for slab in range(len(slabs)):
+            self._session.control.check()
+            part = range(slab, slab + 1)
+            found = slabs.labels(part)
+            if (mine := (found >= begin) & (found < end)).any():
+                keys.append(slabs.keys(part)[mine])
+                labels.append(found[mine] - np.uint32(begin))
+        return np.concatenate(keys), np.concatenate(labels)
+
     def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """The records of all components that have none yet, with their diametral pairs."""
-        missing = sorted(set(range(self._found.components or 0)) - set(recorded_components(self._store)))
-        context, tuning = self._session.context, self._session.context.tuning
+        """The records of all its components that have none yet, with their diametral pairs."""
+        missing = sorted(set(ordered.components) - set(recorded_components(self._store)))
+        context, tuning = self._context, self._context.tuning
         large = [component for component in missing if ordered.size(component) >= tuning.searched_alone_from]
         for component in large:
             self._session.control.check()
@@ -143,11 +228,13 @@ class Census:
 def census_digest(store: RunStore) -> str:
     """The digest of a finished census: of all keys, their labels, every component's record and pairs."""
     keys = store.layer_record(0)
-    parts: list[bytes | str] = [keys.digest, read_labels(store, keys.size).astype(">u4").tobytes()]
-    for component, record in recorded_components(store).items():
-        parts.append(pack_record(record.as_dict()))
-        parts.append(store.layout.big_endian(read_pairs(store, component)))
-    return chain(parts)
+    labels = (read_slab(store, slab).astype(">u4").tobytes() for slab in range(-(-keys.size // SLAB)))
+    components = (
+        part
+        for component, record in recorded_components(store).items()
+        for part in (pack_record(record.as_dict()), store.layout.big_endian(read_pairs(store, component)))
+    )
+    return chain([keys.digest, labels, *components])
 
 
 def measure_component(context: ComputeContext, graph: Graph) -> Eccentricities:
@@ -173,10 +260,10 @@ def bound_component(
     return by_bounds(graph, keys, run, context.executor.workers, known, report)
 
 
-def _in_order(keys: Keys, graph: Graph, labels: np.ndarray) -> _Ordered:
+def _in_order(keys: Keys, graph: Graph, labels: np.ndarray, base: int = 0) -> _Ordered:
     order, ordered = order_by_component(graph, labels.astype(np.int32))
     firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    return _Ordered(keys[order], ordered, firsts)
+    return _Ordered(keys[order], ordered, firsts, base)
 
 
 def _batches(components: list[int], ordered: _Ordered, most: int) -> Iterator[range]:
@@ -191,16 +278,16 @@ def _batches(components: list[int], ordered: _Ordered, most: int) -> Iterator[ra
 
 
 def _batch_arrays(ordered: _Ordered, batch: range) -> Arrays:
-    firsts = ordered.firsts[batch.start : batch.stop] - ordered.firsts[batch.start]
-    return [*ordered.part(batch.start, batch.stop), firsts]
+    firsts = ordered.firsts[batch.start - ordered.base : batch.stop - ordered.base]
+    return [*ordered.part(batch.start, batch.stop), firsts - firsts[0]]
 
 
 def _batch_records(
     ordered: _Ordered, batch: range, found: np.ndarray, pairs: np.ndarray
 ) -> Iterator[tuple[ComponentRecord, Keys]]:
-    shift = int(ordered.firsts[batch.start])
+    shift, _ = ordered.bounds(batch.start, batch.stop)
     for component in batch:
-        begin, end = (int(first) - shift for first in ordered.firsts[component : component + 2])
+        begin, end = (place - shift for place in ordered.bounds(component, component + 1))
         own = found[begin:end]
         mine = pairs[(pairs[:, 0] >= begin) & (pairs[:, 0] < end)] - np.int32(begin)
         diameter, radius = int(own.max()), int(own.min())
@@ -212,7 +299,7 @@ def _batch_records(
 
 
 def _record(ordered: _Ordered, component: int, answer: Eccentricities) -> tuple[ComponentRecord, Keys]:
-    keys = ordered.keys[ordered.firsts[component] : ordered.firsts[component + 1]]
+    keys = ordered.keys[slice(*ordered.bounds(component, component + 1))]
     record = ComponentRecord(
         component=component,
         size=len(keys),

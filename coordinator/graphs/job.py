@@ -15,7 +15,7 @@ from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, puzzle_class
 from storage.layers.audit import check_layer
 from storage.ledger.manifest import ComponentRecord
-from storage.names import BLOCKS, COMPONENTS, LABELS, PAIRS
+from storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SIZES_KEY
 from storage.results.census import read_component
 from worker.warm import load_graph_kernels
 
@@ -52,6 +52,8 @@ class Whole(Job):
         session.observer.note("counting the components again" if sound else "counting everything again")
         for database in (LABELS, COMPONENTS, PAIRS) if sound else (BLOCKS, LABELS, COMPONENTS, PAIRS):
             store.erase(database)
+        for name in (PARTIAL_KEY, SIZES_KEY):
+            store.erase(META, name)
         found = Counted(Counted.of(store.state).configurations if sound else 0)
         state = replace(store.state, digest="", figures=found.as_dict())
         store.commit(state if sound else replace(state, depth=-1))

@@ -24,6 +24,8 @@ class Tuning:
     #: vertex, in batches whose searches touch about so many vertices: some 20 ms of work.
     searched_alone_from: int = 2_000
     batch_work: int = 1_000_000
+    #: Configurations of a whole space that are joined at a time, where memory allows.
+    most_range: int = 1 << 24
     #: A chunk whose worker has not answered for so long goes to another worker as well, then after twice as long.
     deadline: float = 60.0
     #: What nobody fetches or renews is gone from Redis after this: a coordinator that died leaves nothing for long.

@@ -61,7 +61,7 @@ def _inspect(puzzle: Puzzle, keys: Keys, expansion: Expansion, depth: Depth) -> 
         if len(moves[place]):
             _check_key(puzzle, key_at(keys, chosen[place]), key_at(moves[place], depth % len(moves[place])))
     if puzzle.undirected:
-        _check_way_back(puzzle, keys[np.repeat(chosen, counts)], np.concatenate(moves))
+        check_way_back(puzzle, keys[np.repeat(chosen, counts)], np.concatenate(moves))
 
 
 def _chosen(count: int, depth: Depth) -> Array:
@@ -85,8 +85,8 @@ def _check_key(puzzle: Puzzle, key: Key, successor: Key) -> None:
         ) from error
 
 
-def _check_way_back(puzzle: Puzzle, keys: Keys, successors: Keys) -> None:
-    """Each of `keys` leads to the successor in its place: whether that leads back."""
+def check_way_back(puzzle: Puzzle, keys: Keys, successors: Keys) -> None:
+    """Each of `keys` leads to the successor in its place: `ContradictionError` if one does not lead back."""
     if not len(successors):
         return
     further, counts = puzzle.expand(successors)

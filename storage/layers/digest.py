@@ -10,7 +10,7 @@ word is added to what the words before it gave.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -28,7 +28,8 @@ _MURMUR_1, _MURMUR_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC
 
 
 @jit
-def _stafford(x: np.uint64) -> np.uint64:
+def stafford(x: np.uint64) -> np.uint64:
+    """Mix 64 bits."""
     x = (x ^ (x >> np.uint64(30))) * _STAFFORD_1
     x = (x ^ (x >> np.uint64(27))) * _STAFFORD_2
     return x ^ (x >> np.uint64(31))
@@ -48,13 +49,13 @@ def _lanes(keys: Keys) -> tuple[np.uint64, np.uint64]:
     for index in range(len(keys)):
         if keys.ndim == 1:
             word = np.uint64(keys[index])
-            lane_0 += _stafford(word + _LANE_0)
+            lane_0 += stafford(word + _LANE_0)
             lane_1 += _murmur(word + _LANE_1)
         else:
             x = np.uint64(0)
             y = np.uint64(0)
             for number in range(keys.shape[1]):
-                x = _stafford(x + keys[index, number] + _LANE_0)
+                x = stafford(x + keys[index, number] + _LANE_0)
                 y = _murmur(y + keys[index, number] + _LANE_1)
             lane_0 += x
             lane_1 += y
@@ -77,10 +78,14 @@ def digest_text(lanes: Lanes) -> str:
     return f"{lanes[0]:016x}{lanes[1]:016x}"
 
 
-def chain(parts: Iterable[bytes | str]) -> str:
-    """The digest of a whole run from those of its parts in order: SHA-256 over them, each ended by a newline."""
+def chain(parts: Iterable[bytes | str | Iterator[bytes]]) -> str:
+    """The digest of a whole run from those of its parts in order: SHA-256 over them, each ended by a newline.
+
+    A part may come in pieces.
+    """
     whole = hashlib.sha256()
     for part in parts:
-        whole.update(part.encode() if isinstance(part, str) else part)
+        for piece in (part,) if isinstance(part, bytes | str) else part:
+            whole.update(piece.encode() if isinstance(piece, str) else piece)
         whole.update(b"\n")
     return whole.hexdigest()

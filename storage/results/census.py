@@ -4,6 +4,9 @@
 ``components``  record per component (`storage.ledger.manifest.ComponentRecord`)
 ``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
                 once, its lesser key first, in increasing order
+
+While the components of a space beyond memory are counted (`coordinator.graphs.joining`), the labels are something else
+at first, and ``sizes`` in ``meta`` is a CRC-32 and how many configurations each component has, int64 big-endian.
 """
 
 import numpy as np
@@ -14,30 +17,46 @@ from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.manifest import ComponentRecord
 from storage.ledger.records import seal, unseal
-from storage.names import COMPONENTS, LABELS, PAIRS, number_key
+from storage.names import COMPONENTS, LABELS, META, PAIRS, SIZES_KEY, number_key
 
-_SLAB = 1 << 16
+#: Labels in an entry.
+SLAB = 1 << 16
 Labels = NDArray[np.uint32]
 
 
-def stage_labels(store: RunStore, labels: Labels) -> None:
-    """Stage the component of every configuration, in the order of the keys."""
-    for number, begin in enumerate(range(0, len(labels), _SLAB)):
+def stage_labels(store: RunStore, labels: Labels, first: int = 0) -> None:
+    """Stage the component of every configuration, in the order of the keys, from slab number `first` on."""
+    for number, begin in enumerate(range(0, len(labels), SLAB), first):
         name = number_key(number)
-        store.stage(LABELS, name, seal(labels[begin : begin + _SLAB].astype(">u4").tobytes(), name))
+        store.stage(LABELS, name, seal(labels[begin : begin + SLAB].astype(">u4").tobytes(), name))
+
+
+def read_slab(store: RunStore, number: int) -> Labels:
+    """The labels of one slab; `DamagedError` if it is wrong."""
+    payload = unseal(_entry(store, LABELS, number, "labels"), f"labels slab {number}", number_key(number))
+    return np.frombuffer(payload, dtype=">u4").astype(np.uint32)
 
 
 def read_labels(store: RunStore, count: int) -> Labels:
     """The component of each of `count` configurations, in the order of the keys; `DamagedError` if a slab is wrong."""
-    slabs = []
-    for number in range(-(-count // _SLAB)):
-        name = number_key(number)
-        payload = unseal(_entry(store, LABELS, number, "labels"), f"labels slab {number}", name)
-        slabs.append(np.frombuffer(payload, dtype=">u4").astype(np.uint32))
+    slabs = [read_slab(store, number) for number in range(-(-count // SLAB))]
     labels = np.concatenate(slabs) if slabs else np.empty(0, dtype=np.uint32)
     if len(labels) != count:
         raise DamagedError(f"run {store.directory.name}: {len(labels)} labels on disk for {count} configurations")
     return labels
+
+
+def stage_sizes(store: RunStore, sizes: NDArray[np.int64]) -> None:
+    """Stage how many configurations each component has."""
+    store.stage(META, SIZES_KEY, seal(sizes.astype(">i8").tobytes(), SIZES_KEY))
+
+
+def read_sizes(store: RunStore) -> NDArray[np.int64]:
+    """What was staged so; `DamagedError` if it is wrong."""
+    raw = store.read(META, SIZES_KEY)
+    if raw is None:
+        raise DamagedError(f"run {store.directory.name}: the sizes of its components are missing")
+    return np.frombuffer(unseal(raw, "sizes of components", SIZES_KEY), dtype=">i8").astype(np.int64)
 
 
 def stage_component(store: RunStore, record: ComponentRecord, pairs: Keys) -> None:

@@ -141,7 +141,8 @@ def all_eccentricities(graph: Graph) -> Distances:
 
 
 @jit
-def _root(parents: Vertices, vertex: int) -> int:
+def root_of(parents: Vertices, vertex: int) -> int:
+    """The root of a vertex's tree; the way there is halved."""
     while parents[vertex] != vertex:
         parents[vertex] = parents[parents[vertex]]
         vertex = parents[vertex]
@@ -153,14 +154,14 @@ def _unite(graph: Graph, parents: Vertices) -> None:
     """Leave in `parents` the least vertex of each vertex's component."""
     for vertex in range(len(parents)):
         for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
-            one = _root(parents, vertex)
-            other = _root(parents, graph.targets[edge])
+            one = root_of(parents, vertex)
+            other = root_of(parents, graph.targets[edge])
             if one < other:
                 parents[other] = one
             elif other < one:
                 parents[one] = other
     for vertex in range(len(parents)):
-        parents[vertex] = _root(parents, vertex)
+        parents[vertex] = root_of(parents, vertex)
 
 
 @jit

@@ -1,0 +1,42 @@
+"""A space whose moves cannot be right is gone through until the move is found: slow, for it ends the run."""
+
+from typing import NoReturn
+
+import numpy as np
+
+from coordinator.errors import ContradictionError
+from coordinator.session.session import Session
+from coordinator.steps.inspection import check_way_back
+from coordinator.steps.window import StoredLayer
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key, key_at
+from puzzles.keys.order import members
+from worker.layers.kernels import merge, simple_edges
+
+_AT_ONCE = 1 << 14
+
+
+def stray_move(puzzle: Puzzle, here: Key, there: Key, configurations: int) -> ContradictionError:
+    """A move that leads to no configuration."""
+    return ContradictionError(
+        f"{puzzle.name}: {here:#x} ({puzzle.render(here)}) leads to {there:#x}, which is not among the "
+        f"{configurations:,} configurations"
+    )
+
+
+def report_wrong_moves(session: Session) -> NoReturn:
+    """Raise `ContradictionError` for a move that leads to no configuration, or that cannot be taken back."""
+    store, puzzle = session.store, session.puzzle
+    size = store.layer_record(0).size
+    for keys in StoredLayer(store, 0, size).chunks(0, _AT_ONCE):
+        session.control.check()
+        targets, counts = simple_edges(keys, *puzzle.expand(keys))
+        sources = np.repeat(np.arange(len(keys)), counts)
+        distinct = merge([targets], [])
+        inside = members(distinct[store.members(0, distinct)], targets)
+        if not inside.all():
+            place = int(np.flatnonzero(~inside)[0])
+            raise stray_move(puzzle, key_at(keys, sources[place]), key_at(targets, place), size)
+        if puzzle.undirected:
+            check_way_back(puzzle, keys[sources], targets)
+    raise ContradictionError(f"{puzzle.name}: its moves were others when they were looked at again")

@@ -1,0 +1,256 @@
+"""The component of every configuration of a space whose moves do not fit in memory, by passes over its blocks.
+
+    blocks -> chunks -> forest (executor) -> pairs by key range, beyond the budget on disk     looking at the moves
+    each range, from the highest to the lowest: its pairs folded, what is left handed down     joining
+    each range, from the lowest to the highest: the number of each one's component             numbering
+    each range again, where the components so numbered are not the largest first               sorting
+
+The forest of a chunk is a pair for each configuration at most, and some that its moves leave: no process ever holds
+the moves of more than a chunk (`worker.graphs.forests`). Joining leaves as the label of each configuration the place
+of a lesser one of its component, or its own. So the least one of a component is the only one that has its own, and
+numbering finds the components of all others in the ranges below. Each pass commits as it goes: a kill costs seconds.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+
+from coordinator.errors import UnanswerableError
+from coordinator.graphs.faults import report_wrong_moves
+from coordinator.graphs.numbering import Sizes, added, component_sizes, numbered, ranks_of
+from coordinator.graphs.slabs import NOWHERE, Slabs
+from coordinator.session.session import Session
+from coordinator.steps.window import StoredLayer
+from puzzles.keys.layout import Keys
+from puzzles.keys.order import less_than, lower_bounds
+from storage.layers.blocks import pack_blocks, unpack_blocks
+from storage.layers.spill import Spill, SpillFiles
+from storage.ledger.manifest import Progress
+from storage.names import META, PARTIAL_KEY, SIZES_KEY
+from storage.results.census import SLAB, read_sizes, stage_labels, stage_sizes
+from worker.graphs.forests import PAIR_LAYOUTS, Forest, split_pairs
+from worker.layers.kernels import merge
+
+#: What a configuration of a range takes besides its key, thrice: places and labels.
+_BYTES_BESIDE_KEYS = 40
+#: Frames of a spill file whose pairs are folded together.
+_FRAMES = 64
+
+
+@dataclass(frozen=True)
+class Joined:
+    """How far the passes are, as the partial record has it.
+
+    A range has `span` slabs, and range 0 is the highest. `expanded` counts configurations, the others ranges; `moves`
+    and `balance` (`worker.graphs.forests.balance`) are those of what is expanded.
+    """
+
+    span: int
+    expanded: int = 0
+    moves: int = 0
+    balance: int = 0
+    folded: int = 0
+    numbered: int = 0
+    sorted: int = 0
+    spilled: SpillFiles = field(default_factory=SpillFiles)
+
+
+class Joining:
+    """The labels of layer 0, staged and committed. Nothing may be staged in the store when it begins."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._store, self._context = session, session.store, session.context
+        self._puzzle, self._layout, self._shares = session.puzzle, session.puzzle.layout, session.context.shares
+        self._require_room()
+        self.slabs = Slabs(self._store)
+        self._size = self.slabs.size
+        self._spill = Spill(self._store.directory, PAIR_LAYOUTS[self._layout], 1)
+        self._durable_at = time.monotonic()
+        #: By range the pairs in memory, and the bytes of all of them.
+        self._buckets: dict[int, list[Keys]] = {}
+        self._held = 0
+        self._take_up()
+
+    def _require_room(self) -> None:
+        size = self._store.layer_record(0).size
+        if self._layout not in PAIR_LAYOUTS or size > np.iinfo(np.uint32).max:
+            raise UnanswerableError(
+                f"{size:,} configurations with keys of {self._layout.bits} bits can only be counted in memory"
+            )
+
+    def run(self) -> int:
+        """How many components there are: label 0 is the largest one, ties go to that with the least key.
+
+        What is staged then, and that there is no partial record any more, is for the caller to commit.
+        """
+        self._expand_all()
+        for number in range(self._done.folded, self._ranges):
+            self._fold(number)
+        count = self._number_all()
+        self._store.erase(META, PARTIAL_KEY)
+        return count
+
+    @property
+    def moves(self) -> int:
+        """How many moves there are; one that can be taken back counts twice."""
+        return self._done.moves
+
+    def finish(self) -> None:
+        """Remove what is not needed once the labels are committed."""
+        self._spill.clear()
+
+    # Progress
+
+    def _take_up(self) -> None:
+        fields = self._store.read_partial()
+        if fields is None:
+            self._spill.clear()
+            fitting = self._shares.free // 2 // (3 * self._layout.bytes + _BYTES_BESIDE_KEYS)
+            span = max(1, min(self._context.tuning.most_range, fitting) // SLAB)
+            self._done = Joined(span)
+        else:
+            self._done = Joined(**fields | {"spilled": SpillFiles(**fields["spilled"])})
+            self._spill.restore(self._done.spilled)
+
+    def _save(self, **done: Any) -> None:
+        """Commit what is staged together with how far the passes are; pairs in memory are spilled first."""
+        self._spill_all()
+        self._spill.sync()
+        self._done = replace(self._done, **done)
+        self._done = replace(self._done, spilled=self._spill.files.beyond(self._done.folded))
+        self._store.stage_record(META, PARTIAL_KEY, asdict(self._done))
+        self._session.commit(self._store.state)
+        self._spill.forget_below(self._done.folded)
+        self._durable_at = time.monotonic()
+
+    def _tell(self, headline: str, done: int, total: int) -> None:
+        disk = self._store.state.stored_bytes + self._spill.stored_bytes
+        self._session.tell(Progress(done, total, headline=headline, disk=disk))
+        self._session.control.check()
+
+    # Ranges
+
+    @property
+    def _ranges(self) -> int:
+        return -(-len(self.slabs) // self._done.span)
+
+    def _range(self, number: int) -> range:
+        """The slabs of a range."""
+        end = len(self.slabs) - number * self._done.span
+        return range(max(0, end - self._done.span), end)
+
+    # Looking at the moves
+
+    def _expand_all(self) -> None:
+        layer = StoredLayer(self._store, 0, self._size)
+        while self._done.expanded < self._size:
+            expanded, moves, balance = self._done.expanded, self._done.moves, self._done.balance
+            sizes: list[int] = []
+            chunks = self._chunks(layer, expanded, sizes)
+            for number, (pairs, figures) in self._context.map_chunks("forest", chunks, self._size):
+                expanded, moves = expanded + sizes[number], moves + int(figures[0])
+                balance = (balance + int(figures[1])) % (1 << 64)
+                self._add(pairs)
+                self._tell("looking at the moves", expanded, self._size)
+            self._save(expanded=expanded, moves=moves, balance=balance)
+        if self._puzzle.undirected and self._done.balance:
+            report_wrong_moves(self._session)
+
+    def _chunks(self, layer: StoredLayer, begin: int, sizes: list[int]) -> Iterator[list[Keys]]:
+        """Chunks from configuration number `begin` on, until a checkpoint is due; their sizes go to `sizes`."""
+        size = self._shares.chunk_size(self._size, self._puzzle.most_successors, self._context.remote_workers)
+        for keys in layer.chunks(begin, size):
+            sizes.append(len(keys))
+            yield [keys]
+            if time.monotonic() - self._durable_at > self._context.tuning.checkpoint:
+                return
+
+    def _add(self, pairs: Keys) -> None:
+        """Put increasing pairs into the buckets of their greater keys, and all on disk where memory is short."""
+        lowest_first = [self.slabs.firsts[self._range(number).start] for number in reversed(range(self._ranges))]
+        layout = PAIR_LAYOUTS[self._layout]
+        begins = lower_bounds(pairs, layout.pack([first << self._layout.bits for first in lowest_first])).tolist()
+        for number, (begin, end) in enumerate(pairwise([*begins, len(pairs)])):
+            if begin < end:
+                self._buckets.setdefault(self._ranges - 1 - number, []).append(pairs[begin:end].copy())
+        self._held += pairs.nbytes
+        if self._held > self._shares.bucket_bytes:
+            self._spill_all()
+
+    def _spill_all(self) -> None:
+        for number, parts in self._buckets.items():
+            self._spill.append(number, pack_blocks(merge(parts, [])))
+        self._buckets.clear()
+        self._held = 0
+
+    # Joining
+
+    def _fold(self, number: int) -> None:
+        """Leave for each configuration of a range a place further down; pairs that this leaves go to lower ranges."""
+        slabs = self._range(number)
+        keys = self.slabs.keys(slabs)
+        forest = Forest(keys)
+        for pairs in self._pairs(number):
+            greater, lesser = split_pairs(pairs, self._layout)
+            members = forest.places(greater)
+            if (members < 0).any():
+                report_wrong_moves(self._session)
+            if len(left := forest.join(members, lesser)):
+                self._add(merge([left], []))
+        roots, outer = forest.roots()
+        own = np.arange(len(keys))
+        places = own + slabs.start * SLAB
+        heads = np.flatnonzero((roots == own) & less_than(outer, keys))
+        places[heads] = self.slabs.places_of(outer[heads])
+        if (places == NOWHERE).any():
+            report_wrong_moves(self._session)
+        stage_labels(self._store, places[roots].astype(np.uint32), slabs.start)
+        self._save(folded=number + 1)
+        self._tell("joining configurations", slabs.start * SLAB, self._size)
+
+    def _pairs(self, number: int) -> Iterator[Keys]:
+        """The pairs of a range, in batches."""
+        held = self._buckets.pop(number, [])
+        self._held -= sum(part.nbytes for part in held)
+        yield from held
+        frames = self._spill.read(number)
+        while some := list(islice(frames, _FRAMES)):
+            yield np.concatenate([unpack_blocks(packed) for packed in some])
+
+    # Numbering and sorting
+
+    def _number_all(self) -> int:
+        if self._done.numbered < self._ranges:
+            sizes = component_sizes(self.slabs, self._done.numbered * self._done.span)
+            for number in range(self._done.numbered, self._ranges):
+                sizes = self._number(number, sizes)
+        sizes = read_sizes(self._store)
+        ranks = ranks_of(sizes)
+        if (ranks[1:] <= ranks[:-1]).any():
+            for number in range(self._done.sorted, self._ranges):
+                part = self._rising(number)
+                stage_labels(self._store, ranks[self.slabs.labels(part)], part.start)
+                self._save(sorted=number + 1)
+                self._tell("sorting components", part.stop * SLAB, self._size)
+        self._store.erase(META, SIZES_KEY)
+        return len(sizes)
+
+    def _number(self, number: int, sizes: Sizes) -> Sizes:
+        part = self._rising(number)
+        labels = numbered(self.slabs, part, len(sizes))
+        sizes = added(sizes, labels)
+        stage_labels(self._store, labels, part.start)
+        if number + 1 == self._ranges:
+            stage_sizes(self._store, sizes)
+        self._save(numbered=number + 1)
+        self._tell("numbering components", part.stop * SLAB, self._size)
+        return sizes
+
+    def _rising(self, number: int) -> range:
+        """The slabs of as many as a range has, from the lowest up."""
+        begin = number * self._done.span
+        return range(begin, min(begin + self._done.span, len(self.slabs)))

@@ -1,0 +1,86 @@
+"""The configurations of a whole space as layer 0, written as the puzzle lists them: never all of them in memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from coordinator.errors import ContradictionError
+from coordinator.session.session import Session
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import is_increasing, slice_between
+from storage.layers.blocks import pack_blocks
+from storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
+from storage.ledger.manifest import LayerRecord, Progress
+from storage.names import META, PARTIAL_KEY
+
+#: Configurations that are coded together: lists of puzzles may come in small pieces.
+_TOGETHER = 1 << 19
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """How far the list is on disk, as the partial record has it; `last` is the greatest key, as hexadecimal text."""
+
+    last: str = "-0x1"
+    size: int = 0
+    goals: int = 0
+    lane_0: int = NOTHING[0]
+    lane_1: int = NOTHING[1]
+    stored: int = 0
+    index: int = 0
+
+
+class Listing:
+    """The making of layer 0. `commit` makes durable what is staged."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._store, self._puzzle = session, session.store, session.puzzle
+        self._listed = _Listed(**(self._store.read_partial() or {}))
+
+    def run(self) -> Iterator[LayerRecord | None]:
+        """Stages the configurations; gives ``None`` where a commit is due, and at the end the staged record.
+
+        `ContradictionError` if they are not listed in increasing order.
+        """
+        last = int(self._listed.last, 16)
+        for keys in self._batches(last):
+            self._session.control.check()
+            if not is_increasing(keys) or key_at(keys, 0) <= last:
+                raise ContradictionError(f"{self._puzzle.name} does not list its configurations in increasing order")
+            last = key_at(keys, -1)
+            self._stage(keys)
+            self._session.tell(Progress(self._listed.size, headline="listing configurations"))
+            if self._store.staged_bytes > self._session.context.shares.staged_bytes:
+                self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
+                yield None
+        done = self._listed
+        digest = digest_text((done.lane_0, done.lane_1))
+        record = LayerRecord(0, done.size, digest, done.goals, done.stored, done.index, self._store.state.session)
+        self._store.erase(META, PARTIAL_KEY)
+        self._store.stage_layer(record)
+        yield record
+
+    def _batches(self, last: Key) -> Iterator[Keys]:
+        """What the puzzle lists beyond `last`, in larger batches."""
+        waiting: list[Keys] = []
+        for block in self._puzzle.configurations():
+            beyond = block
+            if last >= 0 and len(block) and key_at(block, 0) <= last:
+                beyond = slice_between(block, last + 1, self._puzzle.layout.greatest + 1)
+            if len(beyond):
+                waiting.append(beyond)
+            if sum(map(len, waiting)) >= _TOGETHER:
+                yield np.concatenate(waiting)
+                waiting = []
+        if waiting:
+            yield np.concatenate(waiting)
+
+    def _stage(self, keys: Keys) -> None:
+        old = self._listed
+        stored, index = self._store.stage_blocks(0, pack_blocks(keys), old.index)
+        lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), lanes_of(keys))
+        goals = int(np.count_nonzero(self._puzzle.is_goal(keys)))
+        self._listed = _Listed(
+            hex(key_at(keys, -1)), old.size + len(keys), old.goals + goals, lane_0, lane_1, old.stored + stored, index
+        )

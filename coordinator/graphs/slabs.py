@@ -1,0 +1,64 @@
+"""The configurations of a whole space by the slabs that their labels are stored in, read as they are needed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import equal_rows, lower_bounds, order_of
+from storage.layers.store import RunStore
+from storage.results.census import SLAB, Labels, read_slab
+
+#: What is not among the configurations has this place.
+NOWHERE = np.iinfo(np.int64).max
+Places = NDArray[np.int64]
+
+
+class Slabs:
+    """Layer 0 of a run, its keys numbered in their order. Made by one walk through its blocks."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store, self._layout = store, store.layout
+        self.size, self.firsts = 0, list[Key]()
+        for block in store.blocks(0):
+            self.firsts += [key_at(block, place) for place in range(-self.size % SLAB, len(block), SLAB)]
+            self.size += len(block)
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    def keys(self, slabs: range) -> Keys:
+        """The keys of some neighbouring slabs."""
+        firsts = [*self.firsts, self._layout.greatest + 1]
+        return self._store.slice(0, firsts[slabs.start], firsts[slabs.stop])
+
+    def labels(self, slabs: range) -> Labels:
+        """The labels of some neighbouring slabs."""
+        return np.concatenate([read_slab(self._store, slab) for slab in slabs])
+
+    def places_of(self, wanted: Keys) -> Places:
+        """The place of each of `wanted` among all keys, or `NOWHERE`."""
+        places = np.full(len(wanted), NOWHERE)
+        order = order_of(wanted)
+        increasing = wanted[order]
+        for slab, begin, end in _parts(lower_bounds(increasing, self._layout.pack(self.firsts)), len(wanted)):
+            keys = self.keys(range(slab, slab + 1))
+            found = np.minimum(lower_bounds(keys, increasing[begin:end]), len(keys) - 1)
+            found[~equal_rows(keys[found], increasing[begin:end])] = NOWHERE - slab * SLAB
+            places[order[begin:end]] = slab * SLAB + found
+        return places
+
+    def labels_at(self, places: Places) -> Labels:
+        """The label of each of some increasing places."""
+        labels = np.empty(len(places), dtype=np.uint32)
+        for slab, begin, end in _parts(np.searchsorted(places, np.arange(len(self)) * SLAB), len(places)):
+            labels[begin:end] = read_slab(self._store, slab)[places[begin:end] - slab * SLAB]
+        return labels
+
+
+def _parts(begins: NDArray[np.int64], end: int) -> Iterator[tuple[int, int, int]]:
+    """The slabs that some increasing things lie in, and which of them do; `begins` says where each slab begins."""
+    ends = np.append(begins[1:], end)
+    for slab in np.flatnonzero(ends > begins).tolist():
+        yield slab, int(begins[slab]), int(ends[slab])
