@@ -131,15 +131,16 @@ def explore(
 @noted()
 def census(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
-    merge_mirrors: bool = False, data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
-    observer: Observer | None = None,
+    merge_mirrors: bool = False, diameters: str = "all", data: str | os.PathLike[str] | None = None,
+    resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
     """A new run, driven to its end in this process: every configuration, component and exact diameter there is.
 
-    `start` is for puzzles whose board it says (``sliding``), and for these alone.
+    `start` is for puzzles whose board it says (``sliding``), and for these alone. With `diameters` ``largest=K`` or
+    ``below=N`` distances are measured in the K largest components only, or in those of fewer than N configurations.
     """
-    spec = _spec(puzzle, options, start, merge_mirrors)
-    return _run_to_end(spec, "whole", {}, data, resources, observer)
+    spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
+    return _run_to_end(spec, "whole", plan, data, resources, observer)
 
 
 def _spec(

@@ -1,6 +1,7 @@
 """What an open run says of its components: their sizes, distances and exact diameters."""
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from coordinator.graphs.diameter import (
     read_interval,
 )
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
+from coordinator.graphs.wanted import DIAMETERS
 from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
@@ -42,7 +44,7 @@ class Diameter:
     @property
     def diameter(self) -> int:
         """The greatest distance between two configurations, in moves."""
-        return self.record.diameter
+        return cast(int, self.record.diameter)
 
 
 class ComponentAnswers(PathAnswers):
@@ -113,7 +115,14 @@ class ComponentAnswers(PathAnswers):
         if not 0 <= number < count:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
         if self.whole:
-            return Diameter(read_component(self.store, number), read_pairs(self.store, number))
+            record = read_component(self.store, number)
+            if record.diameter is None:
+                wanted = self.store.manifest.plan[DIAMETERS]
+                raise UnanswerableError(
+                    f"component {number} of run {self.name} was not measured: the run was made for diameters {wanted}",
+                    Step("run without", DIAMETERS),
+                )
+            return Diameter(record, read_pairs(self.store, number))
         return self._measure(control or Control(), observer or SilentObserver())
 
     @property

@@ -18,8 +18,8 @@ from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Eccentricities, Interval, by_bounds, exact_eccentricities, sorted_pairs
 from coordinator.graphs.joining import Joining
 from coordinator.graphs.listing import Listing
-from coordinator.graphs.numbering import component_sizes
-from coordinator.graphs.slabs import NOWHERE, Slabs
+from coordinator.graphs.slabs import NOWHERE, Sizes, Slabs, component_sizes
+from coordinator.graphs.wanted import ALL, DIAMETERS, wanted_of
 from coordinator.layers.search import Reached
 from coordinator.session.session import ComputeContext, Session
 from coordinator.steps.inspection import compare_rules
@@ -101,9 +101,8 @@ class Census:
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
         compare_rules(self._session.puzzle, sample)
         try:
-            for ordered in self._groups(self._graph(sample)):
-                for record, pairs in self._measure(ordered):
-                    self._add(record, pairs)
+            for record, pairs in self._measured(self._graph(sample)):
+                self._add(record, pairs)
         finally:
             self._state = self._session.commit_staged(self._state)
         self._state = replace(self._state, status="complete", digest=census_digest(self._store))
@@ -166,17 +165,45 @@ class Census:
 
     # Distances
 
-    def _groups(self, graph: tuple[Keys, Graph] | None) -> Iterator[_Ordered]:
-        """All components, those together that fit in memory together; each group is read in one pass."""
-        if graph is not None:
-            yield _in_order(*graph, read_labels(self._store, self._found.configurations))
-            return
+    def _measured(self, graph: tuple[Keys, Graph] | None) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """The records of all components that have none yet, and the diametral pairs of those that are wanted."""
         slabs = Slabs(self._store)
         sizes = component_sizes(slabs)
+        wanted = wanted_of(self._store.manifest.plan.get(DIAMETERS, ALL), sizes)
+        missing = set(range(len(sizes))) - set(recorded_components(self._store))
+        if not missing.issubset(wanted):
+            yield from self._unmeasured(slabs, sizes, missing - set(wanted))
+        mine = sorted(missing.intersection(wanted))
+        if graph is not None:
+            groups = iter([_in_order(*graph, read_labels(self._store, self._found.configurations))])
+        else:
+            groups = self._groups(slabs, sizes, mine)
+        for ordered in groups if mine else ():
+            yield from self._measure(ordered, [component for component in mine if component in ordered.components])
+
+    def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """Records without distances, in the order of the least keys."""
+        waiting = np.zeros(len(sizes), dtype=np.bool_)
+        waiting[list(components)] = True
+        for slab in range(len(slabs)):
+            self._session.control.check()
+            labels, firsts = np.unique(slabs.labels(range(slab, slab + 1)), return_index=True)
+            if (new := waiting[labels]).any():
+                keys = slabs.keys(range(slab, slab + 1))
+                for component, first in zip(labels[new].tolist(), firsts[new].tolist(), strict=True):
+                    record = ComponentRecord(
+                        component, int(sizes[component]), None, None, None, None, None, key_at(keys, first)
+                    )
+                    yield record, np.stack([keys[:0], keys[:0]], axis=1)
+                waiting[labels] = False
+
+    def _groups(self, slabs: Slabs, sizes: Sizes, missing: list[int]) -> Iterator[_Ordered]:
+        """The missing components in groups that fit in memory, each read in one pass; others may lie between them."""
         moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
         begin = 0
-        while begin < len(sizes):
-            needed = np.cumsum(sizes[begin:]) * self._bytes_of(1, moves)
+        while missing := [component for component in missing if component >= begin]:
+            begin = missing[0]
+            needed = np.cumsum(sizes[begin : missing[-1] + 1]) * self._bytes_of(1, moves)
             # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
             most = self._context.budget.memory * 3 // 4
             self._context.budget.require(
@@ -184,8 +211,8 @@ class Census:
             )
             end = begin + max(1, int(np.searchsorted(needed, most, "right")))
             keys, labels = self._members(slabs, begin, end)
-            graph_here = build_graph(self._context, keys, control=self._session.control)
-            yield _in_order(keys, graph_here, labels, begin)
+            graph = build_graph(self._context, keys, control=self._session.control)
+            yield _in_order(keys, graph, labels, begin)
             begin = end
 
     def _members(self, slabs: Slabs, begin: int, end: int) -> tuple[Keys, np.ndarray]:
@@ -200,9 +227,8 @@ class Census:
                 labels.append(found[mine] - np.uint32(begin))
         return np.concatenate(keys), np.concatenate(labels)
 
-    def _measure(self, ordered: _Ordered) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """The records of all its components that have none yet, with their diametral pairs."""
-        missing = sorted(set(ordered.components) - set(recorded_components(self._store)))
+    def _measure(self, ordered: _Ordered, missing: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """The records of some components, with their diametral pairs."""
         context, tuning = self._context, self._context.tuning
         large = [component for component in missing if ordered.size(component) >= tuning.searched_alone_from]
         for component in large:

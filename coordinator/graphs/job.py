@@ -6,6 +6,7 @@ from typing import Any
 
 from coordinator.graphs.census import Census, Counted
 from coordinator.graphs.verify import CensusVerifier
+from coordinator.graphs.wanted import ALL, DIAMETERS, check_wanted
 from coordinator.layers.job import layer_summary
 from coordinator.session.job import Check, Job, Table
 from coordinator.session.resources import Budget
@@ -93,7 +94,8 @@ def component_figures(record: ComponentRecord) -> dict[str, int | None]:
 
 def _check_spec(spec: PuzzleSpec, plan: Mapping[str, Any]) -> None:
     puzzle = puzzle_class(spec.name, spec.digest)
-    if plan:
+    check_wanted(plan.get(DIAMETERS, ALL))
+    if plan.keys() - {DIAMETERS}:
         raise PuzzleError("of a whole space everything is counted, to no goal", Step("leave out", "until_goal"))
     if spec.start is not None and not puzzle.start_is_board:
         raise PuzzleError("of a whole space everything is counted, from no start", Step("leave out", "start"))

@@ -21,8 +21,7 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.faults import report_wrong_moves
-from coordinator.graphs.numbering import Sizes, added, component_sizes, numbered, ranks_of
-from coordinator.graphs.slabs import NOWHERE, Slabs
+from coordinator.graphs.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from coordinator.session.session import Session
 from coordinator.steps.window import StoredLayer
 from puzzles.keys.layout import Keys

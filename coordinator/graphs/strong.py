@@ -131,7 +131,7 @@ def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongCompon
     components, sizes = [], []
     for record, pairs in found:
         sizes.append(record.size)
-        if record.size > 1:
+        if record.size > 1 and record.diameter is not None:
             pair = key_at(pairs[0], 0), key_at(pairs[0], 1)
             components.append(
                 StrongComponent(record.component, record.size, record.diameter, pair, record.representative)

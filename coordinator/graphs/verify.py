@@ -99,7 +99,7 @@ class CensusVerifier(Verifier):
                 self._report.damage(f"component {component}: its record is not that of its configurations")
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
-        """One component against the reference rules: closed, connected, its distances and pairs.
+        """One component against the reference rules: closed, connected, its distances and pairs if it was measured.
 
         In a large component without `full` only the eccentricities of the periphery are searched anew.
         """
@@ -109,6 +109,8 @@ class CensusVerifier(Verifier):
         graph = self._graph_of(members)
         if graph is None or (distances_from(graph, 0) == UNSEEN).any():
             self._report.damage(f"{what} is not one connected component")
+            return
+        if record.diameter is None:
             return
         stored = read_pairs(self._store, record.component)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)

@@ -145,14 +145,15 @@ class LayerRecord:
 class ComponentRecord:
     """One component of a whole space, the largest first, ties by least key. Distances in moves.
 
-    ``None`` is not known: the diameter of a large component is found without measuring every configuration.
+    ``None`` is not known: nothing of a component that was left out, and of a large one that is no part of a census
+    only the diameter, which is found without measuring every configuration.
     `centre` and `periphery` count the configurations whose eccentricity is the radius and the diameter;
     `representative` is the least key.
     """
 
     component: int
     size: int
-    diameter: int
+    diameter: int | None
     radius: int | None
     centre: int | None
     periphery: int | None

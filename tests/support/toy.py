@@ -153,6 +153,21 @@ class DeadEnds(Toy):
         self.table = self.table | {key: [] for key in layers[5]}
 
 
+class Dust(Toy):
+    """A toy in many components of one to forty configurations, the large ones not first: each is a ring."""
+
+    name = "dust"
+
+    def prepare(self, start: str | None) -> None:
+        super().prepare(start)
+        rng, self.table, begin = Random(9), {key: [] for key in self.vertices}, 0
+        while ring := self.vertices[begin : begin + rng.randrange(1, 41)]:
+            begin += len(ring)
+            for one, other in zip(ring, [*ring[1:], ring[0]], strict=True):
+                self.table[one].append(other)
+                self.table[other].append(one)
+
+
 #: The number of the vertex of which a liar lies, where it lies of one alone.
 UNSEEN = 246
 

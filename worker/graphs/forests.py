@@ -128,8 +128,9 @@ class Forest:
     def places(self, keys: Keys) -> Vertices:
         """Where keys stand in the forest; -1 for those that are not in it."""
         if self._base is not None:
-            places = keys.astype(np.int64) - int(self._base)
-            return np.where((places >= 0) & (places < len(self.keys)), places, -1).astype(np.int32)
+            # What lies below wraps around, and is beyond the last, too.
+            offsets = keys - self._base
+            return np.where(offsets < len(self.keys), offsets.astype(np.int64), -1).astype(np.int32)
         places = np.minimum(lower_bounds(self.keys, keys), len(self.keys) - 1)
         places[~equal_rows(self.keys[places], keys)] = -1
         return places.astype(np.int32)

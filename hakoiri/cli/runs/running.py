@@ -25,9 +25,19 @@ from hakoiri.cli.options import (
     redis_url,
     spec_of,
 )
+from puzzles.errors import PuzzleError
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
+]
+DiametersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--diameters",
+        metavar="all|largest=K|below=N",
+        help="Of a whole space: of the K largest components, or those below N configurations.",
+        show_default="all",
+    ),
 ]
 UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
 MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Take mirror images as one configuration.")]
@@ -42,6 +52,7 @@ def run(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
     whole: WholeOption = False,
+    diameters: DiametersOption = None,
     until_goal: UntilGoalOption = False,
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
@@ -63,13 +74,14 @@ def run(
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal), resources, data, json, name=name, reuse=reuse, wide=wide)
+    start_run(spec, *_way(whole, until_goal, diameters), resources, data, json, name=name, reuse=reuse, wide=wide)
 
 
 def enqueue(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
     whole: WholeOption = False,
+    diameters: DiametersOption = None,
     until_goal: UntilGoalOption = False,
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
@@ -89,7 +101,7 @@ def enqueue(
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal), resources, data, json, queue=True, name=name, reuse=reuse)
+    start_run(spec, *_way(whole, until_goal, diameters), resources, data, json, queue=True, name=name, reuse=reuse)
 
 
 def resume(
@@ -127,9 +139,13 @@ def resume(
     drive_and_report(directory, resources, json, data, repair, wide=wide)
 
 
-def _way(whole: bool, until_goal: bool) -> tuple[str | None, dict[str, Any]]:
+def _way(whole: bool, until_goal: bool, diameters: str | None) -> tuple[str | None, dict[str, Any]]:
     """The kind of run and its plan."""
-    return "whole" if whole else None, {"until_goal": True} if until_goal else {}
+    if diameters is not None and not whole:
+        raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
+    plan: dict[str, Any] = {"until_goal": True} if until_goal else {}
+    # All is what a plan means that says nothing.
+    return "whole" if whole else None, plan | ({"diameters": diameters} if diameters not in (None, "all") else {})
 
 
 def register(app: typer.Typer) -> None:

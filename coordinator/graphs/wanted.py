@@ -1,0 +1,25 @@
+"""Which components of a whole space have their distances measured: ``all``, ``largest=K`` or ``below=N``."""
+
+import numpy as np
+
+from coordinator.graphs.slabs import Sizes
+from puzzles.errors import PuzzleError
+
+DIAMETERS = "diameters"
+ALL = "all"
+
+
+def check_wanted(text: str) -> None:
+    """`PuzzleError` unless `text` says which components are wanted."""
+    kind, _, number = text.partition("=")
+    if text != ALL and not (kind in ("largest", "below") and number.isdecimal()):
+        raise PuzzleError(f"diameters are of all components, of largest=K or of those below=N, not of {text!r}")
+
+
+def wanted_of(text: str, sizes: Sizes) -> range:
+    """The components that are wanted; `sizes` are those of all, the largest first."""
+    kind, _, number = text.partition("=")
+    if kind == "largest":
+        return range(min(int(number), len(sizes)))
+    begin = int(np.searchsorted(-sizes, -int(number), "right")) if kind == "below" else 0
+    return range(begin, len(sizes))

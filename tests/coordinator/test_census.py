@@ -1,0 +1,299 @@
+"""Censuses of spaces whose moves do not fit in memory: by passes, interrupted, damaged, and as those in memory."""
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import lmdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+import coordinator.graphs.census as census_module
+import storage.results.census as results
+from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
+from coordinator.graphs import joining, slabs
+from coordinator.graphs.wanted import check_wanted, wanted_of
+from coordinator.runs.create import make_run
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import verify_directory
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
+from coordinator.session.tuning import Tuning
+from hakoiri.api import Run
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import LAYOUTS, Keys, ints
+from puzzles.registry import PUZZLES, PuzzleSpec
+from storage.errors import DamagedError
+from storage.layers.store import RunStore
+from storage.ledger.manifest import Progress
+from storage.names import LABELS, SPILL_FOLDER, number_key
+from tests.support.engine import open_without_sync
+from tests.support.searching import essence
+from tests.support.toy import Dust, Toy
+from worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
+
+#: Few enough that a toy has a dozen slabs.
+_SLAB = 64
+#: Too little for the moves of all, enough for those of the small components.
+_SHORT = Resources(
+    workers=2, memory=20_000, chunk=50, farm_from=1,
+    tuning=Tuning(least_bytes=20_000, most_range=2 * _SLAB, checkpoint=-1.0),
+)  # fmt: skip
+_SMALL = {"diameters": "below=200"}
+_PASSES = ("looking at the moves", "joining configurations", "numbering components", "sorting components")
+_EMBEDDINGS = [("u32", "low"), ("u32", "spread"), ("u64", "high"), ("u64", "clumped"), ("u128", "spread")]
+
+
+@pytest.fixture(autouse=True)
+def small_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Toys are among the puzzles, have many slabs, and no power is cut."""
+    for name in ("Toy", "Dust", "Liar"):
+        monkeypatch.setitem(PUZZLES, name.lower(), ("tests.support.toy", name))
+    for module in (census_module, joining, slabs, results):
+        monkeypatch.setattr(module, "SLAB", _SLAB)
+    monkeypatch.setattr(lmdb, "open", open_without_sync)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def started(data: Path, layout: str, keys: str, puzzle: str = "toy", **options: str) -> Path:
+    spec = PuzzleSpec(puzzle, {"layout": layout, "keys": keys, **options})
+    return make_run(data, spec, "whole", _SMALL, Resources())
+
+
+def driven(directory: Path, resources: Resources, control: Control | None = None) -> str:
+    return drive(directory, resources, control or Control(), SilentObserver()).status
+
+
+def found(directory: Path) -> tuple[Any, ...]:
+    """All that a census has found."""
+    with closing(Run(RunStore(directory))) as run:
+        figures = {name: run.store.state.figures[name] for name in ("edges", "components", "start_component")}
+        return essence(run), figures, run.components(), run.configurations()[1].tolist()
+
+
+def by_scipy(toy: Toy) -> list[int]:
+    """The component of each configuration of a toy."""
+    places = {key: place for place, key in enumerate(sorted(toy.vertices))}
+    ends = np.array([(places[one], places[other]) for one in places for other in toy.successors(one)])
+    matrix = coo_array((np.ones(len(ends)), ends.T), shape=(len(places), len(places)))
+    count, labels = connected_components(matrix, directed=False)
+    sizes = np.bincount(labels, minlength=count)
+    order = sorted(range(count), key=lambda label: (-sizes[label], list(labels).index(label)))
+    return [order.index(label) for label in labels.tolist()]
+
+
+@pytest.mark.parametrize("toy", [Toy, Dust])
+@pytest.mark.parametrize(("layout", "keys"), _EMBEDDINGS)
+def test_passes_find_what_memory_finds(layout: str, keys: str, toy: type[Toy], tmp_path: Path) -> None:
+    in_memory, by_passes = (started(tmp_path, layout, keys, toy.name) for _ in range(2))
+    assert driven(in_memory, Resources()) == driven(by_passes, _SHORT) == "complete"
+    assert found(by_passes) == found(in_memory)
+    assert found(by_passes)[-1] == by_scipy(toy({"layout": layout, "keys": keys}))
+    assert not list((by_passes / SPILL_FOLDER).glob("*"))
+    report = verify_directory(by_passes, True, Resources(), Control(), SilentObserver())
+    assert (report.ok, report.faults) == (True, [])
+
+
+class StopsAt(SilentObserver):
+    """Interrupts a census in the middle of a pass."""
+
+    def __init__(self, headline: str) -> None:
+        self.control, self._headline, self._seen = Control(), headline, 0
+
+    def progress(self, progress: Progress) -> None:
+        """Look at what it is at."""
+        self._seen += progress.headline == self._headline
+        if self._seen > 1:
+            self.control.interrupt("enough")
+
+
+def stopped_at(directory: Path, headline: str) -> str:
+    observer = StopsAt(headline)
+    return drive(directory, _SHORT, observer.control, observer).status
+
+
+@pytest.mark.parametrize("layout", ["u32", pytest.param("u128", marks=pytest.mark.slow)])
+def test_each_pass_goes_on_where_it_was_interrupted(layout: str, tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, layout, "clumped", "dust") for _ in range(2))
+    driven(straight, _SHORT)
+    for headline in _PASSES:
+        # Twice: a session that begins within a pass is interrupted there, too.
+        assert [stopped_at(stopped, headline) for _ in range(2)] == ["interrupted"] * 2
+    assert driven(stopped, _SHORT) == "complete"
+    assert found(stopped) == found(straight)
+
+
+def test_a_kernel_that_forgets_a_move_back_is_found_by_passes(tmp_path: Path) -> None:
+    directory = started(tmp_path, "u32", "clumped", "liar", lie="slip")
+    with pytest.raises(PuzzleError, match=r"liar: of 0x[0-9a-f]+ successors gives 0x[0-9a-f]+, expand does not"):
+        driven(directory, _SHORT)
+
+
+@pytest.mark.parametrize("place", [0, 300, -1])
+def test_a_move_out_of_the_space_is_found_by_passes(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, listed = started(tmp_path, "u32", "clumped"), Toy.configurations
+    without = sorted(Toy({"keys": "clumped"}).vertices)[place]
+    monkeypatch.setattr(Toy, "configurations", lambda self: (block[block != without] for block in listed(self)))
+    with pytest.raises(ContradictionError, match=f"leads to {without:#x}, which is not among the 599 configurations"):
+        driven(directory, _SHORT)
+
+
+def _damaged_labels(directory: Path) -> str:
+    with RunStore(directory, writable=True) as store:
+        store.stage(LABELS, number_key(3), b"\0" * (4 + 4 * _SLAB))
+        store.commit(store.state)
+    return "labels slab 3 is damaged"
+
+
+def _damaged_spill(directory: Path) -> str:
+    path = next(path for path in sorted((directory / SPILL_FOLDER).glob("*")) if path.stat().st_size)
+    raw = bytearray(path.read_bytes())
+    raw[-1] ^= 1
+    path.write_bytes(raw)
+    return f"its spill file {path.name} is damaged"
+
+
+def _cut_spill(directory: Path) -> str:
+    path = next(path for path in sorted((directory / SPILL_FOLDER).glob("*")) if path.stat().st_size)
+    os.truncate(path, path.stat().st_size - 1)
+    return f"its spill file {path.name} is damaged"
+
+
+@pytest.mark.parametrize(
+    ("damage", "headline"),
+    [
+        (_damaged_labels, "numbering components"),
+        (_damaged_spill, "looking at the moves"),
+        (_cut_spill, "joining configurations"),
+    ],
+)
+def test_damage_between_sessions_is_named_and_mended(
+    damage: Callable[[Path], str], headline: str, tmp_path: Path
+) -> None:
+    straight, stopped = (started(tmp_path, "u32", "spread") for _ in range(2))
+    driven(straight, _SHORT)
+    assert stopped_at(stopped, headline) == "interrupted"
+    said = damage(stopped)
+    with pytest.raises(DamagedError, match=said):
+        driven(stopped, _SHORT)
+    drive(stopped, _SHORT, Control(), SilentObserver(), repair=True)
+    assert found(stopped) == found(straight)
+
+
+def test_wide_keys_are_counted_in_memory_alone(tmp_path: Path) -> None:
+    with pytest.raises(UnanswerableError, match="keys of 256 bits can only be counted in memory"):
+        driven(started(tmp_path, "u256", "spread"), _SHORT)
+
+
+def test_a_component_that_does_not_fit_is_left_for_more_memory(tmp_path: Path) -> None:
+    directory = make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())
+    with pytest.raises(OverBudgetError, match=r"of 480 configurations needs .* 20,000 are allowed"):
+        driven(directory, _SHORT)
+    assert driven(directory, Resources()) == "complete"
+
+
+def test_a_move_that_leads_one_way_is_found_by_passes(tmp_path: Path) -> None:
+    directory = started(tmp_path, "u32", "clumped", "liar", lie="rare")
+    with pytest.raises(ContradictionError, match=r"but 0x[0-9a-f]+ leads to 0x[0-9a-f]+, which does not lead back"):
+        driven(directory, _SHORT)
+
+
+# Which components are measured
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("all", range(5)), ("largest=2", range(2)), ("largest=9", range(5)), ("largest=0", range(0)),
+     ("below=7", range(2, 5)), ("below=8", range(1, 5)), ("below=1", range(5, 5)), ("below=99", range(5))],
+)  # fmt: skip
+def test_wanted_components(text: str, wanted: range) -> None:
+    check_wanted(text)
+    assert list(wanted_of(text, np.array([9, 7, 6, 1, 1]))) == list(wanted)
+
+
+@pytest.mark.parametrize("text", ["", "largest", "largest=", "below=x", "below=-1", "smallest=3"])
+def test_other_words_for_them_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match=r"diameters are of all components, of largest=K or of those below=N"):
+        make_run(tmp_path, PuzzleSpec("toy"), "whole", {"diameters": text}, Resources())
+
+
+def test_components_that_were_left_out_have_sizes_alone(tmp_path: Path) -> None:
+    directories = [started(tmp_path, "u32", "low"), make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())]
+    assert [driven(directory, Resources()) for directory in directories] == ["complete"] * 2
+    with closing(Run(RunStore(directories[0]))) as run, closing(Run(RunStore(directories[1]))) as full:
+        largest, *others = run.components()
+        assert others == full.components()[1:]
+        assert (largest.size, largest.representative) == (
+            full.components()[0].size,
+            full.components()[0].representative,
+        )
+        assert (largest.diameter, largest.radius, largest.pair_count) == (None, None, None)
+        with pytest.raises(UnanswerableError, match=r"component 0 of run .* was not measured.*below=200"):
+            run.diameter(0)
+
+
+# Forests
+
+
+@cache
+def _keys(layout: str, count: int) -> Keys:
+    rng, width = np.random.default_rng(7), LAYOUTS[layout]
+    return width.pack(sorted({int.from_bytes(rng.bytes(width.bytes), "big") for _ in range(count)}))
+
+
+@pytest.mark.parametrize("layout", ["u32", pytest.param("u64", marks=pytest.mark.slow), "u128"])
+@settings(max_examples=40)
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)).filter(lambda ends: ends[0] != ends[1])),
+    cuts=st.sets(st.integers(1, 29), max_size=4),
+)
+def test_ranges_folded_from_the_highest_down_hang_together_as_the_edges_do(
+    layout: str, edges: list[tuple[int, int]], cuts: set[int]
+) -> None:
+    keys = _keys(layout, 30)
+    wanted = connected_components(
+        coo_array((np.ones(len(edges)), np.array(edges, dtype=int).reshape(-1, 2).T), (30, 30)), directed=False
+    )[1]
+    greater, lesser = ([pick(edge) for edge in edges] for pick in (max, min))
+    waiting = [pairs_of(keys[greater], keys[lesser])]
+    parents = list(range(30))
+    for low, high in zip([*sorted(cuts, reverse=True), 0], [30, *sorted(cuts, reverse=True)], strict=True):
+        forest = Forest(keys[low:high])
+        ones, others = split_pairs(np.concatenate(waiting), LAYOUTS[layout])
+        mine = forest.places(ones) >= 0
+        left = forest.join(forest.places(ones[mine]), others[mine])
+        waiting = [pairs_of(ones[~mine], others[~mine]), left]
+        for one, other in zip(*map(ints, split_pairs(forest.pairs(), LAYOUTS[layout])), strict=True):
+            parents[ints(keys).index(one)] = ints(keys).index(other)
+    for vertex in range(30):
+        parents[vertex] = parents[parents[vertex]]
+    assert all(
+        (parents[one] == parents[other]) == (wanted[one] == wanted[other]) for one, other in combinations(range(30), 2)
+    )
+
+
+@pytest.mark.parametrize("layout", PAIR_LAYOUTS, ids=lambda layout: layout.name)
+def test_pairs_are_keys_of_twice_the_bits(layout: Any) -> None:
+    keys = _keys(layout.name, 30)
+    pairs = pairs_of(keys[10:], keys[:-10])
+    assert PAIR_LAYOUTS[layout].holds(pairs)
+    assert ints(pairs) == [one << layout.bits | other for one, other in zip(ints(keys[10:]), ints(keys), strict=False)]
+    assert [ints(half) for half in split_pairs(pairs, layout)] == [ints(keys[10:]), ints(keys[:-10])]
+
+
+def test_moves_without_a_way_back_do_not_balance() -> None:
+    keys = _keys("u64", 3)
+    there_and_back = keys[[1, 0, 2, 1]], np.array([1, 2, 1], dtype=np.uint16)
+    assert balance(keys, *there_and_back) == 0
+    assert balance(keys, keys[[1, 2, 1]], np.array([1, 1, 1], dtype=np.uint16)) != 0
+    assert ints(fold(keys, *there_and_back, undirected=True)) == ints(pairs_of(keys[1:], keys[[0, 0]]))
