@@ -13,8 +13,8 @@ from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
-from worker.graphs.lanes import bound_each, distances_to, widest
 from worker.graphs.forests import PAIR_LAYOUTS, balance, fold
+from worker.graphs.lanes import bound_each, distances_to, widest
 from worker.graphs.searches import (
     Graph,
     all_eccentricities,
