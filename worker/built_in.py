@@ -27,6 +27,7 @@ _MORE = (
     PuzzleSpec("sliding", start="AABBCC/DDEEFF/GGHHII/J.KLMN/J.KLMN/OOOPQR"),
     PuzzleSpec("sliding", start="AABBCCDD/EEFFGGHH/IJKLMNOP/IJKLMNOP/QQQRRRS./TTTUUUV./WXYZabcd/efghijk."),
     PuzzleSpec("tiles", {"rows": "4", "columns": "4"}),
+    PuzzleSpec("tiles", {"metric": "multi"}),
     PuzzleSpec("tiles", {"goal": "1**/***/***"}),
     PuzzleSpec("tiles", {"rows": "4", "columns": "4", "goal": "1***/****/****/****"}),
 )

@@ -18,12 +18,12 @@ from math import factorial
 
 import numpy as np
 
-from puzzles.contract import Expansion, Matching, Number, Numbered, Orbits
+from puzzles.contract import Choice, Expansion, Matching, Number, Numbered, Orbits
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.permutations import digits_of, number_of, order_of
 from puzzles.permutation.drawing import draw_tiles
-from puzzles.permutation.tiles_kernels import expand_keys, find_boards, tables_of
+from puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of
 from puzzles.pictures.shapes import Picture
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
@@ -31,12 +31,16 @@ Arrangement = list[int]
 _MOST_CELLS = 16
 #: Stands for any tile, or the blank.
 _ANY = -1
+_METRICS = ("single", "multi")
 _LETTERS = ".123456789abcdef"
 _DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
 
 
 class Tiles(Numbered):
     """Options `rows` and `columns`, at most 16 cells in all.
+
+    Option `metric`: by ``single`` a move is one tile by one cell, by ``multi`` any number of tiles in a line by one
+    cell each: the blank goes any way along its row or column.
 
     Orbits: a reflection of the board, or an exchange of rows and columns where it is square, keeps all moves, and so
     does any renaming of the tiles. If such a symmetry takes the blank of one configuration to the blank of another,
@@ -46,18 +50,23 @@ class Tiles(Numbered):
 
     name = "tiles"
     summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
-    options = {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS)}
+    options = {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS), "metric": Choice(_METRICS)}
     undirected = True
 
     def prepare(self, start: str | None) -> None:
         self.rows, self.columns = int(self.parameters["rows"]), int(self.parameters["columns"])
+        # The usual metric is no parameter: runs were made before there was another.
+        self._farthest = 1 if self.parameters["metric"] == "single" else _MOST_CELLS
+        if self._farthest == 1:
+            del self.parameters["metric"]
         self._cells = self.rows * self.columns
         if not 2 <= self._cells <= _MOST_CELLS:
             raise PuzzleError(f"{self.rows} rows x {self.columns} columns are {self._cells} cells; allowed are 2..16")
         self._length = min(self.rows, self.columns)
         lines = self._cells // self._length
         self.number(self._cells if self._length == 1 else factorial(self._cells) // 2)
-        self.most_successors = min(self.rows - 1, 2) + min(self.columns - 1, 2)
+        sides = self.rows - 1, self.columns - 1
+        self.most_successors = sum(min(side, 2) if self._farthest == 1 else side for side in sides)
         self._tables = tables_of(lines, self._length)
         # The cell of the board, in reading order, of each cell as keys count them; and the other way round.
         reading = np.arange(self._cells).reshape(self.rows, self.columns)
@@ -68,7 +77,8 @@ class Tiles(Numbered):
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors + 1)
         counts = np.empty(len(keys), dtype=np.uint16)
-        total = expand_keys(keys, *self._tables, self._length, room, counts)
+        expand = expand_keys if self._farthest == 1 else expand_lines
+        total = expand(keys, *self._tables, self._length, room, counts)
         return Expansion(room[:total], counts)
 
     def orbits(self, keys: Keys) -> Orbits:
@@ -82,10 +92,12 @@ class Tiles(Numbered):
         row, column = divmod(blank, self.columns)
         found = []
         for down, right in _DIRECTIONS:
-            if 0 <= row + down < self.rows and 0 <= column + right < self.columns:
-                tile = (row + down) * self.columns + column + right
-                after = board.copy()
-                after[blank], after[tile] = board[tile], 0
+            after, here = board.copy(), blank
+            for far in range(1, self._farthest + 1):
+                if not (0 <= row + far * down < self.rows and 0 <= column + far * right < self.columns):
+                    break
+                tile = (row + far * down) * self.columns + column + far * right
+                after[here], after[tile], here = after[tile], 0, tile
                 found.append(self.pack(after))
         return found
 
@@ -129,11 +141,13 @@ class Tiles(Numbered):
         return self._text(self.unpack(key))
 
     def describe_move(self, before: Key, after: Key) -> str:
-        """The tile and its way, e.g. ``"5 left"``."""
+        """The tiles and their way, e.g. ``"5 left"``, or of several, the foremost first, ``"5 6 left"``."""
         board, later = self.unpack(before), self.unpack(after)
         target, source = board.index(0), later.index(0)
-        way = (target // self.columns - source // self.columns, target % self.columns - source % self.columns)
-        return f"{_LETTERS[board[source]]} {_DIRECTIONS[way]}"
+        beside, sign = source // self.columns == target // self.columns, 1 if source > target else -1
+        step = sign * (1 if beside else self.columns)
+        tiles = " ".join(_LETTERS[board[cell]] for cell in range(target + step, source + step, step))
+        return f"{tiles} {_DIRECTIONS[(0, -sign) if beside else (-sign, 0)]}"
 
     def pictures(self, path: list[Key]) -> list[Picture]:
         return [draw_tiles(self.render(key)) for key in path]

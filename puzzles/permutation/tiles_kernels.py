@@ -155,6 +155,53 @@ def expand_keys(
 
 
 @jit
+def _across(
+    key: np.int64, cell: np.int64, ahead: int, low: _Words, middle: _Words, high: _Words, cells: _Words,
+    changes: _Words, length: int,
+) -> np.int64:  # fmt: skip
+    """The key after the blank went from its cell by a line, back or `ahead`."""
+    order = key // len(cells)
+    word = low[order % len(low)] ^ cells[cell, 8]
+    order //= len(low)
+    word ^= middle[order % len(middle)] ^ high[order // len(middle)]
+    window = (np.int64(1) << 4 * length) - 1
+    return np.int64(key + changes[cells[cell, 6 + ahead] + (word >> cells[cell, 4 + ahead] & window)])
+
+
+@jit
+def expand_lines(
+    keys: Keys,
+    low: _Words,
+    middle: _Words,
+    high: _Words,
+    cells: _Words,
+    changes: _Words,
+    length: int,
+    room: Keys,
+    counts: Counts,
+) -> int:
+    """As `expand_keys`, the blank going any way along its line, or across lines."""
+    total = 0
+    for i in range(len(keys)):
+        key, first = np.int64(keys[i]), total
+        cell = key % len(cells)
+        place = cell % length
+        for other in range(length):
+            if other != place:
+                room[total] = key + other - place
+                total += 1
+        for ahead in range(2):
+            here, there, step = key, cell, 2 * ahead * length - length
+            while 0 <= there + step < len(cells):
+                here = _across(here, there, ahead, low, middle, high, cells, changes, length)
+                there += step
+                room[total] = here
+                total += 1
+        counts[i] = total - first
+    return total
+
+
+@jit
 def find_boards(keys: Keys, wanted: _Words, worth: _Words, length: int, found: Mask) -> None:
     """Write whether each key has the `wanted` tile, or the blank as 0, on each of its cells; negative is for any.
 

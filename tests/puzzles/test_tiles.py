@@ -46,6 +46,18 @@ def size_of(board: str) -> int:
     return factorial(rows * columns) // 2 if min(rows, columns) > 1 else rows * columns
 
 
+def lines(text: str) -> list[str]:
+    """The boards after one move of any number of tiles in a line, from nothing but the text: slides one way."""
+    blank, found = text.replace("/", "").index("."), list[str]()
+    for board in slides(text):
+        step, after, here = board.replace("/", "").index(".") - blank, board, blank
+        while after:
+            found.append(after)
+            here += step
+            after = next((each for each in slides(after) if each.replace("/", "").index(".") == here + step), "")
+    return found
+
+
 def slides(text: str) -> list[str]:
     """The boards after one slide, from nothing but the text."""
     rows = text.split("/")
@@ -191,3 +203,33 @@ def test_bad_options_are_refused(options: dict[str, str], parts: list[str]) -> N
     with pytest.raises(PuzzleError) as refused:
         Tiles(options)
     assert [part for part in parts if part not in str(refused.value)] == []
+
+
+@pytest.mark.parametrize("board", ["2x2", "2x3", "3x2", "1x5", "4x1", "2x4", "4x2"])
+def test_any_number_of_tiles_in_a_line_is_one_move(board: str) -> None:
+    rows, columns = board.split("x")
+    puzzle = Tiles({"rows": rows, "columns": columns, "metric": "multi"})
+    assert puzzle.parameters == {"rows": rows, "columns": columns, "metric": "multi"}
+    assert tiles(board).parameters == {"rows": rows, "columns": columns}
+    for key in whole(puzzle)[:: max(1, size_of(board) // 150)].tolist():
+        text = puzzle.render(key)
+        expected = sorted(puzzle.parse(after) for after in lines(text))
+        assert sorted(puzzle.successors(key)) == expected
+        assert sorted(puzzle.expand(puzzle.keys([key])).successors.tolist()) == expected
+        for after in expected:
+            *moved, way = puzzle.describe_move(key, after).split()
+            single = [
+                each for each in slides(text) if puzzle.describe_move(key, puzzle.parse(each)) == f"{moved[0]} {way}"
+            ]
+            assert len(single) == 1
+            assert {text[cell] for cell in range(len(text)) if text[cell] != puzzle.render(after)[cell]} == {
+                ".",
+                *moved,
+            }
+
+
+def test_the_farthest_by_lines() -> None:
+    puzzle = Tiles({"rows": "2", "columns": "4", "metric": "multi"})
+    sizes = layer_sizes(puzzle)
+    assert (sum(sizes), len(sizes) - 1) == (size_of("2x4"), 25)
+    check_undirected(puzzle, whole(puzzle))

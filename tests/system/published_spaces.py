@@ -56,6 +56,8 @@ _TILES = (
         _tiles(3, 2), "A090034",
         1, 2, 3, 5, 6, 7, 10, 12, 12, 16, 23, 25, 28, 39, 44, 40, 29, 21, 18, 12, 6, 1,
     ),
+    # Any number of tiles in a line is one move: lightln2/SlidingTilesSolver.
+    Space(f"{_tiles(3, 4)} -o metric=multi", "A389728", configurations=239_500_800, depth=33, spills=True, slow=True),
     _whole(
         _tiles(3, 3), "A089473",
         1, 2, 4, 8, 16, 20, 39, 62, 116, 152, 286, 396, 748, 1024, 1893, 2512, 4485, 5638, 9529, 10878, 16993, 17110,
