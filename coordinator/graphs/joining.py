@@ -224,7 +224,7 @@ class Joining:
 
     def _number_all(self) -> int:
         if self._done.numbered < self._ranges:
-            sizes = component_sizes(self.slabs, self._done.numbered * self._done.span)
+            sizes = component_sizes(self.slabs, self._rising(self._done.numbered).start)
             for number in range(self._done.numbered, self._ranges):
                 sizes = self._number(number, sizes)
         sizes = read_sizes(self._store)
@@ -250,6 +250,5 @@ class Joining:
         return sizes
 
     def _rising(self, number: int) -> range:
-        """The slabs of as many as a range has, from the lowest up."""
-        begin = number * self._done.span
-        return range(begin, min(begin + self._done.span, len(self.slabs)))
+        """The slabs of a range, counted from the lowest."""
+        return self._range(self._ranges - 1 - number)

@@ -45,7 +45,7 @@ _SLAB = 64
 #: Too little for the moves of all, enough for those of the small components.
 _SHORT = Resources(
     workers=2, memory=20_000, chunk=50, farm_from=1,
-    tuning=Tuning(least_bytes=20_000, most_range=2 * _SLAB, checkpoint=-1.0),
+    tuning=Tuning(least_bytes=20_000, most_range=3 * _SLAB, checkpoint=-1.0),
 )  # fmt: skip
 _SMALL = {"diameters": "below=200"}
 _PASSES = ("looking at the moves", "joining configurations", "numbering components", "sorting components")
