@@ -42,6 +42,7 @@ class Answers:
         """
         self.store = store
         self._distances: GoalDistances | None = None
+        self._start_is_the_goal: bool | None = None
         self.resources = (resources or Resources()).here().over(store.manifest.settings)
         try:
             self.puzzle, self.spec = pinned_puzzle(store)
@@ -122,6 +123,13 @@ class Answers:
         if self._distances is None and self.exhausted:
             self._distances = GoalDistances.open(self.store, self.puzzle)
         return self._distances
+
+    def start_is_the_goal(self) -> bool:
+        """Whether the start is the one goal of a run that has found all, so that depths are goal distances."""
+        if self._start_is_the_goal is None and self.exhausted:
+            goals = [record.goals for record in self.layer_records()]
+            self._start_is_the_goal = self.puzzle.undirected and not self.whole and goals[0] == sum(goals) == 1
+        return bool(self._start_is_the_goal)
 
     def _depth_of(self, key: Key) -> Depth:
         depth = self.store.find(key)

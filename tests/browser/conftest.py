@@ -5,10 +5,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec
 from tests.support.runs import driven
 from tests.system.helpers import HAKOIRI, Hakoiri
@@ -18,19 +20,34 @@ WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 @dataclass(frozen=True)
 class Site:
-    """A running server: where it is, with its token, and the runs that were made before it was started."""
+    """A running server: where it is, with its token, and the runs that were made before it was started.
+
+    Two are of Hakoiri-musume, `explored` from its start and `counted` as a whole; `tilted` and `optimised` are of
+    Nakuron, `stars` of magic stars.
+    """
 
     address: str
     token: str
     explored: str
     counted: str
+    tilted: str
+    optimised: str
+    stars: str
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """It drives queued runs itself."""
     command = Hakoiri(tmp_path_factory.mktemp("site"))
-    names = [driven(command.data, PuzzleSpec("klotski"), mode, {}, {}).name for mode in ("explore", "whole")]
+    board = random_board(6, 1, 4).text()
+    wanted: list[tuple[PuzzleSpec, str, dict[str, Any], dict[str, Any]]] = [
+        (PuzzleSpec("klotski"), "explore", {}, {}),
+        (PuzzleSpec("klotski"), "whole", {}, {}),
+        (PuzzleSpec("nakuron", {}, board), "explore", {}, {}),
+        (PuzzleSpec("nakuron"), "optimise", {"board": board, "strategy": "beam", "seed": 1}, {"rounds": 3}),
+        (PuzzleSpec("magic-star", {"points": "6", "solutions": "keep"}), "tree", {}, {}),
+    ]
+    names = [driven(command.data, *run).name for run in wanted]
     serving = command.start("serve", "--port", "0", executable=HAKOIRI)
     serving.wait_for("coordinator ready")
     found = re.search(r"(http://\S+/)\?token=(\S+)", serving.stdout)

@@ -118,3 +118,60 @@ def test_the_components_with_their_diameter_and_its_pairs(page: Page, site: Site
     expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
     page.get_by_role("link", name="Walk the 190 moves").first.click()
     expect(page.get_by_role("button", name="Walk of 190 moves")).to_be_enabled()
+
+
+def test_a_box_is_tilted_by_a_swipe_and_by_keys(page: Page, site: Site) -> None:
+    """Nakuron: all balls roll, so no piece is dragged."""
+    page.goto(f"/#/runs/{site.tilted}/board")
+    words = page.locator(".move span:first-child")
+    expect(words.first).to_be_visible()
+    assert {text.split(",")[0] for text in words.all_text_contents()} <= {"up", "right", "down", "left"}
+    box = page.locator(".playable").bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 120, y + 5, steps=5)
+    page.mouse.up()
+    expect(page.locator("#said")).to_contain_text("right")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#said")).to_contain_text("up")
+    expect(page.locator(".figures")).to_contain_text("2 played")
+
+
+@pytest.mark.parametrize("page", [NARROW], indirect=True, ids=["narrow"])
+def test_fingers_tap_and_drag(page: Page, site: Site) -> None:
+    """Touches as a phone sends them: the page does not scroll away under a piece."""
+    board(page, site)
+    page.touchscreen.tap(*middle(page, "I"))
+    distance(page, 115)
+    x, y = middle(page, "J")
+    finger = page.context.new_cdp_session(page)
+    step = page.locator('.piece[data-piece="J"]').bounding_box()
+    assert step
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    touch("touchStart", (x, y))
+    for part in range(1, 11):
+        touch("touchMove", (x - step["width"] * 1.1 * part / 10, y - 3))
+    touch("touchEnd")
+    expect(page.locator(".where")).to_contain_text("/.IJ.")
+    assert page.evaluate("scrollY") == 0
+
+
+def test_a_best_play_is_replayed_and_stars_are_drawn(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.optimised}/best")
+    expect(page.locator(".distance")).to_contain_text("0 points · start")
+    page.get_by_role("button", name="Step").click()
+    expect(page.locator(".distance")).not_to_contain_text("start")
+    page.get_by_label("Board", exact=True).press("End")
+    expect(page.get_by_role("button", name="Step")).to_be_disabled()
+    points = re.search(r"([\d,]+) points? in", page.locator(".panel").inner_text())
+    assert points
+    expect(page.locator(".distance strong")).to_have_text(points[1])
+    page.goto(f"/#/runs/{site.stars}/solutions")
+    expect(page.locator(".stars figure")).to_have_count(12)
+    page.get_by_role("button", name="More").click()
+    expect(page.locator(".stars figure")).to_have_count(48)

@@ -5,6 +5,9 @@ from urllib.parse import quote
 
 import pytest
 
+from hakoiri.api import open_run
+from hakoiri.web.runs.positions import position_row, table_of
+from puzzles.keys.layout import ints
 from tests.web.conftest import Served
 
 
@@ -93,3 +96,15 @@ def test_a_board_is_drawn(served: Served) -> None:
     assert response.text.startswith("<svg") and "DGHF/.IJ." in response.text
     assert served.client.get("/api/boards/sliding.svg?conf=AA/.B").status_code == 200
     assert asked(served, "/api/boards/klotski.svg?conf=AB", 422)["type"] == "urn:hakoiri:configuration"
+
+
+def test_depths_are_goal_distances_where_the_start_is_the_one_goal(served: Served) -> None:
+    """So a run that is too large for memory has them at once."""
+    with open_run(served.small, served.data) as run:
+        assert run.start_is_the_goal()
+        for depth in (0, 1, 11, run.store.state.depth):
+            for key in ints(run.layer(depth)[:5]):
+                assert position_row(run, None, f"{key:#x}") == position_row(run, table_of(run), f"{key:#x}")
+                assert position_row(run, None, f"{key:#x}")["goal_distance"] == depth
+    with open_run(served.directed, served.data) as run:
+        assert not run.start_is_the_goal()

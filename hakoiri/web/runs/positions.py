@@ -147,8 +147,11 @@ def _know(run: Run, table: Table | None, keys: Keys, around: int | None) -> list
         found[missing[run.store.contains(depth, wanted[missing])]] = depth
     depths = np.empty(len(keys), dtype=np.int64)
     depths[order] = found
-    distances = run.known_distances()
-    goals = [-1] * len(keys) if distances is None else distances.of(keys).tolist()
+    if run.start_is_the_goal():
+        goals = depths.tolist()
+    else:
+        distances = run.known_distances()
+        goals = [-1] * len(keys) if distances is None else distances.of(keys).tolist()
     component = None if run.whole or not run.exhausted else 0
     return [
         Known(None if run.whole else depth, component, None if goal < 0 else goal) if depth >= 0 else None

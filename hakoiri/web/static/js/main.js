@@ -46,7 +46,10 @@ function arrive() {
 
 addEventListener("hashchange", () => {
   if (location.hash === "#main") return;
-  show().then(() => main.focus({preventScroll: false}));
+  show().then(() => {
+    main.focus({preventScroll: true});
+    scrollTo(0, 0);
+  });
 });
 document.querySelector(".skip").addEventListener("click", event => {
   event.preventDefault();

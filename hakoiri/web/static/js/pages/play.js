@@ -94,7 +94,7 @@ class View {
   #figures(now, past, place) {
     const away = now.goal_distance;
     const solved = away === 0;
-    if (away === null) put(this.distance, `Distance to the goal unknown: ${now.goal_distance_unknown}`);
+    if (away === null) this.#unknown(now);
     else put(this.distance, solved ? h("strong", {class: "big"}, "Solved") : [h("strong", {class: "big"}, number(away)), away === 1 ? "move to the goal" : "moves to the goal"]);
     this.distance.classList.toggle("solved", solved);
     const from = now.depth === null ? null : `${number(now.depth)} from the start`;
@@ -105,6 +105,24 @@ class View {
     put(this.trace, past.length > 1 && goals.some(goal => goal !== null) ? line(goals, place, words) : null);
     const moved = past[place].words;
     say(`${moved ? `${moved}. ` : ""}${solved ? "Solved." : away === null ? "" : `${number(away)} to the goal.`}`);
+  }
+
+  // Of a large run the distances to the goal are a run of their own, which can be asked for here.
+  #unknown(now) {
+    const findable = this.run.status === "complete" && now.goal_distance_unknown.includes("hardest");
+    const reason = findable ? "not computed yet" : now.goal_distance_unknown;
+    put(this.distance, h("span", {}, `Distance to the goal: ${reason} `), findable && button("Compute all", () => this.#compute()));
+  }
+
+  async #compute() {
+    try {
+      const waiting = ({progress, headline}) => put(this.distance, progress?.headline || headline || "computing …");
+      await get(["runs", this.run.run, "hardest"], {limit: 1}, {waiting});
+      this.game.positions.forget();
+      await this.game.open(this.game.now.key);
+    } catch (error) {
+      put(this.distance, h("span", {class: "reason"}, error.message));
+    }
   }
 
   #list(now) {

@@ -9,7 +9,7 @@ const SWIPE = 30;
 const ARROWS = {ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0]};
 
 export class Hand {
-  // `game` has `glides(piece)`, the moves [{to, move}] of one piece, `tapped(piece)`, and `play(move)`, a promise.
+  // `game` has `glides(piece)`, the moves [{to, move}] of one piece, `tapped(piece)`, `tilts`, `play(move)`, a promise.
   constructor(board, game) {
     Object.assign(this, {board, game, held: null, chosen: null});
     const {svg} = board;
@@ -23,6 +23,7 @@ export class Hand {
   // After each move: which pieces can be taken, said for those who do not see it.
   refresh() {
     this.#choose(null);
+    this.board.svg.classList.toggle("whole", this.game.tilts);
     for (const piece of this.board.pieces) {
       const moves = this.game.glides(piece);
       const able = moves.length > 0 || this.game.tapped(piece) !== null;

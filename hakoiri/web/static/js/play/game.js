@@ -4,6 +4,8 @@ import {Positions} from "./positions.js";
 
 const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
 
+const wayOf = move => move.move.split(/[ ,]/)[0];
+
 export class Game {
   // `changed` is called after each move with this game.
   constructor(run, board, changed) {
@@ -81,8 +83,11 @@ export class Game {
 
   // The move that tilts the whole board to a side.
   toward(direction) {
-    const way = WAYS[direction.join(",")];
-    const move = this.now.moves.find(found => found.move.split(/[ ,]/)[0] === way);
+    const move = this.now.moves.find(found => wayOf(found) === WAYS[direction.join(",")]);
     return move ? this.play(move) : Promise.resolve();
+  }
+
+  get tilts() {
+    return this.now.moves.some(move => Object.values(WAYS).includes(wayOf(move)));
   }
 }

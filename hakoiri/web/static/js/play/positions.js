@@ -22,6 +22,10 @@ export class Positions {
     return this.known.get(configuration);
   }
 
+  forget() {
+    this.known.clear();
+  }
+
   async #ask(configuration) {
     const where = ["runs", this.run, "positions", configuration];
     const [position, drawn] = await Promise.all([get(where), get(["runs", this.run, "pictures", configuration])]);
