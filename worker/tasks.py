@@ -172,7 +172,7 @@ TASKS: dict[str, Task] = {
 }
 
 #: The halves of a layer step between workers: of blocks that lie in Redis they make others (`worker.transport.pieces`).
-Half = Callable[[Puzzle, Arrays, Arrays, list[list[Block]]], Made]
+Half = Callable[[Puzzle, Arrays, list[list[Block]]], Made]
 SHUFFLES: dict[str, Half] = {"gather": gather, "spread": spread}
 
 

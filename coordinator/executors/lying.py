@@ -20,11 +20,11 @@ from coordinator.executors.plane import Plane
 from coordinator.session.tuning import Tuning
 from storage.layers.coded import Coded
 from storage.ledger.manifest import Depth
-from worker.errors import DepotLostError
+from worker.errors import DepotLostError, PayloadError
 from worker.tasks import Array
 from worker.transport.connection import get_bytes
 from worker.transport.depots import MAIN
-from worker.transport.pieces import LENGTH, Lot, Origin, PieceName, names_of, read_catalogue, stretches
+from worker.transport.pieces import LENGTH, Lot, Origin, PieceName, names_of, read_answer, stretches
 
 
 class Answer(NamedTuple):
@@ -89,15 +89,20 @@ class Lying:
 
     def answer(self, number: int, origin: Origin, layer: Depth, result: list[Array] | None) -> Answer:
         """What an attempt at a request of some number says; ``None`` if something was lost."""
-        depot = MAIN if result is None else int(result[1][0])
-        if result is None or self.plane.is_out(depot):
+        try:
+            said = read_answer(result) if result is not None else None
+        except PayloadError as error:
+            raise PayloadError(
+                f"what a worker says of request {number} of layer {layer} is not readable: {error}"
+            ) from None
+        if said is None or self.plane.is_out(said.depot):
             return Answer(number, np.empty(0), {}, lost=True)
-        lots = {piece: origin.lot(depot, piece, layer, coded) for piece, coded in read_catalogue(result[2:])}
+        lots = {piece: origin.lot(said.depot, piece, layer, coded) for piece, coded in said.pieces.items()}
         for piece, lot in lots.items():
             size = int(lot.places[:, LENGTH].sum())
-            self._add(PieceName(depot, origin.key(piece)), size)
+            self._add(PieceName(said.depot, origin.key(piece)), size)
             self.left += size
-        return Answer(number, result[0], lots)
+        return Answer(number, said.numbers, lots)
 
     def get(self, name: PieceName) -> bytes | memoryview | None:
         """A piece, if it is still there."""

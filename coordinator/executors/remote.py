@@ -94,9 +94,9 @@ class RemoteExecutor:
             if result is not None:
                 yield number, result
 
-    def shuffle(self, task: str, layer: Depth, requests: Iterable[Arrays], shared: Arrays = ()) -> Iterator[Answer]:
+    def shuffle(self, task: str, layer: Depth, requests: Iterable[Arrays]) -> Iterator[Answer]:
         """`map` for a half of a layer step, which makes blocks of `layer`."""
-        for number, origin, result in self._run(task, requests, shared):
+        for number, origin, result in self._run(task, requests, ()):
             yield self.lying.answer(number, origin, layer, result)
 
     def _run(self, task: str, chunks: Iterable[Arrays], shared: Arrays) -> Iterator[_Landed]:
@@ -279,14 +279,12 @@ class RemoteExecutor:
 
     def _do(self, chunk: Chunk) -> list[Array] | None:
         """The result of a chunk, computed here as the next attempt at it."""
-        arrays, shared = unpack_arrays(chunk.payload), self._flight.shared
+        arrays = unpack_arrays(chunk.payload)
         if not self._shuffles:
-            return do_task(self._flight.task, self._puzzle, arrays, shared)
+            return do_task(self._flight.task, self._puzzle, arrays, self._flight.shared)
         origin = Origin.of(self._request.session, chunk.token, chunk.attempt + 1)
         try:
-            return perform(
-                self._plane.depots, MAIN, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays, shared
-            )
+            return perform(self._plane.depots, MAIN, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays)
         except DepotLostError as error:
             self._plane.leave_out(error.depot, str(error))
             return None

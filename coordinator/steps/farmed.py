@@ -1,34 +1,39 @@
 """A layer step by workers, who hand each other what they make; this process keeps the books and sees no configuration.
 
     blocks of U(N) -> spread, by a worker -> a piece for each key range -> gather, by another -> blocks of U(N+1)
+                                                        ^---------------------'  pieces of U(N+2)
 
-All of it lies in Redis under the names of `worker.transport.pieces`. An answer counts when it is taken in here, so that
-late and doubled ones never mix. What is lost is made again: a piece by the chunk that it came from, blocks of a
-layer from the store. Where pieces take too much of Redis, and at checkpoints, each range is merged into one batch of
-blocks, which goes to its spill file as it is.
+All of it lies in Redis under the names of `worker.transport.pieces`. Who gathers a range expands it, too, while there
+is room in Redis and no checkpoint is due: then the next step finds its first chunks expanded (`Ahead`), and often all.
+An answer counts when it is taken in here, so that late and doubled ones never mix. What is lost is made again: a piece
+by the chunk that it came from, blocks of a layer from the store. Where pieces take too much of Redis, and at
+checkpoints, each range is merged into one batch of blocks, which goes to its spill file as it is.
 """
 
 import math
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice, pairwise
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from coordinator.executors.lying import Answer
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.session import Session
+from coordinator.steps.asking import BLOCKS, Asking, Request
 from coordinator.steps.pace import Pace, Worth
-from coordinator.steps.shelf import Cut, Shelves
+from coordinator.steps.shelf import Ahead, Cut, Shelves
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer
 from puzzles.keys.layout import Key, ints
-from storage.layers.coded import Block, Coded, code_packed, is_sound, join_coded
+from puzzles.keys.order import sort_keys
+from storage.layers.coded import Coded, code_packed, join_coded
 from storage.ledger.manifest import Depth
-from worker.errors import TaskError
-from worker.tasks import Arrays
-from worker.transport.pieces import LENGTH, Lot, PieceName, join_lots
+from worker.layers.partition import Partition, partition_by
+from worker.layers.shuffle import fits_bitmap
+from worker.tasks import Array
+from worker.transport.pieces import LENGTH, Lot, join_lots
 
 #: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
@@ -39,8 +44,9 @@ _TIMES_MOVED = 4
 _RANGE_BYTES, _LEAST_RANGE = 4, 1 << 16
 #: Frames of a spill file put into one piece.
 _FRAMES = 64
-
-_What = TypeVar("_What")
+#: Keys of which it is known that they lie in U(N+1), or near it, that are expanded to cut U(N+2).
+_LOOKS = 1 << 12
+_NOWHERE = np.empty(0, dtype=np.int64)
 
 
 class _Unit(NamedTuple):
@@ -49,15 +55,6 @@ class _Unit(NamedTuple):
     number: int
     low: Key
     high: Key
-
-
-@dataclass(frozen=True)
-class _Request(Generic[_What]):
-    """What is asked for, the arrays that say so, and those of its blocks that are on disk, too."""
-
-    what: _What
-    arrays: Arrays
-    borrowed: Lot
 
 
 class FarmedStep(LayerStep):
@@ -70,12 +67,12 @@ class FarmedStep(LayerStep):
         executor: RemoteExecutor, shelves: Shelves, worth: Worth,
     ) -> None:  # fmt: skip
         super().__init__(session, depth, current, known, pace)
-        self._executor, self._lying, self._shelves, self._worth = executor, executor.lying, shelves, worth
+        self._lying, self._shelves, self._worth = executor.lying, shelves, worth
+        self._asking = Asking(executor, self._layout, depth, self._context.tuning.most_losses)
         self._left_before = executor.lying.left
         self._workers = self._least_ranges = executor.workers
         # What a worker sorts, and what lies in Redis of the ranges under way: pieces, known blocks and new ones.
-        self._share = self._lying.share()
-        fitting = max(_LEAST_RANGE, self._share // (_RANGE_BYTES * self._workers))
+        fitting = max(_LEAST_RANGE, self._asking.share // (_RANGE_BYTES * self._workers))
         self._range_keys = max(1, min(fitting, self._context.tuning.task_bytes // self._layout.bytes))
         #: By chunk of U(N) that is expanded and not spilled, and by range, the pieces.
         self._spread: dict[Cut, dict[int, Lot]] = {}
@@ -84,17 +81,32 @@ class FarmedStep(LayerStep):
         #: By unit, what is merged and not yet taken in; and the blocks taken in.
         self._gathered: dict[_Unit, Answer] = {}
         self._taken: list[Lot] = []
-        self._losses = 0
+        #: What is expanded of the new layer, and by unit the bytes that are yet to come of that.
+        self._ahead: Ahead | None = None
+        self._goes_on, self._merging_since = False, 0.0
+        self._coming: dict[_Unit, float] = {}
 
     def _begin(self) -> None:
         self._bounds = [self._partition.bounds(number, self._layout) for number in range(self._partition.ranges)]
-        self._lying.retain(chain.from_iterable(self._shelves.of(layer).names() for layer in self._known))
+        pieces = (lot for lots in self._spread.values() for lot in lots.values())
+        known = (self._shelves.of(layer).names() for layer in self._known)
+        self._lying.retain(chain.from_iterable(chain(known, map(self._lying.names, pieces))))
+
+    def _cut(self) -> Partition:
+        """As it was cut when the first chunks were expanded, if any were."""
+        ahead = self._shelves.ahead_of(self._current)
+        if ahead is None:
+            return super()._cut()
+        self._spread = ahead.pieces
+        for cut in ahead.pieces:
+            self._note_bytes(cut)
+        return ahead.partition
 
     def _made(self) -> Layer:
         self._pieces = None
         layer = super()._made()
         if layer.size and layer.size == sum(int(lot.counts.sum()) for lot in self._taken):
-            self._shelves.remember(layer, self._taken)
+            self._shelves.remember(layer, self._taken, self._ahead)
         moved = _TIMES_MOVED * (self._lying.left - self._left_before)
         self._worth.handed_out(self._current.size, moved, self._lying.pace)
         return layer
@@ -103,61 +115,73 @@ class FarmedStep(LayerStep):
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Have chunks expanded from key number `begin` on, until Redis is full enough or a checkpoint is due."""
+        if not begin:
+            for cut in self._spread:
+                begin += cut.size
+                yield cut.size
 
         def cuts() -> Iterator[Cut]:
             before, sent = len(self._spread), list[Cut]()
-            for cut in self._shelves.of(self._current).cuts(begin, self._chunk_size()):
+            for cut in self._shelves.of(self._current).cuts(begin, self._chunk_size(self._current.size)):
                 yield cut
                 sent.append(cut)
                 under_way = sum(cut.size for cut in sent[len(self._spread) - before :]) + cut.size
-                if self._checkpoint_is_due or self._lying.filled + under_way * self._bytes_each > self._share:
+                if self._checkpoint_is_due or self._lying.filled + under_way * self._bytes_each > self._asking.share:
                     return
 
-        yield from self._spread_all(cuts())
+        if begin < self._current.size:
+            yield from self._spread_all(cuts())
 
-    def _chunk_size(self) -> int:
+    def _chunk_size(self, configurations: int) -> int:
+        """How many configurations one worker expands at a time, of some."""
         if self._shares.chunk is not None:
             return self._shares.chunk
-        room = self._share / (2 * self._workers * self._bytes_each)
-        most = min(room, _MOST_CHUNK, self._range_keys / max(1.0, self._branching), _MOST_SECONDS / self._seconds_each)
+        room = self._asking.share / (2 * self._workers * self._bytes_each)
+        most = min(room, _MOST_CHUNK, _MOST_SECONDS / self._seconds_each)
+        if not fits_bitmap(self._successors, int(most * self._branching)):
+            most = min(most, self._range_keys / max(1.0, self._branching))
         # As few rounds of all workers as possible, each with something to do for all of them.
-        rounds = math.ceil(self._current.size / (max(1.0, most) * self._workers))
-        return max(math.ceil(self._current.size / (rounds * self._workers)), min(int(most), _LEAST_CHUNK), 1)
+        rounds = math.ceil(configurations / (max(1.0, most) * self._workers))
+        return max(math.ceil(configurations / (rounds * self._workers)), min(int(most), _LEAST_CHUNK), 1)
 
     def _spread_all(self, cuts: Iterator[Cut]) -> Iterator[int]:
         """Have chunks expanded, again where an answer says that something was lost; the size of each."""
         while True:
             lost = []
             requests = (self._spread_request(cut) for cut in cuts)
-            for cut, answer in self._asked("spread", requests, [self._partition.table]):
+            for cut, answer in self._asking.ask("spread", requests):
                 if answer.lost:
                     lost.append(cut)
                     continue
                 self._spread[cut] = dict(answer.lots)
-                self._bytes_each = max(self._bytes_each, _bytes(answer.lots.values()) / cut.size)
+                self._note_bytes(cut)
                 yield cut.size
             if not lost:
                 return
             cuts = iter(lost)
 
-    def _spread_request(self, cut: Cut) -> _Request[Cut]:
+    def _note_bytes(self, cut: Cut) -> None:
+        lengths = (int(lot.places[:, LENGTH].sum()) for lot in self._spread[cut].values())
+        self._bytes_each = max(self._bytes_each, sum(lengths) / cut.size)
+
+    def _spread_request(self, cut: Cut) -> Request[Cut]:
         shelf = self._shelves.of(self._current)
         nearby = [Lot.empty(self._layout)]
         if self._puzzle.undirected:
             nearby += [self._shelves.of(layer).between(*shelf.bounds(cut)) for layer in self._known[1:]]
         header = np.array([cut.skipped, cut.size, self._depth], dtype=np.int64)
         current, known = shelf.lot(cut.first, cut.end), join_lots(nearby)
-        return _Request(cut, [header, *current, *known], join_lots([current, known]))
+        return Request(cut, [header, self._partition.numbers, *current, *known], join_lots([current, known]))
 
     def _spill_all(self) -> None:
         """Merge the pieces of each range, and put them away on disk."""
         left = {number for lots in self._spread.values() for number in lots}
         while left:
             units = [_Unit(number, *self._bounds[number]) for number in sorted(left)]
-            for unit, answer in self._asked("gather", self._gather_requests(units, final=False)):
-                if (coded := self._fetched(answer)) is not None:
+            for unit, answer in self._asking.ask("gather", self._gather_requests(units, final=False)):
+                if (coded := self._asking.fetch(answer)) is not None:
                     self._spill.append(unit.number, coded)
-                    self._lying.drop(self._names(answer.lots.values()))
+                    self._asking.drop(answer.lots.values())
                     self._drop_pieces(unit.number)
                     left.discard(unit.number)
                 self._session.control.check()
@@ -170,10 +194,15 @@ class FarmedStep(LayerStep):
     def _merge_all(self) -> None:
         """Have the ranges merged that are left, and take them in in increasing order."""
         units = {number: self._units(number) for number in range(self._partial.merged, self._partition.ranges)}
+        self._begin_ahead()
         while self._partial.merged < self._partition.ranges:
             waiting = [unit for unit in chain.from_iterable(units.values()) if unit not in self._gathered]
-            for unit, answer in self._asked("gather", self._gather_requests(waiting, final=True)):
-                if not answer.lost:
+            for unit, answer in self._asking.ask("gather", self._gather_requests(waiting, final=True)):
+                self._coming.pop(unit, None)
+                if answer.lost:
+                    # There may have been too little room for both.
+                    self._goes_on = False
+                else:
                     self._gathered[unit] = answer
                 self._take_ranges(units)
                 self._session.control.check()
@@ -193,103 +222,88 @@ class FarmedStep(LayerStep):
         cuts = sorted({cut for cut in sorted(firsts)[step::step] if low < cut < high}) if pieces > 1 else []
         units = [_Unit(number, begin, end) for begin, end in pairwise([low, *cuts, high])]
         if not keys:
-            self._gathered.update((unit, Answer(0, np.zeros(4, dtype=np.uint64), {})) for unit in units)
+            self._gathered.update((unit, Answer(0, np.zeros(5, dtype=np.uint64), {})) for unit in units)
         return units
 
-    def _gather_requests(self, units: Iterable[_Unit], final: bool) -> Iterator[_Request[_Unit]]:
+    def _gather_requests(self, units: Iterable[_Unit], final: bool) -> Iterator[Request[_Unit]]:
         """Of those units whose pieces are not known to be lost."""
+        nothing = Lot.empty(self._layout)
         for unit in units:
-            lots = [Lot.empty(self._layout), *self._pieces_in(unit.number)]
-            if all(self._lying.has(lot.places).all() for lot in lots):
-                nearby, spilled = [Lot.empty(self._layout)], list[Lot]()
-                if final:
-                    spilled = self._spilled(unit.number)
-                    nearby += [self._shelves.of(layer).between(unit.low, unit.high) for layer in self._known]
-                header = np.array([self._depth, final], dtype=np.int64)
-                bounds = self._layout.pack([unit.low, unit.high - 1])
-                pieces = join_lots([_overlapping(lot, unit) for lot in (*lots, *spilled)])
-                arrays = [header, bounds, *pieces, *join_lots(nearby)]
-                yield _Request(unit, arrays, join_lots([*nearby, *spilled]))
+            lots = [nothing, *self._pieces_in(unit.number)]
+            if not all(self._lying.has(lot.places).all() for lot in lots):
+                continue
+            spilled = self._spilled(unit.number) if final else []
+            nearby = [self._shelves.of(layer).between(unit.low, unit.high) for layer in self._known if final]
+            pieces = join_lots([_overlapping(lot, unit) for lot in (*lots, *spilled)])
+            further = self._further(unit, int(pieces.counts.sum())) if final else _NOWHERE
+            # What is made of U(N+1) may lie in U(N) again, if moves can be taken back.
+            leads_back = len(nearby[0].counts) if final and self._puzzle.undirected else 0
+            header = np.array([self._depth, final, leads_back], dtype=np.int64)
+            bounds = self._layout.pack([unit.low, unit.high - 1])
+            arrays = [header, bounds, further, *pieces, *join_lots([nothing, *nearby])]
+            yield Request(unit, arrays, join_lots([nothing, *nearby, *spilled]))
 
     def _take_ranges(self, units: dict[int, list[_Unit]]) -> None:
         """Stage the next ranges as far as all their units are merged and lie there; a range is taken whole."""
-        while units:
+        while units and all(unit in self._gathered for unit in units[self._partial.merged]):
             number = self._partial.merged
             found = []
             for unit in units[number]:
-                answer = self._gathered.get(unit)
-                coded = self._fetched(answer) if answer else None
-                if answer is None or coded is None:
-                    self._gathered.pop(unit, None)
+                coded = self._asking.fetch(self._gathered[unit])
+                if coded is None:
+                    del self._gathered[unit]
                     return
-                found.append((answer, coded))
+                found.append((self._gathered[unit], coded))
             for answer, coded in found:
-                self._add(answer.numbers, self._store.stage_coded(self._depth, coded, self._partial.index))
-                self._taken += answer.lots.values()
-                if self._is_full:
-                    self._drop(answer.lots.values())
+                self._take_in_coded(answer, coded)
             self._drop_pieces(number)
             del units[number]
             self._finish_range(number)
 
+    def _take_in_coded(self, answer: Answer, coded: Coded) -> None:
+        begin, first = self._partial.size, sum(len(lot.counts) for lot in self._taken)
+        *summary, expanded = answer.numbers
+        self._add(np.array(summary), self._store.stage_coded(self._depth, coded, self._partial.index))
+        blocks, pieces = answer.lots.get(BLOCKS), {number: answer.lots[number] for number in answer.lots if number}
+        if blocks is None:
+            return
+        self._taken.append(blocks)
+        if self._asking.is_full:
+            self._asking.drop([blocks])
+        if expanded and self._ahead is not None:
+            cut = Cut(begin, self._partial.size - begin, 0, first, first + len(blocks.counts))
+            self._ahead.add(cut, pieces)
+
+    # The layer after this one
+
+    def _begin_ahead(self) -> None:
+        """Cut the layer after this one, if whoever merges this one is to expand it, too."""
+        size, following = self._expected()
+        farms = size and self._context.budget.distributes(size) and not self._store.manifest.plan.get("until_goal")
+        self._goes_on = bool(farms) and not self._partial.merged and not self._spill.stored_bytes
+        if self._goes_on:
+            nearby = self._successors[:: max(1, len(self._successors) // _LOOKS)]
+            successors = sort_keys(self._puzzle.expand(nearby).successors.copy())
+            self._ahead = Ahead(partition_by(successors, -(-following // self._chunk_size(following))))
+            self._merging_since = time.monotonic()
+
+    def _expected(self) -> tuple[int, int]:
+        """About how many configurations this layer has, and the one after it, if growth goes on changing as it did."""
+        before, last, size = (self._store.layer_record(max(0, self._depth - back)).size for back in (3, 2, 1))
+        growth, change = size / last, size / last / (last / before)
+        pieces = sum(int(lot.counts.sum()) for lots in self._spread.values() for lot in lots.values())
+        expected = min(pieces, math.ceil(size * growth * change))
+        return expected, math.ceil(expected * min(growth * change**2, self._branching))
+
+    def _further(self, unit: _Unit, keys: int) -> Array:
+        """The ranges of the layer after this one, if a unit of so many successors is to be expanded at once."""
+        self._coming[unit] = keys * self._bytes_each
+        room = self._asking.share // 2 - self._lying.filled - sum(self._coming.values())
+        late = time.monotonic() - self._merging_since > self._context.tuning.checkpoint
+        self._goes_on = self._goes_on and room > 0 and not late
+        return self._ahead.partition.numbers if self._goes_on and self._ahead else _NOWHERE
+
     # What lies in Redis
-
-    def _asked(
-        self, task: str, requests: Iterator[_Request[_What]], shared: Arrays = ()
-    ) -> Iterator[tuple[_What, Answer]]:
-        """What is asked for, and the answer."""
-        asked: dict[int, _Request[_What]] = {}
-        lost = False
-
-        def arrays() -> Iterator[Arrays]:
-            for number, request in enumerate(requests):
-                asked[number] = request
-                yield request.arrays
-
-        for answer in self._executor.shuffle(task, self._depth, arrays(), shared):
-            if answer.lost and not lost:
-                # Once for all that was under way: one flush is one loss.
-                self._note_loss()
-            lost |= answer.lost
-            request = asked.pop(answer.number)
-            if self._is_full:
-                used = set(self._names(other.borrowed for other in asked.values()))
-                self._lying.drop(name for name in self._names([request.borrowed]) if name not in used)
-            yield request.what, answer
-
-    @property
-    def _is_full(self) -> bool:
-        """Whether blocks that are also on disk had better make room for pieces."""
-        return self._lying.filled > self._share // 2
-
-    def _fetched(self, answer: Answer) -> Coded | None:
-        """The blocks that an answer tells of, if they lie there and are sound."""
-        if answer.lost:
-            return None
-        if not answer.lots:
-            return join_coded([], self._layout)
-        (lot,) = answer.lots.values()
-        (name,) = self._lying.names(lot)
-        data = self._lying.get(name) or b""
-        lengths = lot.places[:, LENGTH]
-        coded = Coded(lot.firsts, lot.counts, lengths, memoryview(data))
-        blocks = zip(ints(lot.firsts), lot.counts.tolist(), coded.values(), strict=True)
-        if len(data) == lengths.sum() and all(is_sound(Block(self._depth, *block), self._layout) for block in blocks):
-            self._losses = 0
-            return coded
-        self._lying.drop([name])
-        self._note_loss()
-        return None
-
-    def _note_loss(self) -> None:
-        self._losses += 1
-        most = self._context.tuning.most_losses
-        if self._losses >= most:
-            raise TaskError(
-                f"layer {self._depth}: workers did not find in Redis what others had left there, {most} times in turn; "
-                "give Redis more memory, and no policy that evicts keys"
-            )
-        self._lying.look()
 
     def _recover(self, ranges: set[int]) -> None:
         """Have the chunks expanded again of which a piece of one of these ranges is lost."""
@@ -299,7 +313,7 @@ class FarmedStep(LayerStep):
             if any(number in ranges and not self._lying.has(lot.places).all() for number, lot in lots.items())
         ]  # fmt: skip
         for cut in lost:
-            self._drop(self._spread.pop(cut).values())
+            self._asking.drop(self._spread.pop(cut).values())
         if lost:
             self._session.observer.note(f"chunks whose pieces were lost are expanded again: {len(lost)}")
         for _ in self._spread_all(iter(lost)):
@@ -317,17 +331,7 @@ class FarmedStep(LayerStep):
         return lots
 
     def _drop_pieces(self, number: int) -> None:
-        self._drop([lots.pop(number) for lots in self._spread.values() if number in lots])
-
-    def _drop(self, lots: Iterable[Lot]) -> None:
-        self._lying.drop(self._names(lots))
-
-    def _names(self, lots: Iterable[Lot]) -> Iterator[PieceName]:
-        return chain.from_iterable(self._lying.names(lot) for lot in lots)
-
-
-def _bytes(lots: Iterable[Lot]) -> int:
-    return sum(int(lot.places[:, LENGTH].sum()) for lot in lots)
+        self._asking.drop([lots.pop(number) for lots in self._spread.values() if number in lots])
 
 
 def _overlapping(lot: Lot, unit: _Unit) -> Lot:

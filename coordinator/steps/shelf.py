@@ -5,6 +5,7 @@ Nothing is decoded here. A block that is not in Redis any more is put there agai
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -13,7 +14,8 @@ import numpy as np
 from coordinator.executors.lying import Lying
 from coordinator.steps.window import Blocks, Layer
 from puzzles.keys.layout import Key, ints
-from worker.transport.pieces import COLUMNS, Lot, PieceName, join_lots
+from worker.layers.partition import Partition
+from worker.transport.pieces import COLUMNS, NUMBER, Lot, PieceName, join_lots
 
 #: Blocks put into one piece: some megabytes.
 _AT_ONCE = 64
@@ -88,6 +90,21 @@ class Shelf:
             self._lot.places[chosen], self._lot.counts[chosen] = lot.places, lot.counts
 
 
+@dataclass
+class Ahead:
+    """The chunks of a layer, from its first on, that were expanded by those who merged them: their pieces, by range."""
+
+    partition: Partition
+    pieces: dict[Cut, dict[int, Lot]] = field(default_factory=dict)
+
+    def add(self, cut: Cut, pieces: dict[int, Lot]) -> None:
+        """What the keys of a chunk lead to, by range from 1 on; passed over if the chunk before is missing."""
+        if cut.begin == sum(before.size for before in self.pieces):
+            for lot in pieces.values():
+                lot.places[:, NUMBER] += 1
+            self.pieces[cut] = {number - 1: lot for number, lot in pieces.items()}
+
+
 class Shelves:
     """The shelves of the layers that a search has at hand."""
 
@@ -95,6 +112,7 @@ class Shelves:
         self._lying = lying
         self._shelves: WeakKeyDictionary[Layer, Shelf] = WeakKeyDictionary()
         self._made: WeakKeyDictionary[Layer, list[Lot]] = WeakKeyDictionary()
+        self._ahead: WeakKeyDictionary[Layer, Ahead] = WeakKeyDictionary()
 
     def of(self, layer: Layer) -> Shelf:
         """The shelf of a layer that is in the store or in memory."""
@@ -102,6 +120,12 @@ class Shelves:
             self._shelves[layer] = Shelf(self._lying, layer.blocks(), self._made.pop(layer, ()))
         return self._shelves[layer]
 
-    def remember(self, layer: Layer, lots: list[Lot]) -> None:
-        """All blocks of a layer that is going to be in the store lie in Redis, or did."""
+    def ahead_of(self, layer: Layer) -> Ahead | None:
+        """What is expanded of a layer, for once."""
+        return self._ahead.pop(layer, None)
+
+    def remember(self, layer: Layer, lots: list[Lot], ahead: Ahead | None) -> None:
+        """All blocks of a layer that is going to be in the store lie in Redis, or did; `ahead` is expanded of it."""
         self._made[layer] = lots
+        if ahead is not None and ahead.pieces:
+            self._ahead[layer] = ahead

@@ -21,6 +21,7 @@ from coordinator.session.session import Control, Session, SilentObserver
 from coordinator.steps import pace
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.farmed import FarmedStep
+from coordinator.steps.shelf import Ahead
 from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore
 from puzzles.contract import Puzzle
@@ -48,6 +49,7 @@ WAYPOINTS = (
     (FarmedStep, "_spill_all"),
     (FarmedStep, "_recover"),
     (Plane, "leave_out"),
+    (Ahead, "add"),
     (Buckets, "cut_again"),
     (ClosedSet, "_put_away"),
 )
@@ -71,6 +73,8 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
         passed |= {"append"}
     if manner == "farmed on frail hosts":
         passed |= {"_recover", "leave_out"}
+    if manner in ("farmed", "farmed and forgotten"):
+        passed |= {"add"}
     if manner == "farmed and forgotten":
         passed |= {"_recover"}
     if manner == "durable":

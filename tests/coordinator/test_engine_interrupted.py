@@ -13,8 +13,8 @@ import pytest
 from coordinator.runs.create import make_run
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control
+from coordinator.steps.asking import Asking
 from coordinator.steps.buckets import Buckets
-from coordinator.steps.farmed import FarmedStep
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.engine.environment import disk_full
 from storage.errors import StorageError
@@ -126,7 +126,7 @@ MISHAPS: dict[str, tuple[str, tuple[type, str], Exception]] = {
     "a spill on a full disk": ("durable", (Spill, "append"), disk_full(Path())),
     "a flush": ("durable", (Spill, "sync"), StorageError("a wire came loose")),
     "a task": ("durable", (Buckets, "add_scattered"), TaskError("a worker lost its mind")),
-    "a worker's task": ("farmed, durable", (FarmedStep, "_fetched"), TaskError("a worker lost its mind")),
+    "a worker's task": ("farmed, durable", (Asking, "fetch"), TaskError("a worker lost its mind")),
 }
 
 

@@ -169,7 +169,7 @@ class Elsewhere:
         self._plane = Plane(depots, tuning, lambda call: call(), lambda text: None)
         self.lying = Lying(self._plane, "here", tuning)
 
-    def shuffle(self, task: str, layer: int, requests: Iterable[Arrays], shared: Arrays = ()) -> Iterator[Answer]:
+    def shuffle(self, task: str, layer: int, requests: Iterable[Arrays]) -> Iterator[Answer]:
         """As `RemoteExecutor.shuffle`."""
         numbered, flying = enumerate(requests), []
         self._stage += 1
@@ -184,10 +184,8 @@ class Elsewhere:
             self._plane.announced(self._depots.urls)
             used = [depot for depot in self._depots.numbers if not self._plane.is_out(depot)] or [MAIN]
             try:
-                result = perform(
-                    self._depots, used[number % len(used)], task, self._puzzle, origin, 900, arrays,
-                    unpack_arrays(pack_arrays(shared)),
-                )  # fmt: skip
+                depot = used[number % len(used)]
+                result = perform(self._depots, depot, task, self._puzzle, origin, 900, arrays)
             except PayloadError as error:
                 if isinstance(error, DepotLostError):
                     self._plane.leave_out(error.depot, str(error))

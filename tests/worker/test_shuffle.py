@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 import redis
 
+from coordinator.executors.lying import Lying
+from coordinator.executors.plane import Plane
+from coordinator.session.tuning import DEFAULT
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.errors import DamagedError
@@ -17,7 +20,7 @@ from worker.layers.partition import Partition, partition_by
 from worker.layers.shuffle import Made, gather, spread
 from worker.transport.depots import MAIN, Depots
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import DEPOT, LENGTH, NUMBER, Lot, Origin, perform, read_catalogue
+from worker.transport.pieces import DEPOT, LENGTH, NUMBER, Lot, Origin, perform, read_answer
 
 LAYER = 7
 
@@ -74,27 +77,46 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
     pieces: dict[int, list[Block]] = {}
     for skipped, count in ((0, 400), (400, len(current) - 400)):
         header = np.array([skipped, count, LAYER], dtype=np.int64)
-        _, made = spread(puzzle, [header], [partition.table], lots)
+        _, made = spread(puzzle, [header, partition.numbers], lots)
         for place, coded in made.items():
             pieces.setdefault(place, []).extend(blocks_of(LAYER, coded))
     expected = successors - set(current) - set(known)
     assert {key for blocks in pieces.values() for key in keys_of(blocks, layout)} >= expected
     found: list[Key] = []
+    further: list[Key] = []
     for place in range(partition.ranges):
         low, last = partition.bounds(place, layout)[0], partition.bounds(place, layout)[1] - 1
         mine = {key for key in expected if low <= key <= last}
         for begin, end in ((low, (low + last) // 2), ((low + last) // 2 + 1, last)):
-            summary, merged = gathered(puzzle, pieces.get(place, []), lots, begin, end)
-            keys = keys_of(blocks_of(LAYER, merged[0]), layout) if merged else []
+            summary, merged = gathered(puzzle, pieces.get(place, []), lots, begin, end, partition)
+            keys = keys_of(blocks_of(LAYER, merged.pop(0)), layout) if 0 in merged else []
             assert summary[:2].tolist() == [len(keys), sum(key % 3 == 0 for key in keys)]
+            assert summary[4]
             assert set(keys) == {key for key in mine if begin <= key <= end}
+            assert_expanded(puzzle, keys, partition, merged)
             found += keys
+            further += [key for coded in merged.values() for key in keys_of(blocks_of(LAYER + 1, coded), layout)]
     assert found == sorted(expected)
+    led_to = {(key + offset) % (layout.greatest + 1) for key in found for offset in offsets}
+    assert led_to >= set(further) >= led_to - set(found) - set(current)
 
 
-def gathered(puzzle: Steps, pieces: list[Block], lots: list[list[Block]], low: Key, last: Key) -> Made:
+def assert_expanded(puzzle: Steps, keys: list[Key], partition: Partition, made: dict[int, Coded]) -> None:
+    """Piece r + 1 lies in range r, and has none of the keys that lead to it."""
+    for number, coded in made.items():
+        low, high = partition.bounds(number - 1, puzzle.layout)
+        found = keys_of(blocks_of(LAYER + 1, coded), puzzle.layout)
+        assert all(low <= key < high for key in found)
+        assert not set(found) & set(keys)
+
+
+def gathered(
+    puzzle: Steps, pieces: list[Block], lots: list[list[Block]], low: Key, last: Key, following: Partition
+) -> Made:
+    """A range less both lots, and what it leads to less the first."""
     known = [block for lot in lots for block in lot]
-    return gather(puzzle, [np.array([LAYER, 1]), puzzle.layout.pack([low, last])], (), [pieces, known])
+    header = np.array([LAYER, 1, len(lots[0])])
+    return gather(puzzle, [header, puzzle.layout.pack([low, last]), following.numbers], [pieces, known])
 
 
 @pytest.mark.parametrize("place", [0, 5, 8, -1])
@@ -132,17 +154,14 @@ def performed(
     server: Any, puzzle: Steps, lot: Lot, partition: Partition, depots: Depots | None = None, into: int = MAIN
 ) -> list[Any]:
     header = np.array([0, lot.counts.sum(), LAYER], dtype=np.int64)
-    arrays = unpack_arrays(pack_arrays([header, *lot, *Lot.empty(puzzle.layout)]))
-    return perform(
-        depots or Depots(server), into, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays, [partition.table]
-    )
+    arrays = unpack_arrays(pack_arrays([header, partition.numbers, *lot, *Lot.empty(puzzle.layout)]))
+    return perform(depots or Depots(server), into, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays)
 
 
 def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition]) -> None:
     server, puzzle, lot, partition = left
-    _, depot, *catalogue = performed(server, puzzle, lot, partition)
-    pieces = dict(read_catalogue(catalogue))
-    assert depot.tolist() == [MAIN]
+    _, depot, pieces = read_answer(performed(server, puzzle, lot, partition))
+    assert depot == MAIN
     assert len(pieces) == partition.ranges
     for place, coded in pieces.items():
         value = server.held[f"hakoiri:here:piece:1.0:2:{place}"]
@@ -150,6 +169,24 @@ def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition
         whole = Coded(coded.firsts, coded.counts, coded.lengths, memoryview(value))
         low, high = partition.bounds(place, puzzle.layout)
         assert all(low <= key < high for key in keys_of(blocks_of(LAYER, whole), puzzle.layout))
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        # The numbers, the depot, the pieces, how many blocks each has, and of these first keys, counts and lengths.
+        (0, None), (1, np.empty(0, dtype=np.int64)), (1, np.zeros((1, 1), dtype=np.int64)), (2, np.arange(9)),
+        (3, np.arange(3)), (3, np.full(3, 7)), (4, np.empty(0, dtype=np.uint64)), (5, np.arange(1)),
+        (6, np.zeros((2, 2), dtype=np.int64)),
+    ],
+)  # fmt: skip
+def test_an_answer_of_another_shape_is_refused(place: int, wrong: Any, left: tuple[Any, Steps, Lot, Partition]) -> None:
+    answer = performed(*left)
+    assert set(read_answer(answer).pieces) == {0, 1, 2}
+    answer[place : place + 1] = [] if wrong is None else [wrong]
+    lying = Lying(Plane(Depots(left[0]), DEFAULT, lambda call: call(), lambda text: None), "here", DEFAULT)
+    with pytest.raises(PayloadError, match="what a worker says of request 3 of layer 7 is not readable: an answer"):
+        lying.answer(3, Origin("here", 1, 3, 1), LAYER, answer)
 
 
 @pytest.mark.parametrize("harm", ["gone", "shorter", "another byte"])
@@ -194,10 +231,10 @@ def test_pieces_for_which_a_depot_has_no_room_lie_in_the_one_redis(left: tuple[A
     server, puzzle, lot, partition = left
     full = Full()
     depots = PlainDepots(server, [full])
-    _, depot, *catalogue = performed(server, puzzle, lot, partition, depots, depots.numbers[0])
-    assert depot.tolist() == [MAIN]
+    _, depot, pieces = read_answer(performed(server, puzzle, lot, partition, depots, depots.numbers[0]))
+    assert depot == MAIN
     assert not full.held, "nobody will ask there for the first"
-    assert {f"hakoiri:here:piece:1.0:2:{place}" for place, _ in read_catalogue(catalogue)} <= server.held.keys()
+    assert {f"hakoiri:here:piece:1.0:2:{place}" for place in pieces} <= server.held.keys()
 
 
 def test_blocks_are_fetched_from_several_depots_in_their_order(left: tuple[Any, Steps, Lot, Partition]) -> None:

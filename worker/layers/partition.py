@@ -6,7 +6,6 @@ range of each cell. So finding a range is one look-up, and ranges are cut where 
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,10 +42,20 @@ class Partition:
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """[base, shift, the range of each cell...]: what the kernels take, and what is sent to workers."""
+        """[base, shift, the range of each cell...]: what the kernels take."""
         cells = np.arange(1 << _CELL_BITS)
         ranges = np.searchsorted(np.array(self.cuts, dtype=np.int64), cells, side="right")
         return np.concatenate([np.array([self.base, self.shift], dtype=np.int64), ranges])
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64]:
+        """As they are sent to workers: the base, the shift, the cuts."""
+        return np.array([self.base, self.shift, *self.cuts], dtype=np.int64)
+
+    @classmethod
+    def of_numbers(cls, numbers: NDArray[np.int64]) -> "Partition":
+        base, shift, *cuts = numbers.tolist()
+        return cls(base, shift, tuple(cuts))
 
     def as_dict(self) -> dict[str, Any]:
         return {"base": self.base, "shift": self.shift, "cuts": list(self.cuts)}
@@ -136,11 +145,3 @@ def scatter(keys: Keys, table: NDArray[np.int64]) -> tuple[Keys, NDArray[np.int6
     ordered = np.empty_like(keys)
     _scatter(keys, places, nexts, ordered)
     return ordered, ends
-
-
-def bounds_of(table: NDArray[np.int64], layout: Layout) -> list[tuple[Key, Key]]:
-    """The keys of each range of a partition, low <= key < high; `table` is the partition's."""
-    base, shift = table[:2].tolist()
-    cells = np.searchsorted(table[2:], np.arange(1, int(table[-1]) + 1)).tolist()
-    cuts = [0, *((base + cell) << shift for cell in cells), layout.greatest + 1]
-    return list(pairwise(cuts))

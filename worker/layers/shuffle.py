@@ -1,8 +1,8 @@
 """The two halves of a layer step between workers: coded blocks in, coded blocks out, keys only in between.
 
 `spread` expands some of U(N) and makes a piece for each key range; `gather` makes a range of U(N+1) of all pieces of
-that range. Both take away known keys: `spread` those at hand, to send less, `gather` all of them. Where keys are
-dense, both work in bitmaps, without sorting.
+that range, and may expand it at once, as `spread` would. Both take away known keys: `spread` those at hand, to send
+less, `gather` all of them. Where keys are dense, both work in bitmaps, without sorting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,50 +19,62 @@ from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, dec
 from storage.layers.digest import lanes_of
 from worker.errors import PayloadError
 from worker.layers.kernels import DENSE_SPAN, WORD_BITS, clear_within, count_bits, list_bits, merge, set_within, split
-from worker.layers.partition import bounds_of, scatter
+from worker.layers.partition import Partition, scatter
 
 Arrays = Sequence[NDArray[Any]]
 #: What a half makes: some numbers, and blocks by the number of their piece.
 Made = tuple[NDArray[np.uint64], dict[int, Coded]]
 #: Keys expanded at a time, so that their successors stay in the second-level cache.
-_BATCH = 1 << 16
+_BATCH = 1 << 14
 #: A bitmap of all successors of a chunk has at most so many bits for each of them, and in all.
 _SPARSEST, _MOST_BITS = 256, 1 << 30
 #: So many keys show where the successors of all lie; those may reach this part of the span further at either end.
 _PROBE, _MARGIN = 1 << 12, 32
 
 
-def spread(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
-    """[how many keys of U(N) to pass over, how many to expand; number of U(N+1)], blocks of U(N) and of known keys.
+def spread(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
+    """A piece of U(N+1) for each of its key ranges, less the known keys, from some of U(N).
 
-    Makes of the successors a piece for each range of a partition, whose table is `shared`.
+    `arrays`: [how many keys to pass over, how many to expand, number of U(N+1)], [its partition]; `lots`: blocks of
+    U(N), and of known keys.
     """
-    (table,) = shared
-    skipped, count, number = arrays[0].tolist()
+    (skipped, count, number), cuts = arrays[0].tolist(), arrays[1]
     current, known = lots
     keys = _keys(current, puzzle.layout)[skipped : skipped + count]
     if len(keys) != count:
         raise PayloadError(f"{count} keys announced, {len(keys)} found")
-    if not count:
-        return np.empty(0, dtype=np.uint64), {}
-    step = -(-count // _PROBE)
-    window = _window(puzzle.expand(keys[::step]).successors, step)
-    batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
-    return np.empty(0, dtype=np.uint64), _by_range(number, batches, window, keys, known, table)
+    return np.empty(0, dtype=np.uint64), _expanded(puzzle, number, keys, known, cuts)
 
 
-def gather(puzzle: Puzzle, arrays: Arrays, shared: Arrays, lots: list[list[Block]]) -> Made:
-    """[number of U(N+1), whether it is final], [least and greatest key of a range], blocks of it and of known keys.
+def gather(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
+    """Piece 0: a range of U(N+1), of all pieces of that range; the others: what it leads to, if that is asked for.
 
-    Makes [how many keys, and where it is final how many goals, the lanes of the digest] and one piece, if any.
+    `arrays`: [number of U(N+1), whether it is final, how many of the known blocks it may lead back to], [least and
+    greatest key], [the partition of U(N+2), or nothing]; `lots`: the pieces, and blocks of known keys. The numbers: how
+    many keys; where they are final how many goals, the lanes of the digest; whether they were expanded. Range r of
+    U(N+2) is piece r + 1.
     """
-    (number, final), bounds = arrays[0].tolist(), arrays[1]
+    (number, final, nearby), bounds, cuts = arrays[0].tolist(), arrays[1], arrays[2]
     pieces, known = lots
     keys = _merged(puzzle.layout, pieces, known, key_at(bounds, 0), key_at(bounds, 1))
-    summary = [len(keys), 0, 0, 0]
+    summary = [len(keys), 0, 0, 0, int(len(cuts) > 0)]
     if final and len(keys):
-        summary[1:] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
-    return np.array(summary, dtype=np.uint64), {0: code_keys(number, keys)} if len(keys) else {}
+        summary[1:4] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
+    made = {0: code_keys(number, keys)} if len(keys) else {}
+    if len(cuts):
+        further = _expanded(puzzle, number + 1, keys, known[:nearby], cuts)
+        made |= {place + 1: coded for place, coded in further.items()}
+    return np.array(summary, dtype=np.uint64), made
+
+
+def _expanded(puzzle: Puzzle, number: int, keys: Keys, known: list[Block], cuts: NDArray[np.int64]) -> dict[int, Coded]:
+    """A piece of layer `number` for each range that some keys lead to, less these and the `known` ones."""
+    if not len(keys):
+        return {}
+    step = -(-len(keys) // _PROBE)
+    window = _window(puzzle.expand(keys[::step]).successors, step)
+    batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
+    return _by_range(number, batches, window, keys, known, Partition.of_numbers(cuts))
 
 
 def _keys(blocks: list[Block], layout: Layout) -> Keys:
@@ -75,43 +87,50 @@ def _keys(blocks: list[Block], layout: Layout) -> Keys:
 
 def _by_range(
     number: int, batches: Iterable[Keys], window: tuple[Key, Words] | None, keys: Keys, known: list[Block],
-    table: NDArray[Any],
+    partition: Partition,
 ) -> dict[int, Coded]:  # fmt: skip
     """The successors in some batches less `keys` and the `known` ones, coded by range: in the window by its bitmap."""
     layout = layout_of(keys)
     if window is None:
-        return _sorted_pieces(number, batches, [keys, _keys(known, layout)], table)
+        return _sorted_pieces(number, batches, [keys, _keys(known, layout)], partition)
     base, words = window
     outside = [batch[: set_within(words, batch, base)].copy() for batch in batches]
     clear_within(words, keys, base)
     for block in known:
         decode_into(block, layout, words, base, keep=False)
-    pieces = _dense_pieces(number, words, base, layout, table)
+    pieces = _dense_pieces(number, words, base, layout, partition)
     # A known key that is sent all the same does no harm: whoever gathers takes it away.
-    for place, coded in _sorted_pieces(number, outside, [keys], table).items():
+    for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
         pieces[place] = join_coded([pieces[place], coded], layout) if place in pieces else coded
     return pieces
 
 
-def _window(keys: Keys, step: int) -> tuple[Key, Words] | None:
-    """The first key and the words of a bitmap for `step` times as many keys as these, about where these are.
+def fits_bitmap(sample: Keys, count: int) -> bool:
+    """Whether `count` keys that lie where those of a sample do are spread in a bitmap: then they need not be sorted."""
+    return _room(sample, count) is not None
 
-    ``None`` where it would be too large.
-    """
-    if keys.ndim > 1 or not len(keys):
+
+def _room(sample: Keys, count: int) -> tuple[Key, int] | None:
+    """The first key and the bits of a bitmap for `count` keys about where some are; ``None`` if that is too large."""
+    if sample.ndim > 1 or not len(sample):
         return None
-    least, most = int(keys.min()), int(keys.max())
+    least, most = int(sample.min()), int(sample.max())
     margin = (most - least) // _MARGIN
     base = max(0, least - margin)
     bits = most + margin - base + 1
-    if bits > min(_MOST_BITS, _SPARSEST * len(keys) * step):
-        return None
-    return base, np.zeros(bits // WORD_BITS + 1, dtype=np.uint64)
+    return (base, bits) if bits <= min(_MOST_BITS, _SPARSEST * count) else None
 
 
-def _dense_pieces(number: int, words: Words, base: Key, layout: Layout, table: NDArray[Any]) -> dict[int, Coded]:
+def _window(keys: Keys, step: int) -> tuple[Key, Words] | None:
+    """The first key and the words of a bitmap for `step` times as many keys as these, about where these are."""
+    room = _room(keys, len(keys) * step)
+    return room and (room[0], np.zeros(room[1] // WORD_BITS + 1, dtype=np.uint64))
+
+
+def _dense_pieces(number: int, words: Words, base: Key, layout: Layout, partition: Partition) -> dict[int, Coded]:
     pieces = {}
-    for place, (low, high) in enumerate(bounds_of(table, layout)):
+    for place in range(partition.ranges):
+        low, high = partition.bounds(place, layout)
         begin, end = (min(max(bound - base, 0), len(words) * WORD_BITS) for bound in (low, high))
         count = count_bits(words[begin // WORD_BITS : -(-end // WORD_BITS)])
         if count:
@@ -121,19 +140,19 @@ def _dense_pieces(number: int, words: Words, base: Key, layout: Layout, table: N
     return pieces
 
 
-def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], table: NDArray[Any]) -> dict[int, Coded]:
+def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], partition: Partition) -> dict[int, Coded]:
     parts: dict[int, list[Keys]] = {}
     for keys in batches:
-        ordered, ends = scatter(keys, table)
+        ordered, ends = scatter(keys, partition.table)
         for place, part in enumerate(np.split(ordered, ends[:-1])):
             if len(part):
                 parts.setdefault(place, []).append(part)
     pieces = {}
-    for place, (low, high) in enumerate(bounds_of(table, layout_of(known[0]))):
-        if place in parts:
-            keys = merge(parts.pop(place), [slice_between(others, low, high) for others in known])
-            if len(keys):
-                pieces[place] = code_keys(number, keys)
+    for place, found in parts.items():
+        low, high = partition.bounds(place, layout_of(known[0]))
+        keys = merge(found, [slice_between(others, low, high) for others in known])
+        if len(keys):
+            pieces[place] = code_keys(number, keys)
     return pieces
 
 

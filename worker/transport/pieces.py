@@ -5,7 +5,7 @@ it, so that a late or doubled attempt never mixes with the one that counts; it e
 blocks lie in it, and what their first keys are, the coordinator knows and says in requests.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -32,6 +32,8 @@ _READERS = 8
 #: Bytes asked for at a time.
 _AT_ONCE = 1 << 24
 _LOTS = 2
+#: The arrays of an answer.
+_ANSWERED = 7
 
 
 class Lot(NamedTuple):
@@ -107,7 +109,7 @@ class Origin:
 
 
 def perform(
-    depots: Depots, into: int, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays, shared: Arrays
+    depots: Depots, into: int, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays
 ) -> list[NDArray[Any]]:
     """Do a half of a layer step with what lies in depots, and leave what it makes in depot `into` for `keep` seconds.
 
@@ -120,7 +122,7 @@ def perform(
     lots = [Lot(*arrays[begin : begin + 3]) for begin in range(len(arrays) - 3 * _LOTS, len(arrays), 3)]
     blocks = [_fetch(depots, origin.session, lot) for lot in lots]
     try:
-        numbers, pieces = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], shared, blocks)
+        numbers, pieces = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], blocks)
     except DamagedError as error:
         _remove_broken(depots, origin.session, lots, blocks, puzzle.layout)
         raise PayloadError(str(error)) from error
@@ -128,12 +130,29 @@ def perform(
     return [numbers, np.array([left_in], dtype=np.int64), *_catalogue(pieces, puzzle.layout)]
 
 
-def read_catalogue(arrays: Arrays) -> Iterator[tuple[int, Coded]]:
-    """The pieces that an answer tells of, without their bytes."""
-    numbers, sizes, firsts, counts, lengths = arrays
+class Said(NamedTuple):
+    """What an answer tells: its numbers, the depot of its pieces, and these by number, but for their bytes."""
+
+    numbers: NDArray[Any]
+    depot: int
+    pieces: dict[int, Coded]
+
+
+def read_answer(answer: Sequence[NDArray[Any]]) -> Said:
+    """What `perform` gave; `PayloadError` for anything else, as far as it shows."""
+    shapes = [array.ndim for array in answer]
+    if len(shapes) != _ANSWERED or shapes[:4] + shapes[5:] != [1] * (_ANSWERED - 1) or len(answer[1]) != 1:
+        raise PayloadError("an answer is not the arrays of one")
+    said, (depot,), numbers, sizes, firsts, counts, lengths = answer
+    blocks = len(firsts)
+    if len(numbers) != len(sizes) or (sizes < 1).any() or [sizes.sum(), len(counts), len(lengths)] != [blocks] * 3:
+        raise PayloadError("an answer has other pieces than it says")
     ends = np.cumsum(sizes)
-    for number, begin, end in zip(numbers.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
-        yield number, Coded(firsts[begin:end], counts[begin:end], lengths[begin:end], memoryview(b""))
+    pieces = {
+        number: Coded(firsts[begin:end], counts[begin:end], lengths[begin:end], memoryview(b""))
+        for number, begin, end in zip(numbers.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True)
+    }
+    return Said(said, int(depot), pieces)
 
 
 def names_of(session: str, places: NDArray[np.int64]) -> list[PieceName]:

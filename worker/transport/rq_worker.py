@@ -113,7 +113,7 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
             origin = Origin.of(request.session, request.token, request.attempt)
             depots = _depots(connection)
             into = depots.own if depots.answers(depots.own) and depots.own not in request.avoided else MAIN
-            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, shared))
+            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
     except redis.exceptions.OutOfMemoryError:

@@ -1,0 +1,105 @@
+"""What a layer step asks of workers, and whether what they say that they have left is there."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, TypeVar
+
+from coordinator.executors.lying import Answer
+from coordinator.executors.remote import RemoteExecutor
+from puzzles.keys.layout import Layout, ints
+from storage.layers.coded import Block, Coded, is_sound, join_coded
+from storage.ledger.manifest import Depth
+from worker.errors import PayloadError, TaskError
+from worker.tasks import Arrays
+from worker.transport.pieces import LENGTH, Lot, PieceName
+
+#: The piece of an answer that holds blocks of the layer that is made.
+BLOCKS = 0
+#: How many numbers an answer has.
+_NUMBERS = {"gather": 5, "spread": 0}
+
+_What = TypeVar("_What")
+
+
+@dataclass(frozen=True)
+class Request(Generic[_What]):
+    """What is asked for, the arrays that say so, and those of its blocks that are on disk, too."""
+
+    what: _What
+    arrays: Arrays
+    borrowed: Lot
+
+
+class Asking:
+    """The requests of the step that makes layer `depth`. So many losses in turn as `most_losses` end it."""
+
+    def __init__(self, executor: RemoteExecutor, layout: Layout, depth: Depth, most_losses: int) -> None:
+        self._executor, self._lying = executor, executor.lying
+        self._layout, self._depth, self._most_losses = layout, depth, most_losses
+        #: How many bytes may lie in Redis.
+        self.share = self._lying.share()
+        self._losses = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether blocks that are also on disk had better make room for pieces."""
+        return self._lying.filled > self.share // 2
+
+    def ask(self, task: str, requests: Iterator[Request[_What]]) -> Iterator[tuple[_What, Answer]]:
+        """What is asked for, and the answer, one after the other."""
+        asked: dict[int, Request[_What]] = {}
+        lost = False
+
+        def arrays() -> Iterator[Arrays]:
+            for number, request in enumerate(requests):
+                asked[number] = request
+                yield request.arrays
+
+        for answer in self._executor.shuffle(task, self._depth, arrays()):
+            if not answer.lost and len(answer.numbers) != _NUMBERS[task]:
+                raise PayloadError(f"layer {self._depth}: {len(answer.numbers)} numbers are no answer to {task}")
+            if answer.lost and not lost:
+                # Once for all that was under way: one flush is one loss.
+                self._note_loss()
+            lost |= answer.lost
+            request = asked.pop(answer.number)
+            if self.is_full:
+                used = set(self._names(other.borrowed for other in asked.values()))
+                self._lying.drop(name for name in self._names([request.borrowed]) if name not in used)
+            yield request.what, answer
+
+    def fetch(self, answer: Answer) -> Coded | None:
+        """The blocks that an answer tells of, if they lie there and are sound."""
+        if answer.lost:
+            return None
+        if BLOCKS not in answer.lots:
+            return join_coded([], self._layout)
+        lot = answer.lots[BLOCKS]
+        (name,) = self._lying.names(lot)
+        data = memoryview(self._lying.get(name) or b"")
+        coded = Coded(lot.firsts, lot.counts, lot.places[:, LENGTH], data)
+        blocks = zip(ints(lot.firsts), lot.counts.tolist(), coded.values(), strict=True)
+        sound = (is_sound(Block(self._depth, *block), self._layout) for block in blocks)
+        if len(data) == coded.lengths.sum() and all(sound):
+            self._losses = 0
+            return coded
+        self.drop(answer.lots.values())
+        self._note_loss()
+        return None
+
+    def drop(self, lots: Iterable[Lot]) -> None:
+        """Take away what some blocks lie in."""
+        self._lying.drop(self._names(lots))
+
+    def _names(self, lots: Iterable[Lot]) -> Iterator[PieceName]:
+        return chain.from_iterable(self._lying.names(lot) for lot in lots)
+
+    def _note_loss(self) -> None:
+        self._losses += 1
+        if self._losses >= self._most_losses:
+            raise TaskError(
+                f"layer {self._depth}: workers did not find in Redis what others had left there, {self._losses} times "
+                "in turn; give Redis more memory, and no policy that evicts keys"
+            )
+        self._lying.look()
