@@ -123,7 +123,7 @@ def test_what_lay_in_one_that_is_left_out_is_lost(made: Made) -> None:
     there = [made.lying.has(lot.places).all() for lot in lots]
     assert there == [depot != where[0] for depot in where]
     assert made.lying.get(made.lying.names(lots[0])[0]) is None
-    answer = [np.empty(0), np.array([where[0]])]
+    answer = [np.empty(0), np.array([where[0]]), *(np.empty(0, dtype=np.int64) for _ in range(5))]
     assert made.lying.answer(1, None, 3, answer).lost, "what comes late lies there, too"  # type: ignore[arg-type]
 
 
