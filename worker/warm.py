@@ -136,6 +136,7 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
     """The same for optimisations, where moves score."""
     if isinstance(puzzle, Scored):
         arena = puzzle.arena()
+        puzzle.bound()
         boards, digests, _, takes = do_task("move", puzzle, [arena.first], arena.shared)
         nothing = np.zeros(1, dtype=np.int64)
         Met(0).fresh(digests, nothing, nothing)

@@ -61,11 +61,15 @@ class Optimise(Job):
             stage_arrays(self.store, {})
         self.store.commit(self.store.state)
 
+    @property
+    def _board(self) -> str | None:
+        return OptimisePlan(**self.store.manifest.plan).board
+
     def verify(self, check: Check) -> None:
         best = best_of(self.store)
         check.report.count("rounds", len(rounds_of(self.store)))
         check.report.count("moves", best.moves)
-        score = self.puzzle.replay(best.sequence, OptimisePlan(**self.store.manifest.plan).board)
+        score = self.puzzle.replay(best.sequence, self._board)
         if score != best.score:
             check.report.fault(
                 f"the best play is said to score {best.score:,}, by the reference rules it scores {score:,}"
@@ -75,6 +79,8 @@ class Optimise(Job):
             check.report.fault(
                 f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
             )
+        if said.bound is not None and said.bound != (bound := self.puzzle.bound(self._board)):
+            check.report.fault(f"the state says that no play scores more than {said.bound:,}, proved is {bound:,}")
         read_arrays(self.store)
 
     def best_play(self, budget: Budget) -> Play:
@@ -90,8 +96,10 @@ class Optimise(Job):
         return [Table("rounds", rows[-_ROWS:], rest=left)] if rows else []
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        return self.best_play(budget).row()
+        play, bound = self.best_play(budget), Optimised.of(self.store.state).bound
+        return play.row() | {"gap": None if bound is None else bound - play.score}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         own = {name: summary[name] for name in ("strategy", "seed", "score", "moves", "sequence")}
-        return own | {"moves tried": summary["moves_tried"], "rounds": summary["rounds"]}
+        proved = {"no play scores more than": summary["bound"], "gap": summary["gap"]}
+        return own | proved | {"moves tried": summary["moves_tried"], "rounds": summary["rounds"]}

@@ -41,12 +41,16 @@ _LEAST_PACE = 400
 
 @dataclass(frozen=True)
 class Optimised(Figures):
-    """The score and the moves of the best play, the moves tried, and the rounds at their end."""
+    """The score and the moves of the best play, the moves tried, and the rounds at their end.
+
+    No play scores more than `bound`; ``None`` of a run that was made before bounds were.
+    """
 
     score: int = 0
     moves: int = 0
     moves_tried: int = field(default=0, metadata={"formerly": "configurations"})
     rounds: int = 0
+    bound: int | None = None
 
 
 def best_of(ledger: Ledger) -> Best:
@@ -72,6 +76,8 @@ class Optimisation:
         self._unfinished = 0
         self._arena = puzzle.arena(self._plan.board)
         self._proving = self._seconds_of_a_move()
+        known = Optimised.of(self._store.state).bound
+        self._bound = puzzle.bound(self._plan.board) if known is None else known
         self._span = self._left()
 
     def run(self) -> None:
@@ -244,13 +250,15 @@ class Optimisation:
         if self._best is not self._kept:
             ResultRows(self._store, BEST).stage(self._best.round, asdict(self._best))
         tried = sum(each.tried for each in self._rounds.values()) + self._unfinished
-        found = Optimised(self._best.score, self._best.moves, tried, len(self._rounds))
+        found = Optimised(self._best.score, self._best.moves, tried, len(self._rounds), self._bound)
         self._session.commit(replace(self._store.state, figures=found.as_dict(), **life))
         self._kept, self._kept_at = self._best, time.monotonic()
 
     def _prove(self) -> None:
         """Raise `TaskError` unless the reference rules give the best play the score that it is said to have."""
         score = self._puzzle.replay(self._best.sequence, self._plan.board)
+        if self._bound < self._best.score:
+            raise TaskError(f"a play scores {self._best.score:,}, and the bound of all of them is {self._bound:,}")
         if score != self._best.score:
             raise TaskError(
                 f"the best play is said to score {self._best.score:,}, but by the rules it scores {score:,}"

@@ -17,6 +17,7 @@ from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
 from puzzles.nakuron.board import SIDES, WALL, Board, Tilted, parse_board, parse_sequence, random_board, replay, tilt
+from puzzles.nakuron.bound import upper_bound
 from puzzles.nakuron.drawing import draw_boards
 from puzzles.nakuron.kernels import field_of, ground_of
 from puzzles.pictures.shapes import Picture
@@ -147,6 +148,10 @@ class Nakuron(Scored):
         board = self._board_of(start)
         games = max(1, _CELLS_PER_CHUNK // board.size**2)
         return Arena(list(ground_of(board)), field_of(board)[None], board.balls, games)
+
+    def bound(self, start: str | None = None) -> int:
+        """By where balls can leave at all, and by looking ahead (`puzzles.nakuron.bound`)."""
+        return upper_bound(self._board_of(start))
 
     @classmethod
     def tidy_board(cls, text: str) -> str:

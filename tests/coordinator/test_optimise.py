@@ -1,6 +1,6 @@
 """Optimisations as runs: every strategy goes on, stops and damage cost little, the best play is proved."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from storage.names import ROWS
 from storage.results.rows import ResultRows, read_arrays
 from tests.coordinator.test_best_play import STONES, by_brute_force
 from tests.support.refusals import refused
-from tests.support.runs import StoppingAfter, driven, repaired, verified
+from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 from tests.system.own import written
 
 BOARD = random_board(40, 2, 3)
@@ -104,6 +104,19 @@ def test_a_damaged_row_is_found_and_repaired(tmp_path: Path) -> None:
     repaired(found.directory)
     assert verified(found.directory).ok
     assert look(found.directory).figures == found.figures
+
+
+def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(tmp_path: Path) -> None:
+    found = optimise(tmp_path, width=10, rounds=1)
+    bound = Nakuron().bound(BOARD.text())
+    with opened(found.directory) as job:
+        summary = job.summary(None)
+        shown = job.facts(summary | found.figures.as_dict() | {"strategy": BEAM, "seed": 1})
+    assert (found.figures.bound, summary["gap"]) == (bound, bound - found.best.score)
+    assert (shown["no play scores more than"], shown["gap"]) == (bound, bound - found.best.score)
+    with RunStore(found.directory, writable=True) as store:
+        store.commit(replace(store.state, figures=found.figures.as_dict() | {"bound": bound + 1}))
+    assert f"no play scores more than {bound + 1}, proved is {bound}" in verified(found.directory).faults[0]
 
 
 @pytest.mark.parametrize("change", [{"score": 1}, {"sequence": "0123"}])

@@ -1,0 +1,129 @@
+"""What no play of a board can exceed, proved: by which holes each ball can leave at all, and by looking ahead.
+
+A ball that a tilt takes to a hole drops, and so does every other in its segment, the cells of its line between two
+walls; in a segment that a wall of the frame closes it stops somewhere on the way to the end, wherever others stop it.
+So which holes a ball can ever drop through is known from walls and frame alone, and a ball that cannot drop through one
+of its own colour scores nothing. What a tilt scores and loses for good, where colours shut each other out, looking
+ahead shows: the board that may score most is tilted to all sides, again and again. The most that any of those left may
+score bounds every play; where a board has scored as much already, it is the optimum.
+"""
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+from puzzles.nakuron.board import SIDES, WALL, Board
+
+Cells = NDArray[np.uint8]
+
+_WALL = int(WALL)
+#: So many cells of boards are held at once, and so many boards are tilted, at most.
+_MOST_CELLS, _MOST_BOARDS = 1 << 25, 200_000
+
+
+def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
+    """No play scores more. At most `most_boards` boards are tilted, fewer large ones; always the same ones."""
+    cells = np.array([list(row) for row in board.rows], dtype=np.uint8)
+    frame = np.array([list(side) for side in board.frame], dtype=np.uint8)
+    leaving = ways_out(cells, frame)
+    most = min(most_boards, _MOST_CELLS // cells.size)
+    # By the most that a board may score; what it has scored already is in `points_of`, too.
+    waiting = [(-_reserve(cells, leaving), 0, 0, cells.tobytes())]
+    points_of, after, best = {cells.tobytes(): 0}, np.empty_like(cells), 0
+    while waiting:
+        if -waiting[0][0] <= best or len(points_of) >= most:
+            return max(best, -waiting[0][0])
+        _, _, points, name = heapq.heappop(waiting)
+        if points < points_of[name]:
+            continue
+        here = np.frombuffer(name, dtype=np.uint8).reshape(cells.shape)
+        for side in range(len(SIDES)):
+            scored = _tilt(here, frame[side], side, after)
+            there, now = after.tobytes(), points + scored
+            if scored >= 0 and points_of.get(there, -1) < now:
+                points_of[there], best = now, max(best, now)
+                heapq.heappush(waiting, (-now - _reserve(after, leaving), len(points_of), now, there))
+    return best
+
+
+@jit
+def _place(side: int, line: int, far: int, size: int) -> tuple[int, int]:
+    """The row and column that are `far` from a side of the frame, in a line that leads to it."""
+    if side == 0:
+        return far, line
+    if side == 1:
+        return line, size - 1 - far
+    if side == 2:
+        return size - 1 - far, line
+    return line, far
+
+
+@jit
+def _tilt(cells: Cells, holes: Cells, side: int, after: Cells) -> int:
+    """Write the board after a tilt into `after`; return what it scores, -1 where nothing moves."""
+    size, scored, moved = len(cells), 0, False
+    after[:] = 0
+    for line in range(size):
+        falls, free = holes[line] != _WALL, 0
+        for far in range(size):
+            here = _place(side, line, far, size)
+            ball = cells[here]
+            if ball == _WALL:
+                after[here] = _WALL
+                falls, free = False, far + 1
+            elif ball and falls:
+                scored += ball == holes[line]
+                moved = True
+            elif ball:
+                after[_place(side, line, free, size)] = ball
+                moved |= free != far
+                free += 1
+    return scored if moved else -1
+
+
+@jit
+def _spread(cells: Cells, frame: Cells, found: Cells) -> bool:
+    """Add to the holes of each cell those that a tilt leads to, now or later; whether there was anything to add."""
+    size, more = len(cells), False
+    for side in range(4):
+        for line in range(size):
+            ways = np.uint8(0)
+            if frame[side, line] != _WALL:
+                ways = np.uint8(1 << frame[side, line])
+            opened = ways != 0
+            for far in range(size):
+                here = _place(side, line, far, size)
+                if cells[here] == _WALL:
+                    ways, opened = np.uint8(0), False
+                    continue
+                if not opened:
+                    ways |= found[here]
+                if found[here] | ways != found[here]:
+                    found[here] |= ways
+                    more = True
+    return more
+
+
+def ways_out(cells: Cells, frame: Cells) -> Cells:
+    """For each cell through holes of which colours a ball there may ever drop: bit c for colour c."""
+    found = np.zeros_like(cells)
+    while _spread(cells, frame, found):
+        pass
+    return found
+
+
+@jit
+def _count(cells: Cells, leaving: Cells) -> int:
+    count = 0
+    for row in range(len(cells)):
+        for column in range(len(cells)):
+            ball = cells[row, column]
+            count += 0 < ball < _WALL and leaving[row, column] >> ball & 1 == 1
+    return count
+
+
+def _reserve(cells: Cells, leaving: Cells) -> int:
+    """How many balls may still score."""
+    return int(_count(cells, leaving))
