@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from coordinator.errors import UnanswerableError
-from coordinator.graphs.census import Counted, bound_component, measure_component
+from coordinator.graphs.census import Counted
 from coordinator.graphs.diameter import (
     BOUNDED_FROM,
     Interval,
@@ -17,9 +17,10 @@ from coordinator.graphs.diameter import (
     kinds_of,
     read_interval,
 )
-from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components, weak_components
-from coordinator.graphs.wanted import DIAMETERS
+from coordinator.graphs.measuring import bound_component, measure_component
+from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
 from coordinator.session.session import Control, Observer, SilentObserver
+from coordinator.spaces.wanted import DIAMETERS
 from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys
@@ -82,7 +83,8 @@ class ComponentAnswers(PathAnswers):
         """
         self._require_complete()
         if self.whole:
-            return weak_components(*self.configurations())
+            records = (read_component(self.store, number) for number in range(self._components))
+            return [WeakComponent(record.component, record.size, record.representative) for record in records]
         return [WeakComponent(0, self._reached.configurations, self._least_key())]
 
     def strong_components(self, control: Control | None = None, observer: Observer | None = None) -> StrongComponents:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from coordinator.errors import ContradictionError, UnanswerableError
-from coordinator.graphs.faults import stray_move
 from coordinator.session.session import ComputeContext, Control
+from coordinator.spaces.faults import stray_move
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
 from worker.graphs.searches import Graph, one_way_edge

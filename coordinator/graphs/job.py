@@ -6,11 +6,11 @@ from typing import Any
 
 from coordinator.graphs.census import Census, Counted
 from coordinator.graphs.verify import CensusVerifier
-from coordinator.graphs.wanted import ALL, DIAMETERS, check_wanted
 from coordinator.layers.job import layer_summary
 from coordinator.session.job import Check, Job, Table
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
+from coordinator.spaces.wanted import ALL, DIAMETERS, check_wanted
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, puzzle_class
@@ -33,10 +33,11 @@ class Whole(Job):
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         _check_spec(spec, plan)
         puzzle = spec.build()
-        if not puzzle.undirected:
+        if not puzzle.undirected and DIAMETERS in plan:
             # What a census stores of a component are distances between all its configurations: here there are none.
-            steps = Step("leave out", "whole"), Step("ask", "last", "strong components")
-            raise PuzzleError(f"{puzzle.name} is directed: a whole space needs moves that can be taken back", *steps)
+            raise PuzzleError(
+                f"{puzzle.name} is directed: its components have no diameters", Step("leave out", DIAMETERS)
+            )
         return puzzle
 
     def prepare(self) -> None:
@@ -83,7 +84,7 @@ class Whole(Job):
         return [Table("components", [component_figures(record) for record in shown], "", rest, "components")]
 
     def questions(self) -> list[str]:
-        return ["diameter"]
+        return ["diameter" if self.puzzle.undirected else "strong components"]
 
 
 def component_figures(record: ComponentRecord) -> dict[str, int | None]:

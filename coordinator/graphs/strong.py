@@ -23,6 +23,8 @@ from worker.graphs.strong import Bounds, Diameters, all_diameters, transposed
 
 #: What scipy takes: a number of 64 bits per edge and four arrays of 32 bits per vertex; then labels, order and places.
 _EDGE_BYTES, _VERTEX_BYTES = 8, 40
+#: Vertices whose edges are looked at together where there are few between components.
+_VERTICES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,18 @@ class StrongComponent:
 class StrongComponents:
     """The strong components of a run: `strong` of them, of which `single` have one configuration only.
 
-    `components` are the others, the largest first; `weak` is the number of weakly connected components.
+    `components` are the others, the largest first; `weak` is the number of weakly connected components. Between so
+    many pairs of strong components moves lead from one to the other (`between`: the edges of the condensation); no
+    moves of others lead into `sources` of them, and none out of `sinks`.
     """
 
     configurations: int
     weak: int
     strong: int
     single: int
+    between: int
+    sources: int
+    sinks: int
     components: list[StrongComponent]
 
     def histogram(self) -> list[tuple[int, int, int]]:
@@ -74,13 +81,15 @@ class StrongComponents:
 class _Parts:
     """The components of more than one vertex, in order, and the moves within them: see `worker.graphs.strong`.
 
-    `order` holds the vertices of the whole graph in this order, `strong` is the number of all components.
+    `order` holds the vertices of the whole graph in this order, `strong` is the number of all components, `condensed`
+    says how many edges, sources and sinks their condensation has.
     """
 
     order: Vertices
     graph: Graph
     firsts: Offsets
     strong: int
+    condensed: tuple[int, int, int]
 
     def __len__(self) -> int:
         return len(self.firsts) - 1
@@ -123,7 +132,7 @@ def strong_components(
         )
         for component in range(len(parts))
     ]
-    return StrongComponents(len(keys), weak, parts.strong, parts.strong - len(parts), components)
+    return StrongComponents(len(keys), weak, parts.strong, parts.strong - len(parts), *parts.condensed, components)
 
 
 def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongComponents:
@@ -136,21 +145,14 @@ def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongCompon
             components.append(
                 StrongComponent(record.component, record.size, record.diameter, pair, record.representative)
             )
-    return StrongComponents(sum(sizes), len(sizes), len(sizes), len(sizes) - len(components), components)
-
-
-def weak_components(keys: Keys, labels: np.ndarray) -> list[WeakComponent]:
-    """The components of a whole space by the label of each of its `keys`, which are in increasing order."""
-    numbers, firsts, sizes = np.unique(labels, return_index=True, return_counts=True)
-    return [
-        WeakComponent(number, size, key_at(keys, first))
-        for number, first, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True)
-    ]
+    count = len(sizes)
+    return StrongComponents(sum(sizes), count, count, count - len(components), 0, count, count, components)
 
 
 def _parts(graph: Graph) -> _Parts:
     labels = _scipy_labels(graph)
     sizes = np.bincount(labels)
+    condensed = _condensed(graph, labels, len(sizes))
     least = np.empty(len(sizes), dtype=np.int32)
     # Of several assignments to one place the last one stays.
     least[labels[::-1]] = np.arange(len(labels) - 1, -1, -1, dtype=np.int32)
@@ -162,7 +164,20 @@ def _parts(graph: Graph) -> _Parts:
     order = np.flatnonzero(labels < len(several)).astype(np.int32)
     order = order[np.argsort(labels[order], kind="stable")]
     firsts = np.concatenate([[0], np.cumsum(sizes[several])]).astype(np.int64)
-    return _Parts(order, inner_graph(graph, labels, order), firsts, len(sizes))
+    return _Parts(order, inner_graph(graph, labels, order), firsts, len(sizes), condensed)
+
+
+def _condensed(graph: Graph, labels: Labels, count: int) -> tuple[int, int, int]:
+    """How many pairs of components a move leads across, into how many leads none of another's, and out of how many."""
+    pairs = np.empty(0, dtype=np.int64)
+    for begin in range(0, len(labels), _VERTICES_AT_ONCE):
+        part = slice(begin, begin + _VERTICES_AT_ONCE)
+        offsets = graph.offsets[begin : begin + _VERTICES_AT_ONCE + 1]
+        starts = np.repeat(labels[part].astype(np.int64), np.diff(offsets))
+        ends = labels[graph.targets[offsets[0] : offsets[-1]]]
+        across = starts != ends
+        pairs = np.union1d(pairs, starts[across] * count + ends[across])
+    return len(pairs), count - len(np.unique(pairs % count)), count - len(np.unique(pairs // count))
 
 
 def _scipy_labels(graph: Graph) -> Labels:

@@ -12,7 +12,7 @@ from puzzles.keys.layout import Keys, ints, key_at, layout_of
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import read_labels, read_pairs, recorded_components
-from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, distances_from, farthest_pairs, sweep
+from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, label_components, sweep
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
@@ -107,7 +107,7 @@ class CensusVerifier(Verifier):
         self._report.count("components")
         what = f"component {record.component}"
         graph = self._graph_of(members)
-        if graph is None or (distances_from(graph, 0) == UNSEEN).any():
+        if graph is None or label_components(graph).any():
             self._report.damage(f"{what} is not one connected component")
             return
         if record.diameter is None:

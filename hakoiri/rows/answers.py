@@ -72,6 +72,9 @@ def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict
         "weak_components": found.weak,
         "strong_components": found.strong,
         "single": found.single,
+        "condensation_edges": found.between,
+        "sources": found.sources,
+        "sinks": found.sinks,
         "components": [
             {
                 "component": one.component,

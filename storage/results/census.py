@@ -5,7 +5,7 @@
 ``pairs``       entry per component: CRC-32, then its diametral pairs, two keys each, big-endian; every unordered pair
                 once, its lesser key first, in increasing order
 
-While the components of a space beyond memory are counted (`coordinator.graphs.joining`), the labels are something else
+While the components of a space beyond memory are counted (`coordinator.spaces.joining`), the labels are something else
 at first, and ``sizes`` in ``meta`` is a CRC-32 and how many configurations each component has, int64 big-endian.
 """
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lmdb
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,14 +20,14 @@ from scipy.sparse.csgraph import connected_components
 import coordinator.graphs.census as census_module
 import storage.results.census as results
 from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
-from coordinator.graphs import joining, slabs
-from coordinator.graphs.wanted import check_wanted, wanted_of
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
+from coordinator.spaces import joining, slabs
+from coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.api import Run
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import LAYOUTS, Keys, ints
@@ -206,6 +207,41 @@ def test_a_move_that_leads_one_way_is_found_by_passes(tmp_path: Path) -> None:
     directory = started(tmp_path, "u32", "clumped", "liar", lie="rare")
     with pytest.raises(ContradictionError, match=r"but 0x[0-9a-f]+ leads to 0x[0-9a-f]+, which does not lead back"):
         driven(directory, _SHORT)
+
+
+# Directed puzzles
+
+
+@pytest.mark.parametrize(("layout", "keys"), [("u32", "clumped"), ("u128", "spread")])
+def test_a_directed_space_has_weak_and_strong_components(layout: str, keys: str, tmp_path: Path) -> None:
+    toy = Toy({"layout": layout, "keys": keys, "directed": "yes"})
+    spec = PuzzleSpec("toy", toy.parameters)
+    in_memory, by_passes = (make_run(tmp_path, spec, "whole", {}, Resources()) for _ in range(2))
+    assert driven(in_memory, Resources()) == driven(by_passes, _SHORT) == "complete"
+    graph = nx.DiGraph((key, other) for key in toy.vertices for other in toy.successors(key) if other != key)
+    graph.add_nodes_from(toy.vertices)
+    for directory in (in_memory, by_passes):
+        with closing(Run(RunStore(directory))) as run:
+            weak, strong = run.weak_components(), run.strong_components()
+            labels = run.configurations()[1].tolist()
+            moves = run.store.state.figures["edges"]
+            starts_in = run.component_of(toy.start)
+        assert labels == by_scipy(toy)
+        assert [one.size for one in weak] == np.bincount(labels).tolist()
+        assert [one.representative for one in weak] == [
+            sorted(toy.vertices)[labels.index(one.component)] for one in weak
+        ]
+        assert starts_in == labels[sorted(toy.vertices).index(toy.start)]
+        assert (moves, strong.weak) == (graph.number_of_edges(), len(weak))
+        assert strong.strong == nx.number_strongly_connected_components(graph)
+        assert strong.between == nx.condensation(graph).number_of_edges()
+        report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
+        assert (report.ok, report.faults) == (True, [])
+
+
+def test_a_directed_space_has_no_diameters(tmp_path: Path) -> None:
+    with pytest.raises(PuzzleError, match="toy is directed: its components have no diameters"):
+        make_run(tmp_path, PuzzleSpec("toy", {"directed": "yes"}), "whole", {"diameters": "largest=1"}, Resources())
 
 
 # Which components are measured

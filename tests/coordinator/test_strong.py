@@ -76,6 +76,10 @@ def assert_right(found: StrongComponents, vertices: int, edges: Edges) -> None:
     graph.add_nodes_from(range(vertices))
     components = sorted(map(sorted, nx.strongly_connected_components(graph)), key=lambda one: (-len(one), one))
     several = [one for one in components if len(one) > 1]
+    condensed = nx.condensation(graph)
+    ways_in, ways_out = (list(dict(degrees).values()) for degrees in (condensed.in_degree, condensed.out_degree))
+    found_ends = found.between, found.sources, found.sinks
+    assert found_ends == (condensed.number_of_edges(), ways_in.count(0), ways_out.count(0))
     assert (found.configurations, found.strong, found.single) == (
         vertices,
         len(components),

@@ -210,6 +210,9 @@ def _print_strong(run: "Run", found: "StrongComponents", rows: int) -> None:
                 "weak components": found.weak,
                 "strong components": found.strong,
                 "of one configuration": found.single,
+                "pairs that moves cross": found.between,
+                "sources": found.sources,
+                "sinks": found.sinks,
             }
         )
     )

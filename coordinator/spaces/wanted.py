@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coordinator.graphs.slabs import Sizes
+from coordinator.spaces.slabs import Sizes
 from puzzles.errors import PuzzleError
 
 DIAMETERS = "diameters"

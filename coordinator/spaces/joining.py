@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from coordinator.errors import UnanswerableError
-from coordinator.graphs.faults import report_wrong_moves
-from coordinator.graphs.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from coordinator.session.session import Session
+from coordinator.spaces.faults import report_wrong_moves
+from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from coordinator.steps.window import StoredLayer
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import less_than, lower_bounds

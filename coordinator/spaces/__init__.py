@@ -1,0 +1,1 @@
+"""Whole spaces listed and labelled on disk, by passes over their blocks: never all moves in one process."""
