@@ -8,7 +8,7 @@ from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys, layout_of
 from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from storage.layers.blocks import pack_blocks, unpack_blocks
-from storage.layers.coded import Block, code_bits, decode_into
+from storage.layers.coded import code_bits
 from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
@@ -80,8 +80,7 @@ def _load_bitmap_kernels(layer: Keys) -> None:
     set_within(words, layer.copy(), 0)
     clear_within(words, layer, 0)
     words[:] = 1
-    coded = code_bits(0, words, 0, 0, 128, count_bits(words), layout_of(layer))
-    decode_into(Block(0, 0, 2, coded.data), layout_of(layer), words, 0, keep=True)
+    code_bits(0, words, 0, 0, 128, count_bits(words), layout_of(layer))
     list_bits(words, 0, layout_of(layer))
 
 

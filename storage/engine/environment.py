@@ -68,7 +68,7 @@ class Environment:
         self.directory = directory.resolve()
         self._durable = durable
         self._books_checked = False
-        self._deleted = 0
+        self._deleted, self._closed = 0, False
         with translated(directory), ExitStack() as opened:
             self._file = DataFile(self.directory / DATA_FILE)
             opened.callback(self._file.close)
@@ -124,10 +124,9 @@ class Environment:
                 transaction.put(name, value, db=handles[database])
         self._deleted += len(deleted)
         if self._deleted > _MOST_DELETED:
-            self._deleted = 0
-            with translated(self.directory):
-                self._shared.handle.close()
-                self._shared.handle = _open(self.directory, True, self._durable)
+            # What is written is written: if it cannot be opened again, that is an error of the next use.
+            self._shared.handle.close()
+            self._deleted, self._closed = 0, True
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""
@@ -146,6 +145,9 @@ class Environment:
         if os.getpid() != self._identity[0]:
             raise StorageError(f"run {self.directory.name} was opened before a fork; open it again in this process")
         with translated(self.directory):
+            if self._closed:
+                self._shared.handle = _open(self.directory, True, self._durable)
+                self._closed = False
             for _ in range(_TRIES):
                 # To begin, LMDB reads the meta pages in its map.
                 self._file.read(1, 1)

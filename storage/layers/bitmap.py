@@ -1,4 +1,4 @@
-"""Bitmaps of dense keys, coded as `storage.layers.codec` codes sorted keys, and decoded into: no array of keys between.
+"""Bitmaps of dense keys, coded as `storage.layers.codec` codes sorted keys: no array of keys between.
 
 Bit b of word w stands for the key ``base + 64 * w + b``.
 """
@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit, lowest_bit
-from puzzles.keys.layout import Key
 from storage.layers.codec import Bytes
 
 Words = NDArray[np.uint64]
@@ -48,44 +47,6 @@ def _encode_bits(words: Words, begin: int, end: int, room: Bytes, longest: int) 
         word &= word - np.uint64(1)
 
 
-@jit
-def _decode_bits(
-    data: Bytes, first: np.uint64, count: int, greatest: np.uint64, words: Words, base: np.uint64, keep: bool
-) -> bool:
-    used = 0
-    key = first
-    span = np.uint64(len(words)) << np.uint64(6)
-    for index in range(count):
-        if index:
-            if used == len(data):
-                return False
-            byte = np.uint64(data[used])
-            used += 1
-            difference = byte & np.uint64(127)
-            shift = np.uint64(7)
-            while byte > np.uint64(127):
-                if used == len(data) or shift > np.uint64(63):
-                    return False
-                byte = np.uint64(data[used])
-                used += 1
-                if shift == np.uint64(63) and byte > np.uint64(1):
-                    return False
-                difference |= (byte & np.uint64(127)) << shift
-                shift += np.uint64(7)
-            if difference == np.uint64(0) or difference > greatest - key:
-                return False
-            key += difference
-        # What lies below the base wraps around, and is beyond the bitmap, too.
-        place = key - base
-        if place < span:
-            bit = np.uint64(1) << (place & np.uint64(63))
-            if keep:
-                words[place >> np.uint64(6)] |= bit
-            else:
-                words[place >> np.uint64(6)] &= ~bit
-    return used == len(data)
-
-
 def encode_bits(words: Words, begin: int, end: int, room: Bytes, longest: int) -> tuple[int, int, int]:
     """The differences, of up to `longest` bytes, of the bits behind bit `begin` and before `end`, while `room` lasts.
 
@@ -93,8 +54,3 @@ def encode_bits(words: Words, begin: int, end: int, room: Bytes, longest: int) -
     """
     following, count, used = _encode_bits(words, begin, end, room, longest)
     return int(following), int(count), int(used)
-
-
-def decode_bits(data: Bytes, first: Key, count: int, greatest: Key, words: Words, base: Key, keep: bool) -> bool:
-    """Set or clear the bits of the `count` keys from `first` on; whether the bytes were sound."""
-    return bool(_decode_bits(data, np.uint64(first), count, np.uint64(greatest), words, np.uint64(base), keep))

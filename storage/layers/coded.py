@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
-from storage.layers.bitmap import Words, decode_bits, encode_bits
+from storage.layers.bitmap import Words, encode_bits
 from storage.layers.blocks import HEADER_BYTES, ROOM_BYTES, Packed, encode_entries
 from storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
 from storage.names import block_key
@@ -111,17 +111,12 @@ def count_of(value: Buffer) -> int:
 
 def decode(block: Block, layout: Layout) -> Keys:
     """The keys of a block; `DamagedError` if a byte of it differs."""
-    keys = decode_block(_differences(block, layout), block.first, block.size, layout)
+    keys = None
+    if is_sound(block, layout):
+        keys = decode_block(memoryview(block.value)[HEADER_BYTES:], block.first, block.size, layout)
     if keys is None:
-        raise _broken(block)
+        raise DamagedError(f"a coded block of layer {block.number} at {block.first:#x} is damaged")
     return keys
-
-
-def decode_into(block: Block, layout: Layout, words: Words, base: Key, keep: bool) -> None:
-    """Set, or unless `keep` clear, the bits of a block's keys; those beyond the bitmap are passed over."""
-    data = np.frombuffer(_differences(block, layout), dtype=np.uint8)
-    if not decode_bits(data, block.first, block.size, layout.greatest, words, base, keep):
-        raise _broken(block)
 
 
 def is_sound(block: Block, layout: Layout) -> bool:
@@ -129,16 +124,6 @@ def is_sound(block: Block, layout: Layout) -> bool:
     value, name = memoryview(block.value), block_key(block.number, block.first, layout.bytes)
     checksum = int.from_bytes(value[:4], "big")
     return count_of(value) == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum
-
-
-def _differences(block: Block, layout: Layout) -> memoryview:
-    if not is_sound(block, layout):
-        raise _broken(block)
-    return memoryview(block.value)[HEADER_BYTES:].toreadonly()
-
-
-def _broken(block: Block) -> DamagedError:
-    return DamagedError(f"a coded block of layer {block.number} at {block.first:#x} is damaged")
 
 
 def _code(

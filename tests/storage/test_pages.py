@@ -1,5 +1,6 @@
 """The reader of LMDB's file: it reads what LMDB reads, little of a large file, and damage is an error and no signal."""
 
+import errno
 import os
 import struct
 import subprocess
@@ -10,9 +11,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from textwrap import dedent
+from typing import Any
 
 import lmdb
 import numpy as np
@@ -22,7 +25,7 @@ import pytest
 from coordinator.runs.catalogue import list_runs
 from puzzles.keys.layout import U64
 from storage.engine.environment import Environment, create_environment
-from storage.errors import DamagedError
+from storage.errors import DamagedError, StorageError
 from storage.layers.blocks import encode_entries, pack_blocks
 from storage.layers.store import RunStore
 from storage.ledger.ledger import create_run
@@ -165,6 +168,27 @@ def test_what_was_deleted_stays_in_no_memory(environment: Environment) -> None:
     assert sum(part.rss for part in psutil.Process().memory_maps() if part.path == path) < 1_000_000
     environment.write([(BLOCKS, names[0], b"again")])
     assert environment.get(BLOCKS, names[0]) == b"again"
+
+
+def test_a_file_that_is_not_opened_again_after_deleting_is_no_lost_write(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [number_key(number) for number in range(400)]
+    environment.write([(BLOCKS, name, b"kept") for name in names])
+    with monkeypatch.context() as patch:
+        patch.setattr(lmdb, "open", partial(_raise, OSError(errno.EMFILE, "too many open files")))
+        environment.write([(BLOCKS, names[0], b"again")], [(BLOCKS, name) for name in names[1:]])
+        for _ in range(2):
+            with pytest.raises(StorageError, match=r"^run .*too many open files"):
+                environment.get(BLOCKS, names[0])
+            with pytest.raises(StorageError, match=r"^run .*too many open files"):
+                environment.write([(BLOCKS, names[1], b"lost")])
+    assert environment.names(BLOCKS) == names[:1]
+    assert environment.get(BLOCKS, names[0]) == b"again"
+
+
+def _raise(error: Exception, *_: Any, **__: Any) -> None:
+    raise error
 
 
 # Damage

@@ -13,7 +13,7 @@ from coordinator.session.tuning import DEFAULT
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.errors import DamagedError
-from storage.layers.coded import Block, Coded, code_keys, decode, decode_into, is_sound
+from storage.layers.coded import Block, Coded, code_keys, decode, is_sound
 from tests.support.engine import PlainDepots, PlainRedis
 from worker.errors import PayloadError
 from worker.layers.partition import Partition, partition_by
@@ -131,9 +131,6 @@ def test_a_block_with_another_byte_is_damaged(name: str, place: int) -> None:
         assert not is_sound(wrong, layout)
         with pytest.raises(DamagedError, match=r"layer [78] at 0x"):
             decode(wrong, layout)
-    if layout.words == 1:
-        with pytest.raises(DamagedError):
-            decode_into(damaged[0], layout, np.zeros(9_000, dtype=np.uint64), 0, keep=True)
 
 
 # What lies in Redis

@@ -15,7 +15,7 @@ from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
 from puzzles.keys.order import slice_between
 from storage.layers.bitmap import Words
-from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, decode_into, join_coded
+from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, join_coded
 from storage.layers.digest import lanes_of
 from worker.errors import PayloadError
 from worker.layers.kernels import DENSE_SPAN, WORD_BITS, clear_within, count_bits, list_bits, merge, set_within, split
@@ -97,7 +97,7 @@ def _by_range(
     outside = [batch[: set_within(words, batch, base)].copy() for batch in batches]
     clear_within(words, keys, base)
     for block in known:
-        decode_into(block, layout, words, base, keep=False)
+        clear_within(words, decode(block, layout), base)
     pieces = _dense_pieces(number, words, base, layout, partition)
     # A known key that is sent all the same does no harm: whoever gathers takes it away.
     for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
@@ -182,9 +182,9 @@ def _runs(batches: list[Keys]) -> list[Keys]:
 def _merged_in_bitmap(layout: Layout, pieces: list[Block], known: list[Block], least: Key, last: Key) -> Keys:
     words = np.zeros((last - least) // WORD_BITS + 1, dtype=np.uint64)
     for block in pieces:
-        decode_into(block, layout, words, least, keep=True)
+        set_within(words, decode(block, layout), least)
     for block in known:
-        decode_into(block, layout, words, least, keep=False)
+        clear_within(words, decode(block, layout), least)
     # The last word reaches beyond the range.
     words[-1] &= np.uint64((1 << (last - least) % WORD_BITS + 1) - 1)
     return list_bits(words, least, layout)
