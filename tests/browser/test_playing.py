@@ -1,6 +1,7 @@
 """The page in a real browser: a run from the form to its diameter, and the board under fingers."""
 
 import re
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -118,6 +119,15 @@ def test_the_components_with_their_diameter_and_its_pairs(page: Page, site: Site
     expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
     page.get_by_role("link", name="Walk the 190 moves").first.click()
     expect(page.get_by_role("button", name="Walk of 190 moves")).to_be_enabled()
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.locator(".figures")).to_contain_text("1 played")
+    page.get_by_role("button", name="Walk of 190 moves").click()
+    expect(page.locator(".figures")).to_contain_text("3 played")
+    page.get_by_role("button", name="Pause").click()
+    at = parse_qs(page.url.partition("?")[2])["at"][0]
+    first = page.request.get(f"/api/runs/{site.counted}/components/1/diameter").json()["pairs"][0]
+    left = page.request.get(f"/api/runs/{site.counted}/distance", params={"from": at, "to": first[1]}).json()
+    assert 180 < left["length"] <= 187
 
 
 def test_a_box_is_tilted_by_a_swipe_and_by_keys(page: Page, site: Site) -> None:

@@ -9,6 +9,7 @@ import {barOf, moving} from "../parts/life.js";
 import {scaleSwitch} from "../parts/scale.js";
 import {tablesOf} from "../parts/tables.js";
 
+const LAYERED = new Set(["explore", "hardest"]);
 // How often, at most, the tables of a run that lives are asked for, in milliseconds.
 const PAUSE = 1000;
 
@@ -25,9 +26,11 @@ class Overview {
     Object.assign(this, {run, redraw, layers: [], drawing: false, told: 0});
     this.figures = h("dl", {class: "facts"});
     this.progress = h("div", {class: "progress", role: "status", "aria-live": "off"});
-    this.histogram = new Histogram({bar: "layer", of: "configurations", title: "Configurations in each layer"});
+    this.histogram = new Histogram(run.mode === "hardest"
+      ? {bar: "distance", of: "configurations", title: "Configurations at each distance from the goal"}
+      : {bar: "layer", of: "configurations", title: "Configurations in each layer"});
     this.chart = h("section", {class: "card", hidden: true},
-      h("div", {class: "heading"}, h("h2", {}, "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
+      h("div", {class: "heading"}, h("h2", {}, run.mode === "hardest" ? "Distances from the goal" : "Layers"), scaleSwitch(wanted => this.histogram.scale(wanted))),
       this.histogram.element, this.table = h("details", {}, h("summary", {}, "as a table")));
     this.tables = h("div", {});
     this.element = h("section", {}, h("section", {class: "card"}, this.progress, this.figures), this.chart, this.tables);
@@ -36,7 +39,7 @@ class Overview {
 
   async load() {
     this.#figures();
-    if (this.run.mode === "explore") {
+    if (LAYERED.has(this.run.mode)) {
       const {layers} = await get(["runs", this.run.run, "layers"]);
       for (const layer of layers) this.layers[layer.depth] = layer.size;
       this.#plot();
@@ -116,7 +119,7 @@ const some = value => (value === null || value === undefined ? null : number(val
 function factsOf(run) {
   return [
     [run.progress.unit, number(run.progress.done)],
-    ["layers", run.mode === "explore" && run.depth !== null ? number(run.depth + 1) : null],
+    ["layers", LAYERED.has(run.mode) && run.depth !== null ? number(run.depth + 1) : null],
     ["nearest goal", run.goal_depth === null || run.goal_depth === undefined ? null : counted(run.goal_depth, "move")],
     ["goals", some(run.goals)],
     ["components", some(run.components)],
@@ -126,7 +129,7 @@ function factsOf(run) {
     ["in moves", some(run.moves)],
     ["rounds", some(run.rounds)],
     ["computing", run.seconds ? duration(run.seconds) : null],
-    ["rate", run.rate ? `${short(run.rate)} ${run.rate_unit ?? ""}` : null],
+    ["rate", run.rate ? `${short(run.rate)} ${run.rate_unit === "configurations/s" ? "/s" : run.rate_unit}` : null],
     ["on disk", run.stored_bytes ? bytes(run.stored_bytes) : run.progress.disk ? bytes(run.progress.disk) : null],
     ["workers", run.workers ? `${number(run.workers)} on ${counted(run.hosts, "host")}` : null],
     ["driven by", run.holder || null],

@@ -81,7 +81,7 @@ class View {
     this.#figures(now, past, place);
     this.#list(now);
     this.#controls();
-    this.text.textContent = now.configuration;
+    this.text.textContent = this.board.spelled(now.configuration);
     note(["runs", this.run.run, "board"], this.walk ? this.#walked() : {at: now.configuration});
   }
 
@@ -133,8 +133,12 @@ class View {
     if (!now.moves.length) put(this.moves, h("li", {class: "muted"}, "none: this is a dead end"));
   }
 
-  #shade() {
-    const moves = this.shaded ? this.game.now.best.filter(move => move.glide) : [];
+  // On a walk that is its next move, else the moves that lead nearer to the goal.
+  async #shade() {
+    const {now} = this.game;
+    const best = this.walk ? [await this.film.next()].filter(Boolean) : now.best;
+    if (now !== this.game.now) return;
+    const moves = this.shaded ? best.filter(move => move.glide) : [];
     const shown = moves.map(move => ({piece: this.board.called(move.glide.name), to: move.glide})).filter(({piece}) => piece);
     shade(this.board, shown);
   }
@@ -149,13 +153,15 @@ class View {
     const {tools, game, film} = this;
     tools.undo.disabled = game.place <= 0;
     tools.redo.disabled = game.place >= game.past.length - 1;
-    tools.hint.disabled = !game.now?.best.length;
+    tools.hint.textContent = this.walk ? "Step" : "Hint";
+    tools.hint.disabled = !this.walk && !game.now?.best.length;
     tools.play.textContent = film.playing ? "❚❚ Pause" : this.walk ? `▶ Walk of ${counted(this.walk.length, "move")}` : "▶ Play the solution";
     tools.play.disabled = !film.playing && !this.walk && !game.now?.best.length;
     tools.restart.disabled = game.now?.key === this.started;
   }
 
   hint() {
+    if (this.walk) return this.film.step();
     const [move] = this.game.now.best;
     return move ? this.game.play(move) : Promise.resolve();
   }

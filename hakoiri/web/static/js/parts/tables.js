@@ -6,11 +6,11 @@ import {h} from "../lib/dom.js";
 import {number} from "../lib/format.js";
 import {Curve} from "../charts/curve.js";
 
-// A study, a hunt or an optimisation is told by tables; layers are told elsewhere.
-const TOLD = new Set(["study", "hunt", "optimise", "tree"]);
+// Runs that are told by their layers or components.
+const OTHERS = new Set(["explore", "whole", "hardest"]);
 
 export async function tablesOf(run) {
-  if (!TOLD.has(run.mode)) return [];
+  if (OTHERS.has(run.mode)) return [];
   const found = await get(["runs", run.run, "summary"]);
   const plotted = PLOTS[run.mode]?.(found);
   return [plotted, ...found.tables.map(tableOf)].filter(Boolean);

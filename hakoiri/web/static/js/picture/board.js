@@ -95,4 +95,9 @@ export class Board {
     const [name, ...rest] = words.split(" ");
     return [this.called(name)?.letter ?? name, ...rest].join(" ");
   }
+
+  // The same for a configuration; its text means the same with any letters.
+  spelled(text) {
+    return this.lettered ? text.replace(/[^./#]/g, name => this.called(name)?.letter ?? name) : text;
+  }
 }

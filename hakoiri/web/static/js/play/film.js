@@ -41,12 +41,18 @@ export class Film {
 // The shortest solution: the first of the best moves, again and again.
 export const towardGoal = game => async () => game.now.best[0] ?? null;
 
-// A given walk: the texts of the configurations on it. From anywhere else on it there is nothing to play.
+// A given walk: the texts of the configurations on it. From anywhere else there is nothing to play.
 export function along(game, configurations) {
-  const keys = configurations.map(text => game.positions.of(text).then(found => found.key));
+  let place = 0;
+  const at = async index => (index in configurations ? (await game.positions.of(configurations[index])).key : null);
   return async () => {
-    const walk = await Promise.all(keys);
-    const next = walk[walk.indexOf(game.now.key) + 1];
-    return (walk.includes(game.now.key) && game.now.moves.find(move => move.key === next)) || null;
+    const here = game.now.key;
+    for (const near of [place, place + 1, place - 1, 0]) {
+      if (await at(near) !== here) continue;
+      place = near;
+      const next = await at(place + 1);
+      return game.now.moves.find(move => move.key === next) ?? null;
+    }
+    return null;
   };
 }
