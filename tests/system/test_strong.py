@@ -57,6 +57,9 @@ def test_strong_components_of_a_directed_puzzle(hakoiri: Hakoiri, roads: str) ->
         "weak_components": 1,
         "strong_components": 4,
         "single": 1,
+        "condensation_edges": 3,
+        "sources": 1,
+        "sinks": 2,
         "components": [
             {"component": 0, "size": 4, "diameter": 3, "from": "0x0", "to": "0x3", "representative": "0x0"},
             {"component": 1, "size": 3, "diameter": 2, "from": "0x4", "to": "0x6", "representative": "0x4"},
@@ -83,14 +86,17 @@ def test_weak_components_of_a_directed_puzzle(hakoiri: Hakoiri, roads: str) -> N
     assert "--strong" in refused.error
 
 
-def test_a_census_of_a_directed_puzzle_is_refused(hakoiri: Hakoiri, roads: str) -> None:
-    """It would take distances one way for distances both ways."""
-    refused = hakoiri.here("run", roads, "--whole", check=False)
+def test_a_census_of_a_directed_puzzle_has_weak_components(hakoiri: Hakoiri, roads: str) -> None:
+    """Not distances: it would take those one way for distances both ways."""
+    found = hakoiri.ask("run", roads, "--whole")
+    assert (found["components"], found["edges"]) == (1, 12)
+    (only,) = hakoiri.ask("components", "last")["components"]
+    assert (only["size"], only["diameter"]) == (10, None)
+    assert hakoiri.ask("components", "last", "--strong")["strong_components"] == 4
+    refused = hakoiri.here("run", roads, "--whole", "--diameters", "largest=1", check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert "roads is directed" in refused.error
-    assert "leave out --whole" in refused.error
-    refused = hakoiri.here("components", "last", "--strong", check=False)
-    assert (refused.code, refused.stdout) == (1, "")
+    assert "leave out --diameters" in refused.error
 
 
 def test_a_run_without_an_end_is_refused(hakoiri: Hakoiri, roads: str) -> None:
