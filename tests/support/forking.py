@@ -12,12 +12,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+import rq.utils
 
 from coordinator.session import resources
 from hakoiri.cli import main
 from tests.support.namespaces import enter
+from worker.transport.rq_worker import TaskWorker
 from worker.transport.supervisor import Supervisor
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
@@ -80,6 +84,17 @@ def fork_command(
 def fork_workers() -> None:
     """Have the supervisor that this process is to be fork its workers, too; it has no threads yet."""
     Supervisor._start = _start_worker  # type: ignore[method-assign]
+
+
+def fork_workers_with_clock(ahead: float) -> None:
+    """The same on a host whose clock is so many seconds ahead, for RQ; and it looks for abandoned jobs all the time."""
+    then, stamp = rq.utils.now, rq.utils.current_timestamp
+    shifted = {"now": lambda: then() + timedelta(seconds=ahead), "current_timestamp": lambda: stamp() + int(ahead)}
+    for module in [module for name, module in sys.modules.items() if name.startswith("rq.")]:
+        for name in shifted.keys() & vars(module).keys():
+            setattr(module, name, shifted[name])
+    TaskWorker.should_run_maintenance_tasks = property(lambda _: True)
+    fork_workers()
 
 
 def fork_workers_on(namespace: str) -> None:

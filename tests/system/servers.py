@@ -6,7 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -127,23 +127,26 @@ class Workers:
 
 @contextmanager
 def started_workers(
-    hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None, executable: Path | None = None
-) -> Iterator[Workers]:
+    hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None, executable: Path | None = None,
+    before: Callable[[], object] = fork_workers,
+) -> Iterator[Workers]:  # fmt: skip
     """`count` workers, all of them known to Redis when the block begins, none left when it has ended.
 
-    Forked, they and their supervisor; or, as a user has them, from an `executable`.
+    Forked, they and their supervisor, which calls `before` first; or, as a user has them, from an `executable`.
     """
     with redis.Redis.from_url(url) as client:
-        before = living_workers(client)
+        known = living_workers(client)
         supervisor = hakoiri.start(
             "worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}), executable=executable,
-            before=None if executable else fork_workers,
+            before=None if executable else before,
         )  # fmt: skip
         try:
             # It says so when it can be stopped.
             supervisor.wait_for("worker processes for")
             wait_until(
-                lambda: len(living_workers(client).keys() - before) >= count or supervisor.process.poll() is not None,
+                lambda: (
+                    len(living_workers(client).keys() - known.keys()) >= count or supervisor.process.poll() is not None
+                ),
                 what="the workers",
             )
             assert supervisor.process.poll() is None, supervisor.finish()

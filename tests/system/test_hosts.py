@@ -3,14 +3,19 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import psutil
 import pytest
 import redis
 
+from tests.support.forking import fork_workers_with_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.transport.connection import living_workers
+
+#: Seconds.
+DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,22 @@ class Hosts:
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    """Two hosts of one worker each: the first starts a data Redis itself, the second has one with a password."""
+    """Two hosts of one worker each: the first starts a data Redis itself, the second has one with a password.
+
+    The clock of the first is a day ahead, that of the second is slow by a day.
+    """
     directory = tmp_path_factory.mktemp("hosts")
     command = Hakoiri(directory)
     with ExitStack() as stack:
         main = stack.enter_context(RedisServer(directory / "main"))
         named = stack.enter_context(RedisServer(directory / "data", "not-for-everybody"))
         teams = [
-            stack.enter_context(started_workers(command, main.url, 1, {"HAKOIRI_DATA_REDIS": url}))
-            for url in ("auto", named.url)
+            stack.enter_context(
+                started_workers(
+                    command, main.url, 1, {"HAKOIRI_DATA_REDIS": url}, before=partial(fork_workers_with_clock, ahead)
+                )
+            )
+            for url, ahead in (("auto", DAY), (named.url, -DAY))
         ]
         urls = living_workers(main.client).values()
         clients = [stack.enter_context(redis.Redis.from_url(url)) for url in sorted(urls, key=named.url.__eq__)]
@@ -54,8 +66,9 @@ def commands(client: redis.Redis, name: str) -> int:
 
 
 def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    found = hakoiri.ask("run", "klotski", "--redis", hosts.main.url, "--farm-from", "300", "--chunk", "200")
-    assert found["digest"] == finished.explored["digest"]
+    ended = hakoiri.here("run", "klotski", "--redis", hosts.main.url, "--farm-from", "300", "--chunk", "200", "--json")
+    assert ended.json["digest"] == finished.explored["digest"]
+    assert "again" not in ended.stderr, "nobody compares clocks"
     fetched = [commands(host.data, "getrange") for host in hosts.hosts]
     assert all(fetched), fetched
     assert not commands(hosts.main.client, "getrange")
