@@ -3,6 +3,8 @@
 import {get, post} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 import {go, note} from "../router.js";
+import {check, control, field} from "../parts/fields.js";
+import {modesOf} from "../parts/modes.js";
 import {still} from "../picture/shapes.js";
 
 // How long one must have stopped typing before the board is asked for.
@@ -43,11 +45,11 @@ class RunForm {
     this.name = h("input", {id: "name", spellcheck: "false", placeholder: "made up"});
     const notes = new Set(puzzle.notes);
     const needed = [...notes].some(word => word.startsWith("needs"));
-    this.mode = modes(notes);
+    this.mode = modesOf(puzzle);
     this.merge = notes.has("--merge-mirrors") && check("merge", "take mirror images as one");
     put(this.fields,
       [...this.inputs].map(([option, input]) => field(`option-${option}`, option, input, puzzle.options.find(({name: known}) => known === option).allowed)),
-      this.mode && this.mode.element,
+      this.mode.element,
       field("start", needed ? "Board (needed)" : "Start", this.start, "rows, or one line with / between them"),
       h("details", {}, h("summary", {}, "More"),
         notes.has("--goal") && !this.inputs.has("goal") && field("goal", "Goal", this.goal, "* for anything"), this.merge && this.merge.element,
@@ -89,13 +91,15 @@ class RunForm {
     event.preventDefault();
     this.send.disabled = true;
     const goal = this.goal.value.trim();
+    const {without, ...mode} = this.mode.value();
+    const options = this.#options().filter(([name]) => name !== without);
     const asked = {
       puzzle: this.chosen.name,
-      options: {...Object.fromEntries(this.#options()), ...(goal ? {goal} : {})},
+      options: {...Object.fromEntries(options), ...(goal ? {goal} : {})},
       start: this.#startText(),
       merge_mirrors: Boolean(this.merge && this.merge.input.checked),
       name: this.name.value.trim() || null,
-      ...(this.mode ? this.mode.value() : {}),
+      ...mode,
     };
     try {
       const run = await post(["runs"], Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null && value !== false)));
@@ -105,36 +109,4 @@ class RunForm {
       this.send.disabled = false;
     }
   }
-}
-
-const field = (id, words, input, help) => {
-  input.id = id;
-  if (help) input.setAttribute("aria-describedby", `${id}-help`);
-  return h("div", {class: "field"}, h("label", {for: id}, words), input, help && h("small", {id: `${id}-help`, class: "muted"}, help));
-};
-
-const check = (id, words) => {
-  const input = h("input", {type: "checkbox", id});
-  return {input, element: h("label", {class: "check"}, input, ` ${words}`)};
-};
-
-// What an option may be is said in words: a|b|c, 1..9, or free text.
-function control({default: usual, allowed}) {
-  if (/^[^ |]+(\|[^ |]+)+$/.test(allowed)) return h("select", {}, allowed.split("|").map(value => h("option", {selected: value === usual}, value)));
-  const bounds = /^(-?\d+)\.\.(-?\d+)$/.exec(allowed);
-  if (bounds) return h("input", {type: "number", min: bounds[1], max: bounds[2], value: usual, required: true});
-  return h("input", {value: usual, spellcheck: "false", autocapitalize: "off"});
-}
-
-// How far to go: what the kind of puzzle allows.
-function modes(notes) {
-  if (notes.has("a tree: its solutions are counted")) return null;
-  const choices = [["start", "all that the start reaches"], ["goal", "until the first goal"]];
-  if (notes.has("--whole")) choices.push(["whole", "the whole space, with all components"]);
-  const radios = choices.map(([value, words]) => h("label", {class: "check"}, h("input", {type: "radio", name: "mode", value, checked: value === "start"}), ` ${words}`));
-  const element = h("fieldset", {class: "field"}, h("legend", {}, "What to count"), radios);
-  return {
-    element,
-    value: () => ({start: {mode: "explore"}, goal: {mode: "explore", until_goal: true}, whole: {mode: "whole"}})[element.querySelector(":checked").value],
-  };
 }
