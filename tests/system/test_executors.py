@@ -78,7 +78,7 @@ def collected(executor: Executor, task: str, chunks: list[Arrays], shared: Array
 
 
 @pytest.mark.parametrize("size", [1, 97, 1_000, 100_000])
-@pytest.mark.parametrize("task", ["neighbours"])
+@pytest.mark.parametrize("task", ["neighbours", "forest"])
 def test_every_chunk_has_its_result_once(made: Made, task: str, size: int, keys: Keys) -> None:
     chunks = cut(keys[: 60 * size], size)
     results = collected(made.executor, task, chunks)
