@@ -19,7 +19,7 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.steps.sifting import SiftingStep
 from coordinator.steps.step import LayerStep
-from hakoiri.api import Run, explore, open_run
+from hakoiri.api import Run, census, explore, open_run
 from puzzles.errors import Step
 from puzzles.keys.layout import Key, ints
 from puzzles.keys.order import sort_keys
@@ -207,6 +207,15 @@ def test_of_three_by_three_tiles(tmp_path: Path) -> None:
     with explore("tiles", {"rows": "3", "columns": "3"}, data=tmp_path) as run:
         found = run.hardest(1)
         assert (found.distance, found.count, len(found.configurations), found.dead) == (31, 2, 1, 0)
+
+
+def test_of_the_whole_space_of_a_directed_puzzle(tmp_path: Path) -> None:
+    options = {"layout": "u64", "keys": "clumped", "directed": "yes", "size": "200"}
+    puzzle = Toy(options)
+    with census("toy", options, data=tmp_path) as run:
+        found, keys = run.hardest(), sorted(puzzle.vertices)
+        layers = plain_layers(puzzle.successors, keys, [key for key in keys if is_goal(key)])
+        assert (found.layers, found.dead) == ([*map(len, layers)], len(keys) - sum(map(len, layers)))
 
 
 def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts: dict[int, str]) -> None:
