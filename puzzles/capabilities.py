@@ -3,6 +3,7 @@
 ``Scored``      its moves score: a finished run has a best play
 ``Dealt``       its starts come as deals: they are solved in memory, studied by the thousand, hunted for hard ones
 ``Family``      other starts make other puzzles of it: their whole spaces are studied together
+``Sized``       options say how large it is: tables of its layers and diameters go through the sizes
 ``Placements``  its solutions grow on a tree of partial placings: they are counted, subtree by subtree
 ``Quotient``    it is another puzzle whose mirror images are taken as one
 """
@@ -230,6 +231,30 @@ class Family(Puzzle):
     @abstractmethod
     def images(self, keys: Keys) -> list[Keys]:
         """Their images by symmetries of the moves that undo themselves, one batch for each but the identity."""
+
+
+class SizedMember(NamedTuple):
+    """One of the puzzles of a size: its options, and its place in a `series` of alike ones (empty: the only one)."""
+
+    options: dict[str, str]
+    place: int
+    series: str = ""
+
+
+class Sized(Puzzle):
+    """Options say how large it is: tables go through the sizes."""
+
+    #: The options that `members` sets.
+    size_options: ClassVar[tuple[str, ...]] = ("n",)
+
+    @classmethod
+    def members(cls, size: int) -> list[SizedMember]:
+        """The puzzles of a size; none where there is none. Here those of the one option."""
+        (option,) = cls.size_options
+        allowed = cls.options[option]
+        if isinstance(allowed, Number) and allowed.least <= size <= allowed.most:
+            return [SizedMember({option: str(size)}, size)]
+        return []
 
 
 class SubtreeCounts(NamedTuple):

@@ -12,7 +12,8 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from puzzles.contract import Expansion, Number, Orbits, Puzzle
+from puzzles.capabilities import Sized
+from puzzles.contract import Expansion, Number, Orbits
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
 from puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
@@ -27,11 +28,12 @@ _BLOCK = 1 << 20
 _DISC, _NARROWEST, _WIDER = 20, 36, 12
 
 
-class Hanoi(Puzzle):
+class Hanoi(Sized):
     """All discs go from the first peg to the last; a disc never lies on a smaller one."""
 
     name = "hanoi"
     summary = "towers of Hanoi, several pegs: one disc at a time, never onto a smaller one"
+    size_options = ("discs",)
     options = {"pegs": Number(4, 3, 8), "discs": Number(3, 1, _MOST_DISCS)}
     undirected = True
 

@@ -16,6 +16,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "tree": ("coordinator.trees.job", "Subtrees"),
     "study": ("coordinator.deals.study", "StudyDeals"),
     "hardest": ("coordinator.goals.job", "Hardest"),
+    "sizes": ("coordinator.families.sizes", "StudySizes"),
     "boards": ("coordinator.families.boards", "StudyBoards"),
     "hunt": ("coordinator.deals.hunt", "HuntDeals"),
     "optimise": ("coordinator.plays.job", "Optimise"),

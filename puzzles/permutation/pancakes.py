@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from puzzles.capabilities import Sized
 from puzzles.contract import Expansion, Number, Numbered
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
@@ -34,7 +35,7 @@ _TABLE_PANCAKES = 8
 _BLOCK = 1024
 
 
-class _Stacks(Numbered):
+class _Stacks(Numbered, Sized):
     """What both puzzles share. A move reverses the upper `least` pancakes, or more."""
 
     undirected = True

@@ -18,6 +18,7 @@ from math import factorial
 
 import numpy as np
 
+from puzzles.capabilities import Sized, SizedMember
 from puzzles.contract import Choice, Expansion, Matching, Number, Numbered, Orbits
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask
@@ -36,7 +37,7 @@ _LETTERS = ".123456789abcdef"
 _DIRECTIONS = {(-1, 0): "up", (0, 1): "right", (1, 0): "down", (0, -1): "left"}
 
 
-class Tiles(Numbered):
+class Tiles(Numbered, Sized):
     """Options `rows` and `columns`, at most 16 cells in all.
 
     Option `metric`: by ``single`` a move is one tile by one cell, by ``multi`` any number of tiles in a line by one
@@ -52,6 +53,17 @@ class Tiles(Numbered):
     summary = "sliding tiles with one blank: the 8-puzzle, the 15-puzzle, any board of up to 16 cells"
     options = {"rows": Number(3, 1, _MOST_CELLS), "columns": Number(3, 1, _MOST_CELLS), "metric": Choice(_METRICS)}
     undirected = True
+
+    size_options = ("rows", "columns")
+
+    @classmethod
+    def members(cls, size: int) -> list[SizedMember]:
+        """The boards of so many cells that have two rows or more, and no more rows than columns."""
+        return [
+            SizedMember({"rows": str(rows), "columns": str(size // rows)}, size // rows, f"{rows} rows")
+            for rows in range(2, size)
+            if size % rows == 0 and rows * rows <= size <= _MOST_CELLS
+        ]
 
     def prepare(self, start: str | None) -> None:
         self.rows, self.columns = int(self.parameters["rows"]), int(self.parameters["columns"])

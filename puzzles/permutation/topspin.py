@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from puzzles.capabilities import Sized
 from puzzles.contract import Expansion, Number, Numbered
 from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.jit import jit, popcount
@@ -34,7 +35,7 @@ _Words = NDArray[np.int64]
 _TABLE_TOKENS = 8
 
 
-class TopSpin(Numbered):
+class TopSpin(Numbered, Sized):
     """Options `n` and `k`, k <= n.
 
     Vertex-transitive: a move is defined by places, so any renaming of the tokens keeps all moves, and some

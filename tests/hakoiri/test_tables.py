@@ -80,7 +80,7 @@ def test_headings_shrink_where_that_makes_the_lines_fit(printed: Printed) -> Non
 def test_a_run_is_one_line_that_fits(columns: int, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
     created = "2026-11-21 10:00:07+09:00"
     row = {"run": "05b6f8-klotski", "mode": "search", "status": "interrupted", "depth": 167, "created": created}
-    monkeypatch.setattr(living, "_as_row", lambda found: dict(row))
+    monkeypatch.setattr(living, "status_row", lambda found: dict(row))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     found = [RunStatus(row["run"], None, State(progress=Progress(25_955)), None, False)]

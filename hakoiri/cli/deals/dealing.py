@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.deals.families import BOARDS, study_boards
+from hakoiri.cli.deals.families import BOARDS, MOST_SIZE, study_boards, study_sizes
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     DataOption,
@@ -75,6 +75,13 @@ def study(
     goal: Annotated[
         str, typer.Option("--goal", metavar="PIECE@R,C", help="Of boards: how far is the hardest from 2x2@4,2?")
     ] = "",
+    n: Annotated[
+        str | None,
+        typer.Option("--n", metavar="SIZES", help="Of tiles (cells), topspin, pancakes, burnt-pancakes, hanoi: 3..10."),
+    ] = None,
+    b_files: Annotated[
+        Path | None, typer.Option("--b-files", metavar="DIR", help="With --n: tables in the form of OEIS b-files.")
+    ] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Of boards: count all diametral pairs, too.")] = False,
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="SIZES", help="Of superpuzz: 4..8, 6 or 4,6,8.")
@@ -117,6 +124,8 @@ def study(
     """Solve many random deals and tell moves, shares and positions. Stopped, the same command goes on.
 
     Of boards: every mix of some pieces on a board, its whole space, all components and their exact diameters.
+
+    With --n: layers, depth, diameter, radius and diametral pairs of a puzzle for one size after another.
     """
     from coordinator.deals.study import StudyDeals
     from coordinator.deals.study_plan import dealt_class
@@ -129,6 +138,10 @@ def study(
     if puzzle == BOARDS:
         resources = Resources(redis_url(redis), workers, memory)
         study_boards(options, size, pieces, empty, goal, pairs, csv, queue, data, resources, json)
+        return
+    if n is not None:
+        spec, resources = spec_of(puzzle, options, None, None), Resources(redis_url(redis), workers, memory)
+        study_sizes(spec, parse_sizes(n, "--n", 1, MOST_SIZE), b_files, queue, data, resources, json)
         return
     spec = with_own_file(PuzzleSpec(puzzle))
     kind = dealt_class(spec.name, spec.digest)

@@ -1,4 +1,4 @@
-"""``study boards``: all boards of some pieces, their components and diameters."""
+"""``study boards`` and ``study NAME --n``: all boards of some pieces; a puzzle for one size after another."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: What stands for a puzzle.
 BOARDS = "boards"
+#: Of any puzzle; each knows which sizes it has.
+MOST_SIZE = 64
 _EXAMPLE = 'hakoiri study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..'
 
 
@@ -51,3 +53,28 @@ def _write(job: "Job", table: Path | None) -> dict[str, Any]:
         count = write_rows(job.rows() or iter(()), table)
         stderr().print(Text(f"{count:,} components written into {table}"))
     return {}
+
+
+def study_sizes(
+    spec: PuzzleSpec, sizes: tuple[int, ...], folder: Path | None, queue: bool, data: Path | None,
+    resources: "Resources", json: bool,
+) -> None:  # fmt: skip
+    """Make the run of a puzzle's sizes and drive it, or queue it; write tables in the form of b-files into `folder`."""
+    from coordinator.families.sizes import StudySizes, b_files, read_rows
+    from storage.engine.files import naming, write_file
+
+    refuse_with_queue(queue, {"--b-files": folder})
+    asked = StudySizes.requested(spec, sizes=sizes)
+
+    def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
+        if folder is None:
+            return {}
+        files = b_files(read_rows(job.store).values())
+        with naming(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            write_file(folder / name, text)
+        stderr().print(Text(f"{len(files)} tables written into {folder}"))
+        return {"b_files": sorted(files)}
+
+    start_run(asked.spec, "sizes", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)

@@ -1,0 +1,289 @@
+"""Studies of sizes: the same puzzle for one size after another, its layers, depth, diameter, radius and pairs.
+
+Each member is a run by layers in a folder of the study's own, driven as any other: a stop or a kill costs what it costs
+there. What is found of it becomes a row of the study, and the folder goes.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coordinator.errors import StopRun
+from coordinator.executors.opening import open_context
+from coordinator.graphs.building import build_graph
+from coordinator.graphs.census import measure_component
+from coordinator.graphs.diameter import BOUNDED_FROM, by_orbits, kinds_of
+from coordinator.runs.create import make_planned, plan_run
+from coordinator.runs.drive import drive
+from coordinator.session.job import Check, Job, Request, Table
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import ComputeContext, Control, Observer, Session
+from puzzles.capabilities import Sized, SizedMember
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError, Step
+from puzzles.keys.order import sort_keys
+from puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from storage.errors import DamagedError
+from storage.layers.store import RunStore
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import Figures, Progress, State
+from storage.names import DATA_FILE
+from storage.results.rows import ResultRows
+from worker.graphs.lanes import widest
+
+SIZE = "size"
+#: A size has fewer members.
+_ROOM = 64
+#: Beyond so many configurations that no symmetry makes alike the diameter is left open.
+_MOST_MEASURED = 2_000_000
+#: Members up to so many configurations are derived again without ``--full``.
+_SAMPLE = 50_000
+_FOLDER, _RUN = "members", "member"
+
+
+@dataclass(frozen=True)
+class Measured(Figures):
+    """How many members are done of those that the limits ask for, and their configurations together."""
+
+    members: int = 0
+    members_done: int = 0
+    configurations: int = 0
+
+
+@dataclass(frozen=True)
+class SizeRow:
+    """What is known of one member; ``None`` is open. `layers` are the sizes of its layers from the usual start."""
+
+    size: int
+    series: str
+    place: int
+    options: dict[str, str]
+    configurations: int
+    layers: list[int]
+    diameter: int | None
+    radius: int | None
+    pairs: int | None
+    digest: str
+
+    @property
+    def depth(self) -> int:
+        return len(self.layers) - 1
+
+
+def sized_class(spec: PuzzleSpec) -> type[Sized]:
+    """The class of a puzzle that has sizes; `PuzzleError` for another, or for options that a study of sizes sets."""
+    kind = puzzle_class(spec.name, spec.digest)
+    if not issubclass(kind, Sized):
+        known = names_of(lambda kind: issubclass(kind, Sized))
+        raise PuzzleError(f"there is no study of the sizes of {spec.name}; there are studies of {known}")
+    if given := [option for option in kind.size_options if option in spec.options]:
+        raise PuzzleError(f"the sizes of a study say what {given[0]} is", Step("leave out", "option"))
+    return kind
+
+
+def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
+    """The members that are done, by their numbers."""
+    try:
+        return {number: SizeRow(**row) for number, row in ResultRows(ledger, SIZE).all().items()}
+    except TypeError as error:
+        raise DamagedError(f"run {ledger.directory.name}: a row of {SIZE} is none: {error}") from error
+
+
+class _Within(Control):
+    """Of a member's run: it stops when the study is to stop, too."""
+
+    def __init__(self, study: Control) -> None:
+        super().__init__()
+        self._study = study
+
+    def check(self) -> None:
+        self._study.check()
+        super().check()
+
+
+class StudySizes(Job):
+    """The members of some sizes, one after another."""
+
+    named_by_plan = True
+    figures = Measured
+    instead = "sizes"
+    puzzle: Sized
+
+    @classmethod
+    def requested(cls, spec: PuzzleSpec, *, sizes: Sequence[int] = ()) -> Request:  # type: ignore[override]
+        kind = sized_class(spec)
+        if not any(kind.members(size) for size in sizes):
+            raise PuzzleError(f"which sizes? {kind.name} has none of these")
+        return Request(spec, {}, {"sizes": sorted({*sizes})})
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        sized_class(spec)
+        return spec.build()
+
+    @classmethod
+    def pinned(cls, puzzle: Puzzle) -> dict[str, str]:
+        """Not the sizes: one study has several."""
+        sizes = puzzle.size_options if isinstance(puzzle, Sized) else ()
+        return {name: value for name, value in puzzle.parameters.items() if name not in sizes}
+
+    @classmethod
+    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        """Of a study that waits in the queue both the sizes that it waits for and the new ones."""
+        return {"sizes": sorted({*limits["sizes"], *waiting.get("sizes", ())})}
+
+    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+        """All of them, which the runs of the members work with, too."""
+        self._resources = resources
+        return resources
+
+    def settled(self) -> bool:
+        return not self._missing(ResultRows(self.store, SIZE).numbers())
+
+    def work(self, session: Session) -> None:
+        rows = read_rows(self.store)
+        for number in self._missing(rows):
+            rows[number] = self._measure(number, session)
+            ResultRows(self.store, SIZE).stage(number, asdict(rows[number]))
+            self._tell(session, rows)
+            session.commit(replace(self.store.state, figures=self._counted(rows).as_dict()))
+        session.commit(replace(self.store.state, status="complete", figures=self._counted(rows).as_dict()))
+
+    def _members(self) -> dict[int, tuple[int, SizedMember]]:
+        """Every member that the limits ask for, by its number, with its size."""
+        sizes = self.store.limits()["sizes"]
+        return {
+            size * _ROOM + place: (size, member)
+            for size in sizes for place, member in enumerate(self.puzzle.members(size))
+        }  # fmt: skip
+
+    def _missing(self, done: Collection[int]) -> list[int]:
+        return [number for number in self._members() if number not in done]
+
+    def _counted(self, rows: Mapping[int, SizeRow]) -> Measured:
+        members = self._members()
+        done = [row.configurations for number, row in rows.items() if number in members]
+        return Measured(len(members), len(done), sum(done))
+
+    def _tell(self, session: Session, rows: Mapping[int, SizeRow]) -> None:
+        found = self._counted(rows)
+        session.tell(Progress(found.members_done, found.members, "members"))
+
+    def _spec(self, member: SizedMember) -> PuzzleSpec:
+        spec = PuzzleSpec.from_dict(self.store.manifest.puzzle)
+        return replace(spec, options={**spec.options, **member.options})
+
+    def _measure(self, number: int, session: Session) -> SizeRow:
+        """One member, by a run that is gone on with where it is there already."""
+        size, member = self._members()[number]
+        folder = self.store.directory / _FOLDER / str(number)
+        found = _member(folder, self._spec(member), self._resources, session.control, session.observer)
+        shutil.rmtree(folder.parent)
+        return SizeRow(size, member.series, member.place, member.options, sum(found[0]), *found)
+
+    def repair(self, session: Session) -> None:
+        ResultRows(self.store, SIZE).forget_damaged(session.observer.note, "measuring the member again")
+        self.store.commit(self.store.state)
+
+    def verify(self, check: Check) -> None:
+        """Members are measured again, without `full` those of up to 50,000 configurations."""
+        rows, members = read_rows(self.store), self._members()
+        again = [number for number, row in sorted(rows.items()) if check.full or row.configurations <= _SAMPLE]
+        check.report.sampled = len(again) < len(rows)
+        for done, number in enumerate(again, 1):
+            check.control.check()
+            self._derive(rows[number], check)
+            check.observer.progress(Progress(done, len(again), "members measured again"))
+        if self.store.state.status == "complete" and not members.keys() <= rows.keys():
+            check.report.fault(f"{len(members):,} members there are, {len(rows):,} are measured")
+
+    def _derive(self, row: SizeRow, check: Check) -> None:
+        spec = self._spec(SizedMember(row.options, row.place, row.series))
+        with tempfile.TemporaryDirectory(prefix="hakoiri-member-") as data:
+            resources = Resources(memory=check.context.budget.memory)
+            found = _member(Path(data), spec, resources, check.control, check.observer)
+        check.report.count("members")
+        check.report.count("configurations", row.configurations)
+        said = (row.layers, row.diameter, row.radius, row.pairs, row.digest)
+        if found != said:
+            check.report.fault(f"{row.options} has {found}, the run says {said}")
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        rows = [row for _, row in sorted(read_rows(self.store).items())]
+        return {"rows": [_row(row) | {"layers": row.layers, "digest": row.digest} for row in rows]}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        return {"members": summary["members"], "configurations": summary["configurations"]}
+
+    def tables(self) -> list[Table]:
+        rows = [_row(row) for _, row in sorted(read_rows(self.store).items())]
+        return [Table("sizes", rows)] if rows else []
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each member."""
+        return (_row(row) for _, row in sorted(read_rows(self.store).items()))
+
+
+def _row(row: SizeRow) -> dict[str, Any]:
+    """A member in a table; ``None`` is open."""
+    names = ("size", "configurations", "depth", "diameter", "radius", "pairs")
+    options = " ".join(f"{name}={value}" for name, value in row.options.items())
+    return {"member": options} | {name: getattr(row, name) for name in names}
+
+
+def b_files(rows: Iterable[SizeRow]) -> dict[str, str]:
+    """The tables in the form of OEIS b-files, a line ``n a(n)`` for each member, by the names of the files.
+
+    Members of one series follow each other by their place. ``layers`` are the rows of an irregular triangle, read one
+    after the other, numbered from 1. What is open is left out.
+    """
+    found: dict[str, list[str]] = {}
+    for row in sorted(rows, key=lambda row: (row.series, row.place)):
+        before = f"{row.series.replace(' ', '-')}-" if row.series else ""
+        for name in ("configurations", "depth", "diameter", "radius", "pairs"):
+            if (value := getattr(row, name)) is not None:
+                found.setdefault(f"b-{before}{name}.txt", []).append(f"{row.place} {value}")
+        lines = found.setdefault(f"b-{before}layers.txt", [])
+        lines += [f"{number} {size}" for number, size in enumerate(row.layers, len(lines) + 1)]
+    return {name: "\n".join(lines) + "\n" for name, lines in found.items()}
+
+
+#: Sizes of layers, diameter, radius, pairs, digest.
+_Found = tuple[list[int], int | None, int | None, int | None, str]
+
+
+def _member(data: Path, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> _Found:
+    """What a run by layers finds of a member, gone on with where it lies in `data` already; `StopRun` by `control`."""
+    directory = data / _RUN
+    if not (directory / DATA_FILE).exists():
+        make_planned(data, plan_run(data, spec, "explore", {}, resources, _RUN), False, None)
+    state = drive(directory, resources, _Within(control), observer)
+    if state.status != "complete":
+        raise StopRun(state.status, state.reason)
+    with RunStore(directory) as store, open_context(spec.build(), spec, resources, control, observer) as context:
+        layers = [record.size for record in store.layer_records()]
+        return layers, *_distances(context, store, control, observer), store.state.digest
+
+
+def _distances(
+    context: ComputeContext, store: RunStore, control: Control, observer: Observer
+) -> tuple[int | None, int | None, int | None]:
+    """Diameter, radius and pairs, as far as they are not open: by symmetry, else by searches."""
+    kinds, count = kinds_of(context.puzzle, store), sum(record.size for record in store.layer_records())
+    if kinds is not None:
+        found = by_orbits(context, store, kinds, control, observer)
+        return found.diameter, found.radius, found.pair_count
+    if count > _MOST_MEASURED:
+        return None, None, None
+    layers = [store.layer(depth) for depth in range(store.state.depth + 1)]
+    graph = build_graph(context, sort_keys(np.concatenate(layers)), control=control)
+    if count < BOUNDED_FROM:
+        exact = measure_component(context, graph)
+        return exact.diameter, exact.radius, len(exact.pairs)
+    known = widest(graph, pairs=True)
+    return known.diameter, None, known.pairs
