@@ -16,8 +16,8 @@ import numpy as np
 from coordinator.errors import StopRun
 from coordinator.executors.opening import open_context
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.census import measure_component
 from coordinator.graphs.diameter import BOUNDED_FROM, by_orbits, kinds_of
+from coordinator.graphs.measuring import measure_component
 from coordinator.runs.create import make_planned, plan_run
 from coordinator.runs.drive import drive
 from coordinator.session.job import Check, Job, Request, Table
