@@ -1,5 +1,6 @@
 """All shortest paths, counted and listed, and paths that avoid configurations, beside networkx and plain counting."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -40,7 +41,7 @@ def toy_run(
     """The exploration of a toy, open, to be asked in memory that suffices or does not, and its moves."""
     manner, layout, keys, directed = request.param
     monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
-    options = {"layout": layout, "keys": keys, "directed": directed, "size": "400"}
+    options = {"layout": layout, "keys": keys, "directed": directed, "size": "240"}
     directory = new_run(tmp_path, options)
     driven(directory, Resources())
     table = Toy(options).table
@@ -138,17 +139,20 @@ def test_the_solutions_of_hakoiri_musume_are_counted(usual_run: Run, merged_run:
         assert image.length <= counts[target][0]
 
 
-def test_patterns_are_avoided(usual_run: Run, slow_rules: SlowRules) -> None:
-    """The two upper cells at the left are never both empty: 20 moves more, as a plain search on the rest finds."""
-    pattern, render, rules = ".***/.***/****/****/****", usual_run.puzzle.render, slow_rules("unit", False)
-    # Of a key only the text says where its holes are.
-    avoided = {key for key in ints(usual_run.configurations()[0]) if (text := render(key))[0] == text[5] == "."}
-    counts = plain_counts(lambda key: [after for after in rules(key) if after not in avoided], usual_run.puzzle.start)
-    shortest = min(depth for key, (depth, _) in counts.items() if key >> 28 == 10)
-    ways = sum(ways for key, (depth, ways) in counts.items() if key >> 28 == 10 and depth == shortest)
-    found = usual_run.shortest_paths("goal", avoid=[pattern])
-    assert (found.length, found.count) == (shortest, ways) == (136, found.count)
-    assert usual_run.distance("goal", avoid=[pattern, render(next(iter(found)).keys[3])]) >= shortest
+def test_patterns_are_avoided(small_run: Run, slow_rules: SlowRules) -> None:
+    """As plain counting on what is left finds; alone, and two of them together."""
+    keys, puzzle, rules = ints(small_run.configurations()[0]), small_run.puzzle, slow_rules("unit", False)
+    target, patterns = small_run.path("farthest").keys[-1], ["****/..**/****/****/****", "****/****/****/****/.*.*"]
+    counts = [small_run.shortest_paths(f"{target:#x}").count]
+    for avoid in (patterns[:1], patterns[1:], patterns):
+        fits = re.compile("|".join(avoid).replace(".", "[.]").replace("*", ".")).fullmatch
+        left = {key for key in keys if not fits(puzzle.render(key))}
+        ways = plain_counts(lambda key, left=left: [after for after in rules(key) if after in left], puzzle.start)
+        found = small_run.shortest_paths(f"{target:#x}", avoid=avoid)
+        assert (found.length, found.count) == ways[target]
+        assert small_run.distance(f"{target:#x}", avoid=avoid) == found.length
+        counts.append(found.count)
+    assert counts[0] > max(counts[1:3]) > min(counts[1:3]) > counts[3] > 0
 
 
 def test_what_cannot_be_avoided(usual_run: Run, merged_run: Run) -> None:
