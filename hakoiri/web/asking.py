@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi import Path as InPath
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from coordinator.errors import UnanswerableError
@@ -29,7 +30,8 @@ _MOST_BUILT = 64
 RunName = Annotated[str, InPath(max_length=100, description="A run's name, a unique prefix of it, or `last`.")]
 
 
-def open_runs(request: Request) -> OpenRuns:
+# What costs nothing is no thread's work: to begin with a thread costs more than most answers.
+async def open_runs(request: Request) -> OpenRuns:
     """The runs of the server."""
     found: OpenRuns = request.app.state.runs
     return found
@@ -41,17 +43,22 @@ Runs = Annotated[OpenRuns, Depends(open_runs)]
 class Asked:
     """A run that a request asks."""
 
-    def __init__(self, request: Request, run: RunName) -> None:
-        self._request, self._name = request, run
-        self._runs = open_runs(request)
+    def __init__(self, request: Request, name: str, directory: Path) -> None:
+        self._request, self._name, self.directory = request, name, directory
+        self._runs: OpenRuns = request.app.state.runs
         self._questions: Questions = request.app.state.questions
-        self.directory = self._runs.find(run)
 
     @contextmanager
     def opened(self) -> Iterator[Run]:
         """The run, open, for this thread alone."""
         with self._runs.asked(self.directory) as (run, _):
             yield run
+
+    @contextmanager
+    def at_once(self) -> Iterator[tuple[Run, dict[str, Any]] | None]:
+        """The same as `remembered`, or ``None`` where somebody else asks it, or its file must be looked at."""
+        with self._runs.at_once(self.directory) as found:
+            yield found
 
     @contextmanager
     def remembered(self) -> Iterator[tuple[Run, dict[str, Any]]]:
@@ -96,7 +103,16 @@ class Asked:
         return {"ETag": f'"{state.digest[:32]}"', "Cache-Control": _FOR_EVER}
 
 
-AskedRun = Annotated[Asked, Depends()]
+async def asked_run(request: Request, run: RunName) -> Asked:
+    """The run that a request names; `UnknownRunError`."""
+    runs: OpenRuns = request.app.state.runs
+    directory = runs.named(run)
+    if directory is None:
+        directory = await run_in_threadpool(runs.find, run)
+    return Asked(request, run, directory)
+
+
+AskedRun = Annotated[Asked, Depends(asked_run)]
 
 
 def pending(question: Question) -> Response:

@@ -14,7 +14,7 @@ from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, redis_url
 from hakoiri.render.tables import stderr, stdout
 from puzzles.errors import HakoiriError, PuzzleError
 
-_LEAST_TOKEN = 16
+_LEAST_TOKEN, _BACKLOG = 16, 2_048
 
 
 def serve(
@@ -115,6 +115,8 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        # From now on clients wait instead of being refused.
+        listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
         raise HakoiriError(f"{host} port {port}: {error.strerror}; name another with --host or --port") from error

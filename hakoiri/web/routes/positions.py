@@ -4,31 +4,52 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from hakoiri.api import Run
-from hakoiri.web.asking import AskedRun
-from hakoiri.web.runs.positions import Table, position_row, table_of
+from hakoiri.web.asking import Asked, AskedRun
+from hakoiri.web.runs.positions import position_row, table_of
+
+#: What of a run is kept in memory: its table, and answers, so many of them.
+_TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 10_000
 
 router = APIRouter(prefix="/api/runs/{run}/positions", tags=["answers"])
 
 
 @router.get("/{conf:path}", summary="A configuration: its depth, its distance to the nearest goal, its moves.")
-def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
+async def position(asked: AskedRun, conf: Annotated[str, Path(max_length=10_000)]) -> Response:
     """The moves come best first, each with the depth and the goal distance that it leads to."""
-    with asked.remembered() as (opened, memory):
-        row = position_row(opened, _table(opened, memory), conf)
-        run, there = asked.directory.name, quote(row["configuration"], safe="/")
-        links = {
-            "self": f"/api/runs/{run}/positions/{there}",
-            "path": f"/api/runs/{run}/path?to=goal&from={there}",
-            "board": f"/api/boards/{quote(opened.puzzle.name)}.svg?conf={there}",
-        }
-        return asked.answer(opened, row | {"links": links})
+    with asked.at_once() as found:
+        # What is in memory is answered here, sooner than a thread would begin.
+        if found is not None and found[1].get(_TABLE) is not None:
+            return _answer(asked, *found, conf)
+    return await run_in_threadpool(_look, asked, conf)
 
 
-def _table(run: Run, memory: dict[str, Any]) -> Table | None:
-    if "table" not in memory:
-        memory["table"] = table_of(run)
-    found: Table | None = memory["table"]
-    return found
+def _look(asked: Asked, conf: str) -> Response:
+    with asked.remembered() as (run, memory):
+        if _TABLE not in memory:
+            memory[_TABLE] = table_of(run)
+        return _answer(asked, run, memory, conf)
+
+
+def _answer(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> Response:
+    """An answer, which of a small run is kept: many ask for the same positions, the first ones above all."""
+    known: dict[str, dict[str, Any]] = memory.setdefault(_ANSWERS, {})
+    if conf not in known:
+        if len(known) >= _MOST_KEPT:
+            known.clear()
+        known[conf] = _row(asked, run, memory, conf)
+    return asked.answer(run, known[conf])
+
+
+def _row(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> dict[str, Any]:
+    row = position_row(run, memory[_TABLE], conf)
+    name, there = asked.directory.name, quote(row["configuration"], safe="/")
+    links = {
+        "self": f"/api/runs/{name}/positions/{there}",
+        "path": f"/api/runs/{name}/path?to=goal&from={there}",
+        "board": f"/api/boards/{quote(run.puzzle.name)}.svg?conf={there}",
+    }
+    return row | {"links": links}
