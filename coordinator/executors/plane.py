@@ -48,6 +48,7 @@ class Plane:
         self.depots, self._most = depots, tuning.shuffle_bytes
         self._patiently, self._note = patiently, note
         self._others: dict[int, _Depot] = {}
+        #: Whether a worker has no data Redis.
         self._main_share, self._main_is_used = 0, True
 
     def left_out(self) -> list[int]:
@@ -106,16 +107,13 @@ class Plane:
         """Ask every depot how much may lie there, `held` of which lies there now."""
         for number, depot in list(self._others.items()):
             depot.share = self._share(number, held(number))
-        self._main_share = self._share(MAIN, held(MAIN)) if self._main_is_used or not self._shares else 0
-
-    @property
-    def _shares(self) -> dict[int, int]:
-        return {number: depot.share for number, depot in self._others.items() if not depot.is_out}
+        self._main_share = self._share(MAIN, held(MAIN))
 
     @property
     def shares(self) -> dict[int, int]:
-        """How many bytes of the run may lie in each depot that is used."""
-        return self._shares | ({MAIN: self._main_share} if self._main_share else {})
+        """How many bytes of the run may lie in each depot that is used; the one Redis serves for those left out."""
+        used = {number: depot.share for number, depot in self._others.items() if not depot.is_out}
+        return used | ({MAIN: self._main_share} if self._main_is_used or self.left_out() else {})
 
     def _share(self, number: int, held: int) -> int:
         memory: dict[str, Any] = self.call(number, lambda depot: depot.info("memory")) or {}

@@ -9,6 +9,7 @@ import psutil
 import pytest
 import redis
 
+from storage.names import SPILL_FOLDER
 from tests.support.forking import fork_workers_with_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
@@ -87,3 +88,31 @@ def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri,
     assert ended.json["digest"] == finished.explored["digest"]
     first.team.supervisor.wait_for("the data Redis had ended; another is in its place, empty")
     assert first.data.info("server")["process_id"] != old.pid
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scarce", [1, 2])
+def test_layers_for_which_data_redis_have_too_little_room_are_made_in_passes(
+    scarce: int, hosts: Hosts, hakoiri: Hakoiri
+) -> None:
+    """It is enough that one of them has little; none evicts anything, and what each may hold is kept to."""
+    expected = hakoiri.ask("run", "cube2")["digest"]
+    hakoiri.here("delete", "last", "--yes")
+    short = [host.data for host in hosts.hosts[:scarce]]
+    for client in short:
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 4_000_000)
+    resources = ("--redis", hosts.main.url, "--farm-from", "5000", "--chunk", "50000", "--json")
+    running, spilled = hakoiri.start("run", "cube2", *resources), False
+
+    def over() -> bool:
+        nonlocal spilled
+        spilled = spilled or bool(list(hakoiri.data.glob(f"*/{SPILL_FOLDER}")))
+        return spilled or running.process.poll() is not None
+
+    wait_until(over)
+    assert spilled, running.stderr
+    ended = running.finish()
+    assert ended.code == 0, ended
+    assert ended.json["digest"] == expected
+    assert "left out" not in ended.stderr
+    assert [client.info("stats")["evicted_keys"] for client in short] == [0] * scarce
