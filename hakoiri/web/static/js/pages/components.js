@@ -26,7 +26,7 @@ class Components {
     this.table = h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Components"});
     this.more = h("p", {class: "row"});
     this.one = h("section", {class: "card", "aria-live": "polite"});
-    const title = counted(components.length, "component");
+    const title = counted(run.components ?? components.length, "component");
     this.element = h("section", {}, this.one,
       h("section", {class: "card"}, h("h2", {}, title), components.length > 2 && sizesOf(components), this.table, this.more));
     this.#draw();

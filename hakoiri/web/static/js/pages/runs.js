@@ -10,6 +10,8 @@ import {still} from "../picture/shapes.js";
 
 // How often the list is asked for, while something moves and while nothing does.
 const [BUSY, IDLE] = [1000, 5000];
+// So many are shown at first, and with each More.
+const PAGE = 60;
 
 export async function show(place, where, current) {
   const list = h("ul", {class: "gallery"});
@@ -18,17 +20,27 @@ export async function show(place, where, current) {
   put(place, h("section", {},
     h("div", {class: "heading"}, h("h1", {}, "Runs"), h("a", {class: "button strong", href: "#/new"}, "New run")),
     list, more));
+  const wrong = h("p", {class: "reason", role: "alert"});
+  list.before(wrong);
   let timer = null;
-  let shown = 60;
+  let shown = PAGE;
 
+  // Goes on asking also where the server is away for a while.
   async function refresh() {
     clearTimeout(timer);
-    const {runs} = await get(["runs"], {limit: shown});
-    if (!current()) return;
-    if (!runs.length) put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Count Hakoiri-musume")));
-    else arrange(list, cards, runs, refresh);
-    put(more, runs.length >= shown && button("More", () => { shown += 60; refresh(); }));
-    timer = setTimeout(() => refresh().catch(() => {}), runs.some(moving) ? BUSY : IDLE);
+    let pause = IDLE;
+    try {
+      const {runs, next} = await get(["runs"], {limit: shown});
+      if (!current()) return;
+      if (runs.length) arrange(list, cards, runs, refresh);
+      else put(list, h("li", {class: "card empty"}, h("p", {}, "No runs yet."), h("a", {class: "button strong", href: "#/new/klotski"}, "Count Hakoiri-musume")));
+      put(more, next && button("More", () => { shown += PAGE; refresh(); }));
+      wrong.textContent = "";
+      pause = runs.some(moving) ? BUSY : IDLE;
+    } catch (error) {
+      wrong.textContent = error.message;
+    }
+    if (current()) timer = setTimeout(refresh, pause);
   }
 
   await refresh();
