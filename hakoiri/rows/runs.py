@@ -24,6 +24,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
         "holder": describe_holder(found.holder) if found.holder else "",
         "served": found.served,
+        "digest": state.digest,
     }
 
 

@@ -109,7 +109,7 @@ def status(
     if json:
         print_json(row)
     else:
-        stdout().print(facts(_labelled(row | {"digest": found.state.digest}, found), wide))
+        stdout().print(facts(_labelled(row, found), wide))
         if not found.served:
             stderr().print(Text(no_coordinator(directory.parent)))
 

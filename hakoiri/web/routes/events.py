@@ -95,7 +95,7 @@ class Stream:
         return told
 
     def _row(self, found: Any) -> dict[str, Any]:
-        return status_row(found) | {"digest": found.state.digest}
+        return status_row(found)
 
     @property
     def _id(self) -> str:

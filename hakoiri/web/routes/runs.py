@@ -149,4 +149,4 @@ def resume(opened: Runs, run: RunName) -> dict[str, Any]:
 
 def _row(opened: OpenRuns, name: str) -> dict[str, Any]:
     found = opened.status(opened.find(name))
-    return status_row(found) | {"digest": found.state.digest, "stored_bytes": found.state.stored_bytes}
+    return status_row(found) | {"stored_bytes": found.state.stored_bytes}

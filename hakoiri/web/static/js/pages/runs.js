@@ -16,12 +16,11 @@ const PAGE = 60;
 export async function show(place, where, current) {
   const list = h("ul", {class: "gallery"});
   const more = h("p", {class: "row"});
+  const wrong = h("p", {class: "reason", role: "alert"});
   const cards = new Map();
   put(place, h("section", {},
     h("div", {class: "heading"}, h("h1", {}, "Runs"), h("a", {class: "button strong", href: "#/new"}, "New run")),
-    list, more));
-  const wrong = h("p", {class: "reason", role: "alert"});
-  list.before(wrong);
+    wrong, list, more));
   let timer = null;
   let shown = PAGE;
 
