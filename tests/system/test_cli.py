@@ -45,7 +45,7 @@ DOCUMENTED = {
     "enqueue": "run status",
     "coordinator": "runs:run,status",
     "worker": "workers replaced",
-    "runs": "runs:run,puzzle,status,configurations,depth",
+    "runs": "runs:run,puzzle,status,configurations,depth,digest",
     "status": "run puzzle status configurations depth rate",
     "resume": f"{RUN} seconds",
     "cancel": "run status",
@@ -73,11 +73,15 @@ DOCUMENTED = {
 }
 
 
+#: Answers over HTTP (tests/web), and prints nothing but its address.
+SERVE = "serve"
+
+
 def test_the_commands_are_the_documented_ones() -> None:
-    assert set(COMMANDS) == set(DOCUMENTED)
+    assert set(COMMANDS) == {*DOCUMENTED, SERVE}
 
 
-@pytest.mark.parametrize("command", sorted(DOCUMENTED))
+@pytest.mark.parametrize("command", sorted([*DOCUMENTED, SERVE]))
 def test_every_command_has_help_and_an_example_that_parses(command: str) -> None:
     helped = CliRunner().invoke(app, [command, "--help"], prog_name="hakoiri")
     assert helped.exit_code == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from hakoiri.cli.answers import asking
+from hakoiri.cli.answers import paths
 from hakoiri.render import tables
 from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
@@ -140,8 +140,8 @@ def test_a_very_long_path_is_no_film_and_has_no_colours(
 ) -> None:
     line = run_name(finished, "path {explored} --to ABBC/ABBC/DEEF/DGHF/.IJ.")
     usual = finished.hakoiri.here(*line).stdout
-    monkeypatch.setattr(asking, "_FILMED", 1)
-    monkeypatch.setattr(asking, "_COLOURED", 1)
+    monkeypatch.setattr(paths, "_FILMED", 1)
+    monkeypatch.setattr(paths, "_COLOURED", 1)
     refused = finished.hakoiri.here(*line, "--film", str(tmp_path / "path.svg"), check=False)
     assert "a film has 1 moves at most, this path 2" in refused.error
     assert not list(tmp_path.iterdir())
