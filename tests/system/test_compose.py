@@ -26,7 +26,7 @@ from worker.transport.connection import living_workers
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ("coordinator", "worker")
+OURS = ("coordinator", "web", "worker")
 REDIS = ("redis", "pieces")
 WORKERS = 2
 PATIENCE_SECONDS = 120.0
@@ -41,7 +41,7 @@ def interpolate(text: str, values: dict[str, str]) -> str:
 # What the file promises
 
 
-def test_there_are_four_services() -> None:
+def test_there_are_five_services() -> None:
     assert set(SERVICES) == {*REDIS, *OURS}
 
 
@@ -85,12 +85,15 @@ def test_redis_evicts_nothing_and_keeps_the_queue_alone() -> None:
         assert own in SERVICES[name]["environment"]["SETTINGS"]
 
 
-def test_the_password_is_required_and_never_in_the_file() -> None:
+def test_password_and_token_are_required_and_never_in_the_file() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     interpolated = re.findall(r"(?<!\$)\$\{([^}]*)\}", text)
     assert interpolated
-    assert all(variable.startswith("REDIS_PASSWORD:?") for variable in interpolated)
-    assert "\nREDIS_PASSWORD=\n" in (ROOT / ".env.example").read_text(encoding="utf-8")
+    secret = ("REDIS_PASSWORD", "HAKOIRI_TOKEN")
+    assert {variable.partition(":?")[0] for variable in interpolated} == {*secret}
+    assert all(variable.partition(":?")[2] for variable in interpolated)
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    assert all(f"\n{name}=\n" in example for name in secret)
 
 
 def test_images_are_pinned() -> None:
@@ -113,7 +116,7 @@ def test_compose_accepts_the_file() -> None:
     command = ["docker", "compose", "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"]
     if not has_compose():
         pytest.skip("no docker compose here")
-    environment = {key: value for key, value in os.environ.items() if key != "REDIS_PASSWORD"}
+    environment = os.environ | {"HAKOIRI_TOKEN": "some"}
     for password, accepted in (("some", True), ("", False)):
         done = subprocess.run(
             command, env=environment | {"REDIS_PASSWORD": password}, check=False, capture_output=True, text=True
@@ -130,9 +133,10 @@ class Service:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.password = secrets.token_hex(16)
+        self.password, self.token = secrets.token_hex(16), secrets.token_hex(16)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.ports = {SERVICES[name]["environment"]["PORT"]: _free_port() for name in REDIS}
+        self.ports |= {"8080": _free_port()}
         for volume in ("data", "redis"):
             (place / volume).mkdir()
 
@@ -178,7 +182,8 @@ class Service:
         text = re.sub(f"@({'|'.join(REDIS)}):", "@127.0.0.1:", text.replace("/data", str(self.place / volume)))
         for port, free in self.ports.items():
             text = text.replace(port, free)
-        return interpolate(text, {"REDIS_PASSWORD": self.password})
+        values = {"REDIS_PASSWORD": self.password, "HAKOIRI_TOKEN": self.token}
+        return interpolate(text.replace("0.0.0.0", "127.0.0.1"), values)  # noqa: S104
 
 
 def _free_port() -> str:
@@ -213,6 +218,7 @@ def running(place: Path) -> Iterator[Service]:
             service.start(name, name)
             wait_until(lambda name=name: service.check(name, name).returncode == 0, what=f"a healthy {name}")
         service.start("coordinator", "coordinator")
+        service.start("web", "web")
         for number in range(WORKERS):
             service.start("worker", f"worker-{number}")
         yield service
@@ -277,7 +283,7 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
         with redis.Redis(port=int(service.ports["6380"]), password=service.password) as client:
             assert client.info("commandstats")["cmdstat_getrange"]["calls"] > 0, "nothing lay there"
 
-        containers = {"redis": "redis", "pieces": "pieces", "coordinator": "coordinator", "worker": "worker-0"}
+        containers = {name: name for name in (*REDIS, "coordinator", "web")} | {"worker": "worker-0"}
         passed = [service.check(name, container) for name, container in containers.items()]
         assert {check.returncode for check in passed} == {0}, passed
 
@@ -289,10 +295,10 @@ def test_the_commands_of_the_file_make_the_service(tmp_path: Path) -> None:
         assert 0 not in [check.returncode for check in failed], failed
 
     texts = [*lines, *(log for _, log in said.values()), *(check.stdout + check.stderr for check in passed + failed)]
-    servers = [f"redis-server *:{port}" for port in service.ports.values()]
+    servers = [f"redis-server *:{service.ports[port]}" for port in ("6379", "6380")]
     for sure_to_be_seen in (*servers, "Ready to accept connections", "ok: Redis answers"):
         assert any(sure_to_be_seen in text for text in texts)
-    assert not [text for text in texts if service.password in text]
+    assert not [text for text in texts if service.password in text or service.token in text]
 
 
 def test_redis_refuses_a_password_that_would_break_its_url(tmp_path: Path) -> None:
