@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from coordinator.goals.search import Distances, GoalSearch, open_base
@@ -11,7 +12,6 @@ from coordinator.layers.search import search_to_end
 from coordinator.session.job import Check, Job
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
-from coordinator.steps.sifting import StoredRun
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, counted
 from puzzles.registry import PuzzleSpec
@@ -29,10 +29,9 @@ class Hardest(Job):
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        if set(plan) != {"base", "base_digest"}:
-            raise PuzzleError(
-                f"goal distances are those of a run; its plan has base and base_digest, not {sorted(plan)}"
-            )
+        base = plan.get("base")
+        if set(plan) != {"base", "base_digest"} or not isinstance(base, str) or Path(base).name != base:
+            raise PuzzleError(f"goal distances are those of a run, which is named in base and base_digest, not {plan}")
         return spec.build()
 
     def settled(self) -> bool:
@@ -41,7 +40,7 @@ class Hardest(Job):
     def work(self, session: Session) -> None:
         before = self.store.state.digest
         with open_base(self.store) as base:
-            search_to_end(session, GoalSearch(session, StoredRun(base)))
+            search_to_end(session, GoalSearch(session, base))
         if before not in ("", self.store.state.digest):
             raise DamagedError(f"run {self.store.directory.name}: its layers computed again are other ones than before")
 
@@ -59,9 +58,8 @@ class Hardest(Job):
         store.erase(CLOSED)
         Spill(store.directory, store.layout, last + 1).clear()
         records = [store.layer_record(depth) for depth in range(first)]
-        found = (
-            Distances(sum(record.size for record in records), depth=first - 1, goal_depth=0) if first else Distances()
-        )
+        size = sum(record.size for record in records)
+        found = Distances(size, depth=first - 1, goal_depth=0) if first else Distances()
         stored = sum(record.stored_bytes for record in records)
         store.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
 
@@ -81,7 +79,7 @@ class Hardest(Job):
             "goals": summary["goals"],
             "farthest": None if distance is None else f"{counted(distance, 'moves')} from a goal",
             "how many": summary["count"],
-            "without a goal": dead or None,
+            "leading to no goal": dead or None,
         }
 
     def questions(self) -> list[str]:

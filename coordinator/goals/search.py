@@ -5,14 +5,14 @@ out of the configurations that are left: those that lead to U(N). For that no mo
 held in memory than the budget allows; the whole of what is left is expanded once for each layer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coordinator.errors import MismatchError
 from coordinator.layers.search import Explored, LayeredSearch
 from coordinator.session.session import Session
-from coordinator.steps.sifting import Sieve, SiftingStep, StoredRun
+from coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
 from coordinator.steps.window import HeldLayer, Layer
-from puzzles.errors import Step
+from puzzles.errors import PuzzleError, Step
 from storage.layers.store import RunStore
 
 
@@ -24,21 +24,24 @@ class Distances(Explored):
 
 
 class GoalSearch(LayeredSearch):
-    """A search from all goals of `run`, among its configurations."""
+    """A search from all goals of the open run `base`, among its configurations."""
 
     figures = Distances
 
-    def __init__(self, session: Session, run: StoredRun) -> None:
-        self._run = run
+    def __init__(self, session: Session, base: RunStore) -> None:
+        self._base, self._run = base, stored_run(base)
         super().__init__(session, session.puzzle.start)
 
     def outcome(self) -> Distances:
         """The figures of the run when the search has ended."""
-        found = Distances(**super().outcome().as_dict())
-        return replace(found, dead=self._run.count - found.configurations)
+        found = super().outcome()
+        return Distances(**found.as_dict() | {"dead": self._run.count - found.configurations})
 
     def _first(self) -> Layer:
-        return self._made_by(SiftingStep(self._session, 0, self._run, Sieve("goals"), [], self._pace))
+        goals = layers_with_goals(self._base)
+        if not goals.count:
+            raise PuzzleError(f"run {self._base.directory.name} has no goal among its configurations")
+        return self._made_by(SiftingStep(self._session, 0, goals, Sieve("goals"), [], self._pace))
 
     def _next(self, current: Layer) -> Layer:
         if self.puzzle.undirected:

@@ -6,7 +6,9 @@ and is merged range by range.
 
 import time
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +21,13 @@ from coordinator.steps.window import Layer, StoredLayer, Unread
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import sort_keys
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth
+from storage.ledger.manifest import Depth, LayerRecord
 from worker.layers.kernels import difference
 from worker.layers.partition import partition_by
 from worker.tasks import Arrays, do_task
+
+#: Keys by which it is judged what passes, at most.
+_SAMPLED = 1 << 14
 
 
 class Sieve(NamedTuple):
@@ -36,17 +41,20 @@ class Sieve(NamedTuple):
 
 
 class StoredRun:
-    """All configurations of a finished run, layer by layer, `times` over; a batch does not reach beyond its layer."""
+    """The configurations of a finished run, layer by layer, some times over; a batch does not reach beyond its layer.
 
-    def __init__(self, store: RunStore, times: int = 1) -> None:
-        records = [record for record in store.layer_records() if record.size]
-        self._layers = [StoredLayer(store, record.depth, record.size) for record in records]
-        self.count = sum(layer.size for layer in self._layers)
-        self.size, self._store, self._times = times * self.count, store, times
+    Attributes: `count`, how many there are; `size`, that number as many times.
+    """
+
+    def __init__(self, layers: list[StoredLayer]) -> None:
+        self._layers = layers
+        self.count = self.size = sum(layer.size for layer in layers)
 
     def again(self, times: int) -> "StoredRun":
         """The same, so many times over."""
-        return StoredRun(self._store, times)
+        other = copy(self)
+        other.size = times * self.count
+        return other
 
     def unread(self, begin: int, size: int) -> Iterator[Unread]:
         """The keys from the one numbered `begin` on, up to the end of this time."""
@@ -58,7 +66,26 @@ class StoredRun:
 
     def sample(self) -> Keys:
         """Some keys of each layer."""
-        return np.concatenate([layer.sample() for layer in self._layers])
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Keys:
+        found = np.concatenate([layer.sample() for layer in self._layers])
+        return found[:: -(-len(found) // _SAMPLED)]
+
+
+def stored_run(store: RunStore) -> StoredRun:
+    """All configurations of a finished run."""
+    return _of_layers(store, store.layer_records())
+
+
+def layers_with_goals(store: RunStore) -> StoredRun:
+    """Those of its layers that hold goals."""
+    return _of_layers(store, [record for record in store.layer_records() if record.goals])
+
+
+def _of_layers(store: RunStore, records: list[LayerRecord]) -> StoredRun:
+    return StoredRun([StoredLayer(store, record.depth, record.size) for record in records if record.size])
 
 
 class SiftingStep(LayerStep):

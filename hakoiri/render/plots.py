@@ -29,8 +29,12 @@ _FEW = 12
 def plot_layers(run: Run, target: Path) -> None:
     """Draw the sizes of the layers by depth into `target` (PNG, SVG or PDF), the goal and the widest window marked.
 
-    Of a whole space, which has no layers, those of its components; of a tree those of the levels made as layers.
+    Of a whole space, which has no layers, those of its components; of a tree those of the levels made as layers;
+    of goal distances those.
     """
+    if not run.kind.has_graph and not isinstance(run.puzzle, Placements):
+        plot_distances(run, run.layer_sizes, target)
+        return
     with drawn_into(target, (9, 4.5)) as figure:
         axes = figure.add_subplot()
         if run.whole and not isinstance(run.puzzle, Placements):

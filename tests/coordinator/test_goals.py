@@ -13,6 +13,7 @@ from coordinator.errors import MismatchError, UnanswerableError
 from coordinator.goals.distances import make_distances
 from coordinator.goals.search import Distances
 from coordinator.runs.catalogue import delete_run
+from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
 from coordinator.session.resources import Resources
@@ -20,10 +21,10 @@ from coordinator.session.session import Control, SilentObserver
 from coordinator.steps.sifting import SiftingStep
 from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore, open_run
-from puzzles.errors import Step
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import Key, ints
 from puzzles.keys.order import sort_keys
-from puzzles.registry import PUZZLES
+from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.layers.store import RunStore
 from storage.names import BLOCKS, DATA_FILE, number_key
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
@@ -233,6 +234,11 @@ def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts
             run.hardest()
         with refused(UnanswerableError, "are not known", Step("ask", run.name, "hardest")):
             run.goal_distances(run.layer(0))
+        with pytest.raises(PuzzleError, match="has no goal"):
+            driven(make_distances(run.store, Resources()), Resources())
+        plan = {"base": "../elsewhere", "base_digest": ""}
+        with pytest.raises(PuzzleError, match="goal distances are those of a run"):
+            make_run(tmp_path, PuzzleSpec("klotski"), "hardest", plan, Resources())
 
 
 def test_they_belong_to_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from hakoiri.api import Run, explore
+from hakoiri.api import Run, explore, open_run
 from hakoiri.render.plots import plot_layers
 
 
@@ -35,6 +35,13 @@ def test_layers(usual_run: Run, tmp_path: Path) -> None:
     assert "depth, in moves from the start" in said and "\nconfigurations" in said
     assert "first goal, 116 moves" in said and "2,220 around 57" in said
     assert "logarithmic" not in said
+
+
+def test_goal_distances(usual_run: Run, tmp_path: Path) -> None:
+    with open_run(usual_run.hardest(1).distances, usual_run.store.directory.parent) as distances:
+        said = words(distances, tmp_path / "distances.svg")
+    assert "moves to the nearest goal" in said
+    assert "25,955 configurations lead to a goal, the farthest 126 moves from it" in said
 
 
 def test_a_wide_range_has_a_logarithmic_axis_with_numbers_in_full(stack: Run, tmp_path: Path) -> None:
