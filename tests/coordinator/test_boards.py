@@ -191,7 +191,7 @@ def test_the_published_numbers_of_mixes() -> None:
     assert len(Boards.parse("4x5", pieces, "2").mixes()) == 35
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(2, 4), st.integers(2, 4), st.integers(0, 3), st.integers(0, 3), st.integers(0, 4))
 def test_a_board_is_found_where_there_is_one(width: int, height: int, across: int, down: int, ones: int) -> None:
     size, pieces = Extent(width, height), ((Extent(2, 1), across), (Extent(1, 2), down), (Extent(1, 1), ones))
@@ -257,7 +257,7 @@ def test_only_puzzles_of_boards_are_families() -> None:
 # Searches from many at once
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(2, 90), st.integers(0, 60), st.integers(0, 1_000), st.booleans())
 def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int, seed: int, mirrored: bool) -> None:
     rng = np.random.default_rng(seed)

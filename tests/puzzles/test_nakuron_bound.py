@@ -27,7 +27,7 @@ def arrays_of(board: Board) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.array([list(line) for line in lines], dtype=np.uint8) for lines in (board.rows, board.frame))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(boards(4))
 def test_no_play_scores_more(board: Board) -> None:
     best, bounds = best_score(board), [upper_bound(board, most) for most in (1, 2, 5, 20, 100_000)]
@@ -36,7 +36,7 @@ def test_no_play_scores_more(board: Board) -> None:
     assert bounds[-1] == best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(boards(5))
 def test_tilts_are_those_of_the_rules_and_balls_leave_as_was_said(board: Board) -> None:
     cells, frame = arrays_of(board)

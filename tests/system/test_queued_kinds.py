@@ -10,6 +10,7 @@ import pytest
 
 from coordinator.deals.hunt import legs_of
 from coordinator.deals.study import kept_deals
+from coordinator.families.boards import read_members
 from coordinator.plays.optimise import best_of, rounds_of
 from puzzles.nakuron.board import random_board
 from storage.ledger.ledger import Ledger
@@ -31,6 +32,7 @@ class Kind(NamedTuple):
     short: tuple[str, ...]
     done: str
     found: Callable[[Any], Any]
+    mode: str
 
 
 def deals(job: Any) -> Any:
@@ -46,28 +48,55 @@ def plays(job: Any) -> Any:
     return replace(best_of(job.store), seconds=0.0), rounds
 
 
+def mixes(job: Any) -> Any:
+    return read_members(job.store)
+
+
 #: The name of a file that is there when a test begins.
 BOARD = "board.txt"
+CARS = "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM"
 KINDS = {
     "study": Kind(
         ("study", "superpuzz", "--columns", "4,5", "--deals", "40", "--seed", "3"),
         ("study", "superpuzz", "--columns", "4,5", "--deals", "5", "--seed", "3"),
         "deals_done",
         deals,
+        "study",
     ),
     "hunt": Kind(
         ("hunt", "gap", "-o", "ranks=6", "--legs", "20", "--seed", "2"),
         ("hunt", "gap", "-o", "ranks=4", "--legs", "10", "--seed", "2"),
         "legs",
         legs,
+        "hunt",
     ),
     "optimise": Kind(
         ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
         ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
         "moves_tried",
         plays,
+        "optimise",
+    ),
+    "boards": Kind(
+        ("study", "boards", "--size", "4x4", "--pieces", "2x2:* 1x2:* 2x1:* 1x1:*", "--empty", "2..4", "--pairs"),
+        ("study", "boards", "--size", "3x4", "--pieces", "1x2:* 2x1:* 1x1:*", "--empty", "2", "--goal", "1x1@4,3"),
+        "mixes_done",
+        mixes,
+        "boards",
+    ),
+    "hunt of boards": Kind(
+        ("hunt", "sliding", "--from", CARS, "-o", "axis=rows-and-columns", "--maximise", "moves", "--legs", "24"),
+        ("hunt", "sliding", "--from", CARS, "-o", "axis=rows-and-columns", "--maximise", "moves", "--legs", "8"),
+        "legs",
+        legs,
+        "hunt",
     ),
 }
+#: What the default suite has no time for: they are queued as the others are.
+SLOW = ("boards", "hunt of boards")
+every_kind = pytest.mark.parametrize(
+    "kind", [pytest.param(KINDS[name], marks=[pytest.mark.slow] * (name in SLOW)) for name in KINDS], ids=KINDS
+)
 
 
 @pytest.fixture
@@ -92,7 +121,7 @@ def done_by(hakoiri: Hakoiri, run: str, kind: Kind) -> int:
         return int(ledger.state.figures.get(kind.done) or 0)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@every_kind
 def test_what_is_found_is_the_same_whoever_dies(
     kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
 ) -> None:
@@ -118,10 +147,10 @@ def test_what_is_found_is_the_same_whoever_dies(
     assert found_by(kind, hakoiri.data / run) == found_by(kind, tmp_path / "alone" / run)
     assert hakoiri.ask("verify", run)["ok"]
     (row,) = hakoiri.ask("runs")["runs"]
-    assert (row["run"], row["mode"], row["status"]) == (run, kind.line[0], "complete")
+    assert (row["run"], row["mode"], row["status"]) == (run, kind.mode, "complete")
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@every_kind
 def test_a_queued_one_is_watched_cancelled_resumed_and_deleted(
     kind: Kind, board: Path, hakoiri: Hakoiri, redis_server: RedisServer, tmp_path: Path
 ) -> None:
