@@ -17,8 +17,8 @@ from worker.layers.kernels import clear_within, list_bits, merge, set_within, sp
 from worker.layers.marks import Marks, Window
 from worker.layers.partition import scatter
 
-#: Keys expanded at a time where their successors are marked, so that these stay in the second-level cache.
-_BATCH = 1 << 14
+#: So many successors at most are marked at a time, so that they stay in the second-level cache.
+_BATCH = 1 << 17
 
 
 class Found(NamedTuple):
@@ -51,8 +51,8 @@ def expand_chunk(
     """Expand some keys; the successors that are not marked, by key range, and where each range ends."""
     if marks is None:
         return scatter(puzzle.expand(np.concatenate([*batches])).successors, table)
-    left = [puzzle.layout.empty(0)]
-    for batch in chain.from_iterable(split(keys, _BATCH) for keys in batches):
+    left, size = [puzzle.layout.empty(0)], max(1, _BATCH // puzzle.most_successors)
+    for batch in chain.from_iterable(split(keys, size) for keys in batches):
         beyond = marks.mark(puzzle.expand(batch).successors)
         if len(beyond):
             left.append(beyond.copy())

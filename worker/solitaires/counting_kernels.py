@@ -67,6 +67,34 @@ def _spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @jit
+def _places_of(left: np.uint64) -> Table:
+    """The gaps, given as bits, one by one."""
+    gaps = np.empty(SUITS, dtype=np.int64)
+    for number in range(SUITS):
+        gaps[number] = lowest_bit(left)
+        left &= left - np.uint64(1)
+    return gaps
+
+
+@jit
+def _begun(place: Places, table: HashTable) -> tuple[np.uint64, NDArray[np.uint64]]:
+    """The hash of a first position, and a table of hashes that has it."""
+    value = np.uint64(1)
+    for card in range(len(place)):
+        value ^= table[card, place[card]]
+    hashes = np.zeros(_FIRST_ROOM, dtype=np.uint64)
+    hashes[_slot_of(hashes, value)] = value
+    return value, hashes
+
+
+@jit
+def _shift(card: int, gap: int, source: int, target: int, place: Places, gaps: Table, follows: Table) -> None:
+    """Move a card from its place into a gap, which moves the other way."""
+    place[card], gaps[gap] = target, source
+    follows[target], follows[source] = follows[source], BLANK
+
+
+@jit
 def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> int:
     """How many positions a field leads to, at most `cap`: depth first, moves done and taken back on one board.
 
@@ -74,17 +102,9 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
     ten million positions have a probability of 1 in 400,000; records are counted exactly.
     """
     place = np.empty(SUITS * (columns - 1), dtype=np.int64)
-    gaps = np.empty(SUITS, dtype=np.int64)
     follows = np.empty(SUITS * (columns + 1), dtype=np.int64)
-    left = _lay_out(field, columns, place, follows)
-    for number in range(SUITS):
-        gaps[number] = lowest_bit(left)
-        left &= left - np.uint64(1)
-    value = np.uint64(1)
-    for card in range(len(place)):
-        value ^= table[card, place[card]]
-    hashes = np.zeros(_FIRST_ROOM, dtype=np.uint64)
-    hashes[_slot_of(hashes, value)] = value
+    gaps = _places_of(_lay_out(field, columns, place, follows))
+    value, hashes = _begun(place, table)
     # The potential of Gap grows with every move up to this at most.
     done = np.empty((SUITS * columns * columns // 2, 3), dtype=np.int64)
     count, level, gap = 1, 0, 0
@@ -96,8 +116,7 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
             card, source, gap = done[level]
             target = place[card]
             value ^= table[card, source] ^ table[card, target]
-            place[card], gaps[gap] = source, target
-            follows[source], follows[target] = follows[target], BLANK
+            _shift(card, gap, target, source, place, gaps, follows)
             gap += 1
             continue
         target = gaps[gap]
@@ -117,8 +136,7 @@ def count_positions(field: Field, columns: int, table: HashTable, cap: int) -> i
             hashes = _spread(hashes)
         done[level, 0], done[level, 1], done[level, 2] = card, source, gap
         level += 1
-        place[card], gaps[gap] = target, source
-        follows[target], follows[source] = follows[source], BLANK
+        _shift(card, gap, source, target, place, gaps, follows)
         gap = 0
     return count
 
@@ -135,11 +153,7 @@ def early_layers(
     follows = np.empty(SUITS * (columns + 1), dtype=np.int64)
     places, values = np.empty((room, cards), dtype=np.uint8), np.empty(room, dtype=np.uint64)
     _lay_out(field, columns, places[0], follows)
-    values[0] = np.uint64(1)
-    for card in range(cards):
-        values[0] ^= table[card, places[0, card]]
-    hashes = np.zeros(_FIRST_ROOM, dtype=np.uint64)
-    hashes[_slot_of(hashes, values[0])] = values[0]
+    values[0], hashes = _begun(places[0], table)
     profile = np.empty(SUITS * columns * columns // 2, dtype=np.int64)
     index, count, depth = 0, 1, 0
     while True:
