@@ -13,6 +13,7 @@ from storage.names import SPILL_FOLDER
 from tests.support.forking import fork_workers_with_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
+from worker.transport import data_redis
 from worker.transport.connection import living_workers
 
 #: Seconds.
@@ -116,3 +117,33 @@ def test_layers_for_which_data_redis_have_too_little_room_are_made_in_passes(
     assert ended.json["digest"] == expected
     assert "left out" not in ended.stderr
     assert [client.info("stats")["evicted_keys"] for client in short] == [0] * scarce
+
+
+# What a worker is not started with
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--data-redis", "redis://"), "no URL of a data Redis; write redis://:PASSWORD@HOST:PORT/0"),
+        (("--data-redis", "redis://:hidden@127.0.0.1:1/0"), "no Redis answers at redis://127.0.0.1:1/0"),
+        (("--data-redis", "auto", "--data-host", "203.0.113.9"), "203.0.113.9 is no address of this machine"),
+        (("--data-host", "127.0.0.1"), "--data-host and --data-memory say how the data Redis is"),
+    ],
+)
+def test_what_cannot_be_a_data_redis_is_refused(
+    options: tuple[str, ...], said: str, redis_server: RedisServer, hakoiri: Hakoiri
+) -> None:
+    refused = hakoiri.here("worker", "--redis", redis_server.url, *options, check=False)
+    assert refused.code != 0
+    assert said in " ".join(refused.stderr.split())
+    assert "hidden" not in refused.stderr
+
+
+def test_a_data_redis_that_other_hosts_cannot_reach_is_refused(
+    redis_server: RedisServer, hakoiri: Hakoiri, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_redis, "address_towards", lambda _: "10.0.0.2")
+    options = ("--redis", redis_server.url, "--data-redis", redis_server.url)
+    refused = hakoiri.here("worker", *options, check=False)
+    assert (refused.code, "is reached from this machine alone" in refused.stderr) == (2, True), refused

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -100,3 +102,39 @@ def test_only_plain_urls_are_opened(url: str) -> None:
 )
 def test_loopback_is_known(host: str, alone: bool) -> None:
     assert is_loopback(host) is alone
+
+
+def test_values_of_any_size_come_through_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate is one of the authority in SSL_CERT_FILE."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"]
+    subprocess.run([*made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    settings = {
+        "bind": "127.0.0.1", "port": 0, "tls-port": port, "tls-cert-file": certificate, "tls-key-file": key,
+        "tls-auth-clients": "no", "save": "", "dir": tmp_path, "requirepass": "known",
+    }  # fmt: skip
+    words = [str(word) for name, value in settings.items() for word in (f"--{name}", value)]
+    server = subprocess.Popen(["redis-server", *words], stdout=subprocess.DEVNULL)
+    url = f"rediss://:known@localhost:{port}/0"
+    try:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with open_depot(url) as trusting:
+            wait_until(lambda: answers(trusting), what="a Redis with TLS")
+            for size in (1, 40_000, 3_000_000):
+                trusting.set("x", bytes(size))
+                assert bytes(trusting.get("x")) == bytes(size)
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with open_depot(url) as strict, pytest.raises(redis.ConnectionError, match="certificate verify failed"):
+            strict.ping()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def answers(client: redis.Redis) -> bool:
+    with suppress(redis.ConnectionError):
+        return bool(client.ping())
+    return False

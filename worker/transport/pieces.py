@@ -29,8 +29,8 @@ from worker.transport.names import piece_key
 DEPOT, STAGE, CHUNK, ATTEMPT, PIECE, BEGIN, LENGTH, NUMBER, COLUMNS = range(9)
 #: Depots that are read at a time.
 _READERS = 8
-#: Bytes asked for at a time.
-_AT_ONCE = 1 << 24
+#: Bytes asked for at a time: Redis holds them until they are fetched, as part of its memory.
+_AT_ONCE = 1 << 22
 _LOTS = 2
 #: The arrays of an answer.
 _ANSWERED = 7

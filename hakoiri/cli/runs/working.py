@@ -103,9 +103,11 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
     """The data Redis that is started here, if one is; one that the user names must answer."""
     from worker.transport.connection import connect, without_password
     from worker.transport.data_redis import DataRedis, address_towards, is_loopback
+    from worker.transport.depots import open_depot
 
     here = address_towards(main)
     if wanted and wanted != AUTO:
+        open_depot(wanted).close()
         connect(wanted).close()
         if is_loopback(urlsplit(wanted).hostname or "") and not is_loopback(here):
             raise typer.BadParameter(f"{without_password(wanted)} is reached from this machine alone: give its address")
