@@ -72,11 +72,15 @@ class Lying:
         return max(sum(self._bytes.values()), int(fullest * sum(shares.values())))
 
     def put(self, number: int, coded: Coded) -> Lot:
-        """Leave blocks of layer `number` there, for workers: where there is most room, else in the one Redis."""
+        """Leave blocks of layer `number` there, for workers: where there is most room, else in the one Redis.
+
+        None is given to a data Redis that was left out once: what many requests refer to would be lost again.
+        """
         self._put += 1
         origin, keep = Origin(self._session, _OWN_STAGE, self._put, 0), self._keep
         shares = self.plane.shares
-        for depot in [*sorted(shares, key=lambda depot: self._bytes.get(depot, 0) - shares[depot]), MAIN]:
+        steady = [depot for depot in shares if not self.plane.is_frail(depot)]
+        for depot in [*sorted(steady, key=lambda depot: self._bytes.get(depot, 0) - shares[depot]), MAIN]:
             if self.plane.call(depot, lambda there: there.set(origin.key(0), coded.data, ex=keep)):
                 break
         self._add(PieceName(depot, origin.key(0)), len(coded.data))

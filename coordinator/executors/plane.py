@@ -39,6 +39,8 @@ class _Depot:
     is_out: bool = False
     back_at: float = 0.0
     pause: float = 0.0
+    #: Whether it was left out before.
+    is_frail: bool = False
 
 
 class Plane:
@@ -57,6 +59,10 @@ class Plane:
 
     def is_out(self, number: int) -> bool:
         return number != MAIN and number in self._others and self._others[number].is_out
+
+    def is_frail(self, number: int) -> bool:
+        """Whether a depot was left out at any time."""
+        return number in self._others and self._others[number].is_frail
 
     def announced(self, urls: Iterable[str]) -> None:
         """Living workers leave pieces at these URLs, or in the one Redis where one is empty."""
@@ -83,7 +89,7 @@ class Plane:
         if depot.is_out:
             return
         depot.pause = min(max(_PAUSE_SECONDS, 2 * depot.pause), _LONGEST_PAUSE_SECONDS)
-        depot.is_out, depot.back_at = True, time.monotonic() + depot.pause
+        depot.is_out, depot.is_frail, depot.back_at = True, True, time.monotonic() + depot.pause
         self._note(f"{why}; what lay there is made again, and it is left out until it answers")
 
     def call(self, number: int, call: Callable[[redis.Redis], _Value]) -> _Value | None:

@@ -69,6 +69,21 @@ class Previous:
         self._layer = layer
 
 
+class EachLayer:
+    """All layers of a store before layer `depth`, one by one: workers are given their blocks as they are."""
+
+    def __init__(self, store: RunStore, depth: Depth) -> None:
+        self._layers: list[Layer] = [
+            StoredLayer(store, older, store.layer_record(older).size) for older in range(depth)
+        ]
+
+    def layers(self) -> list[Layer]:
+        return self._layers
+
+    def add(self, depth: Depth, layer: Layer) -> None:
+        self._layers.append(layer)
+
+
 def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth) -> Keys:
     """The layer `depth` after `current`, at once and here; `known` holds `current` too."""
     expansion = inspected_expansion(puzzle, current, depth)
@@ -150,7 +165,7 @@ class LayeredSearch:
                 self._add_small(keys)
             return HeldLayer([keys])
         self.state = self._session.commit_staged(self.state)
-        step = self._farmed_step(current, known)
+        step = self._farmed_step(current)
         step = step or LayerStep(self._session, self.state.depth + 1, current, known, self._pace)
         began = time.process_time()
         layer = self._made_by(step)
@@ -168,7 +183,7 @@ class LayeredSearch:
         step.finish()
         return layer
 
-    def _farmed_step(self, current: Layer, known: list[Layer]) -> LayerStep | None:
+    def _farmed_step(self, current: Layer) -> LayerStep | None:
         """The step by workers, if there are any and it pays."""
         context, self._why_here = self._session.context, ""
         if context.executor is context.local:
@@ -185,6 +200,10 @@ class LayeredSearch:
         executor = cast(RemoteExecutor, context.executor)
         if self._shelves is None:
             self._shelves = Shelves(executor.lying)
+            if not self.puzzle.undirected:
+                # Segments would have to be coded here, and again whenever two of them are merged.
+                self._older = EachLayer(self.store, self.state.depth)
+        known = [current, *self._older.layers()]
         return FarmedStep(
             self._session, self.state.depth + 1, current, known, self._pace, executor, self._shelves, self._worth
         )

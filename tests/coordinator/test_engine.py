@@ -81,7 +81,7 @@ def waypoints(manner: str, layout: str, keys: str, directed: str) -> set[str]:
         passed |= {"_save"}
     if manner in ("crowded", "spilling", "starving") and keys == "clumped":
         passed |= {"cut_again"}
-    if manner in ("spilling", "starving", "farmed") and directed == "yes":
+    if manner in ("spilling", "starving") and directed == "yes":
         passed |= {"_put_away"}
     return passed
 
@@ -115,6 +115,7 @@ def test_the_layers_are_those_of_a_plain_search(
     driven(directory, resources)
     assert_as_expected(directory, options)
     assert waypoints(manner, layout, keys, directed) <= set(calls)
+    assert manner != "farmed" or "_put_away" not in calls, "older layers are merged here"
 
 
 @pytest.mark.parametrize(("seconds", "here"), [(0.0, False), (1_000.0, True)])

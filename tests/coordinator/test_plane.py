@@ -133,6 +133,17 @@ def test_the_one_redis_stands_in_for_one_that_is_left_out(made: Made) -> None:
     assert made.plane.shares == {second: 1_000, MAIN: 500}
 
 
+def test_nothing_is_put_into_one_that_was_left_out_before(made: Made) -> None:
+    first, second = made.depots.numbers
+    made.lying.share()
+    assert made.put(10) == first
+    made.plane.leave_out(first, "a worker says so")
+    made.now += 3_600
+    made.plane.announced(made.depots.urls)
+    assert not made.plane.is_out(first)
+    assert [made.put(10) for _ in range(3)] == [second] * 3
+
+
 def test_one_whose_workers_are_silent_is_left_out(made: Made) -> None:
     _, second = made.depots.numbers
     made.now += ALIVE_SECONDS - 1

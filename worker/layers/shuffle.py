@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
-from puzzles.keys.order import slice_between
+from puzzles.keys.order import merge_sorted, slice_between
 from storage.layers.bitmap import Words
 from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, join_coded
 from storage.layers.digest import lanes_of
@@ -165,7 +165,7 @@ def _merged(layout: Layout, pieces: list[Block], known: list[Block], low: Key, l
         return _merged_in_bitmap(layout, pieces, known, least, last)
     # Neither the pieces nor the known blocks end where the range does.
     parts, olds = ([slice_between(decode(block, layout), low, last + 1) for block in lot] for lot in (pieces, known))
-    return merge(parts or [layout.empty(0)], _runs(olds))
+    return merge(parts or [layout.empty(0)], _fewer(_runs(olds), sum(map(len, parts))))
 
 
 def _runs(batches: list[Keys]) -> list[Keys]:
@@ -177,6 +177,14 @@ def _runs(batches: list[Keys]) -> list[Keys]:
         elif len(keys):
             runs.append([keys])
     return [np.concatenate(run) for run in runs]
+
+
+def _fewer(runs: list[Keys], count: int) -> list[Keys]:
+    """Runs merged as long as that takes fewer steps than walking through `count` keys once more."""
+    runs = sorted(runs, key=len)
+    while len(runs) > 1 and len(runs[0]) + len(runs[1]) < count:
+        runs = sorted([merge_sorted(runs[:2]), *runs[2:]], key=len)
+    return runs
 
 
 def _merged_in_bitmap(layout: Layout, pieces: list[Block], known: list[Block], least: Key, last: Key) -> Keys:
