@@ -83,8 +83,9 @@ def watched(context: BrowserContext, site: Site) -> Iterator[Page]:
     wrong: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        # A board that is none is refused, which the browser tells of whatever the page does.
-        if message.type in ("error", "warning") and "status of 422" not in message.text:
+        # The browser tells of what was refused, whatever the page does: a board that is none, a request cut off.
+        expected = ("status of 422", "net::ERR_FAILED")
+        if message.type in ("error", "warning") and not any(text in message.text for text in expected):
             wrong.append(message.text)
 
     page = context.new_page()

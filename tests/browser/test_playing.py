@@ -67,6 +67,18 @@ def test_a_piece_follows_the_finger_along_legal_moves(page: Page, site: Site) ->
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
+def test_a_move_that_cannot_be_asked_for_leaves_the_board_as_it_was(page: Page, site: Site) -> None:
+    board(page, site)
+    page.route("**/positions/**", lambda route: route.abort())
+    page.get_by_role("button", name=re.compile("^G down")).last.click()
+    expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
+    page.unroute_all()
+    distance(page, 116)
+    page.get_by_role("button", name=re.compile("^G down")).last.click()
+    distance(page, 117)
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
 def test_a_tap_moves_a_piece_that_has_one_way_and_offers_the_ways_of_others(page: Page, site: Site) -> None:
     board(page, site)
     page.mouse.click(*middle(page, "G"))
@@ -168,6 +180,12 @@ def test_fingers_tap_and_drag(page: Page, site: Site) -> None:
         touch("touchMove", (x - step["width"] * 1.1 * part / 10, y - 3))
     touch("touchEnd")
     expect(page.locator(".where")).to_contain_text("/.IJ.")
+    x, y = middle(page, "F")
+    touch("touchStart", (x, y))
+    for part in range(1, 11):
+        touch("touchMove", (x + 2, y + step["height"] * 1.1 * part / 10))
+    touch("touchEnd")
+    expect(page.locator(".where")).to_contain_text("DEE./DGHF/.IJF")
     assert page.evaluate("scrollY") == 0
 
 

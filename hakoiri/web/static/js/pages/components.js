@@ -58,6 +58,11 @@ class Components {
     note(["runs", this.run.run, "components"], {k: String(component)});
     this.#draw();
     const below = h("div", {});
+    const directed = this.components.find(row => row.component === component)?.diameter === null;
+    if (directed) {
+      put(this.one, h("h2", {}, "Moves cannot be taken back"), h("p", {class: "muted"}, "So these components, joined by moves whichever way they lead, have no distances."));
+      return;
+    }
     put(this.one, h("h2", {}, `Component ${number(component)}`), below);
     try {
       const found = await patiently(below, ["runs", this.run.run, "components", String(component), "diameter"]);

@@ -29,7 +29,7 @@ class View {
   constructor(run) {
     this.run = run;
     this.board = new Board();
-    this.game = new Game(run.run, this.board, () => this.refresh());
+    this.game = new Game(run.run, this.board, () => this.refresh(), error => { this.wrong.textContent = error.message; });
     this.hand = new Hand(this.board, this.game);
     this.shaded = localStorage.getItem("shaded") !== "no";
     this.film = new Film(this.game, towardGoal(this.game), () => this.#controls());
@@ -60,6 +60,7 @@ class View {
     this.aside = h("p", {class: "muted"});
     this.trace = h("div", {class: "trace"});
     this.moves = h("ol", {class: "moves"});
+    this.wrong = h("p", {class: "reason", role: "alert"});
     const speed = h("select", {"aria-label": "Speed of the film", onchange: event => { this.film.pause = SPEEDS[event.target.value]; }},
       Object.keys(SPEEDS).map(name => h("option", {selected: name === "usual"}, name)));
     const shading = h("label", {class: "check"}, h("input", {type: "checkbox", checked: this.shaded, onchange: event => this.#shading(event.target.checked)}), " shade the best moves");
@@ -69,13 +70,14 @@ class View {
       h("div", {class: "panel"},
         h("div", {class: "row"}, tools.hint, tools.undo, tools.redo),
         h("div", {class: "row"}, tools.play, speed),
-        h("div", {class: "row"}, tools.restart, tools.shuffle, tools.share), shading,
+        h("div", {class: "row"}, tools.restart, tools.shuffle, tools.share), shading, this.wrong,
         h("h2", {}, "Legal moves"), this.moves));
   }
 
   refresh() {
     const {now, past, place} = this.game;
     if (!this.element.isConnected || !now) return;
+    this.wrong.textContent = "";
     this.hand.refresh();
     this.#shade();
     this.#figures(now, past, place);
@@ -85,7 +87,7 @@ class View {
     note(["runs", this.run.run, "board"], this.walk ? this.#walked() : {at: now.configuration});
   }
 
-  // A walk keeps its ends in the address for as long as one is on it.
+  // Where a walk begins, the address keeps its ends.
   #walked() {
     const [from, to] = [this.walk.configurations[0], this.walk.configurations.at(-1)];
     return this.game.now.key === this.started ? {from, to} : {at: this.game.now.configuration};
@@ -125,12 +127,15 @@ class View {
     }
   }
 
+  // Whoever plays from the list by keys stays on it.
   #list(now) {
+    const here = this.moves.contains(document.activeElement);
     put(this.moves, now.moves.map(move => h("li", {},
       h("button", {type: "button", class: now.best.includes(move) ? "move best" : "move", onclick: () => this.game.play(move)},
         h("span", {}, this.board.worded(move.move)),
         h("span", {class: "muted"}, change(now.goal_distance, move.goal_distance))))));
     if (!now.moves.length) put(this.moves, h("li", {class: "muted"}, "none: this is a dead end"));
+    if (here) this.moves.querySelector("button")?.focus();
   }
 
   // On a walk that is its next move, else the moves that lead nearer to the goal.

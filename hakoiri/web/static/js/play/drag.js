@@ -17,6 +17,10 @@ export class Hand {
     svg.addEventListener("pointermove", event => this.#drag(event));
     svg.addEventListener("pointerup", event => this.#drop(event));
     svg.addEventListener("pointercancel", () => this.#letGo());
+    // A finger on a piece moves the piece, anywhere else the page: touch-action of parts of a picture is not heeded.
+    svg.addEventListener("touchstart", event => {
+      if (event.target.closest(".able")) event.preventDefault();
+    }, {passive: false});
     svg.addEventListener("keydown", event => this.#key(event));
   }
 

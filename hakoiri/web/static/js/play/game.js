@@ -7,9 +7,9 @@ const WAYS = {"0,-1": "up", "0,1": "down", "-1,0": "left", "1,0": "right"};
 const wayOf = move => move.move.split(/[ ,]/)[0];
 
 export class Game {
-  // `changed` is called after each move with this game.
-  constructor(run, board, changed) {
-    Object.assign(this, {board, changed, positions: new Positions(run), past: [], place: -1, now: null, busy: false});
+  // `changed` is called after each move, `failed` with the error of one that could not be made.
+  constructor(run, board, changed, failed) {
+    Object.assign(this, {board, changed, failed, positions: new Positions(run), past: [], place: -1, now: null, busy: false});
   }
 
   // Any configuration; the past is forgotten.
@@ -44,12 +44,15 @@ export class Game {
     });
   }
 
-  // One thing at a time.
+  // One thing at a time. After one that fails the board is as it was.
   async #turn(step) {
     if (this.busy) return;
     this.busy = true;
     try {
       await step();
+    } catch (error) {
+      this.board.show(this.now.picture);
+      this.failed(error);
     } finally {
       this.busy = false;
     }
