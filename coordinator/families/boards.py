@@ -5,19 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from coordinator.families.plan import BoardsPlan, family_of, largest_first
+from coordinator.errors import OverBudgetError
+from coordinator.families.plan import BoardsPlan, family_of
 from coordinator.session.job import Check, Job, Request, Table
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Family
 from puzzles.contract import Puzzle
-from puzzles.errors import counted
+from puzzles.errors import Step, counted
 from puzzles.families.mixes import Mix
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress
 from storage.results.rows import ResultRows
+from worker.cores import usable_cores
 from worker.deals.solving import layers_from
 from worker.graphs.family import OPEN, Components, Member, answered, measure, member_of, plain, request
 from worker.warm import load_family_kernels
@@ -25,6 +27,10 @@ from worker.warm import load_family_kernels
 MIXES, COMPONENTS = "mix", "component"
 #: A component of its own is the row of its mix's number times this, and its own.
 _ROOM = 1 << 12
+#: What whoever measures a mix holds of each configuration: moves, their copy by components, 64 distances.
+_BYTES = 400
+#: A large mix may take a minute of a busy worker; one that dies is found out by its silence.
+_DEADLINE_SECONDS = 900.0
 #: Mixes shown, and mixes that are derived again without ``--full``.
 _SHOWN, _SAMPLE = 8, 4
 
@@ -88,7 +94,10 @@ class _Studying:
     def run(self) -> None:
         """Measure what is missing. Raises `StopRun` having kept what is finished."""
         try:
-            self._ask([(mix, None) for mix in largest_first(self._mixes) if mix not in self._members])
+            missing = [mix for mix in range(len(self._mixes)) if mix not in self._members]
+            # The largest first, so that none is left over at the end.
+            missing.sort(key=lambda mix: -self._mixes[mix].configurations)
+            self._ask([(mix, None) for mix in missing])
             left = [(mix, component) for mix, member in self._members.items() for component in member.components.left()]
             self._ask(left)
         finally:
@@ -110,8 +119,9 @@ class _Studying:
             ResultRows(self._store, COMPONENTS).stage(mix * _ROOM + component, plain(found))
             known = self._members[mix]
             self._members[mix] = replace(known, components=_filled(known.components, found.components))
-        done = sum(not member.components.left() for member in self._members.values())
-        self._session.tell(Progress(done, len(self._mixes), "mixes", f"{self._mixes[mix]}"))
+        whole = [member.configurations for member in self._members.values() if not member.components.left()]
+        total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
+        self._session.tell(Progress(sum(whole), total, headline=mixes))
         if self._session.commit_is_due:
             self._commit()
 
@@ -151,6 +161,22 @@ class StudyBoards(Job):
     def plan(self) -> BoardsPlan:
         return BoardsPlan(**self.store.manifest.plan)
 
+    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+        """No more threads than may each hold a large mix; `OverBudgetError` where memory allows none."""
+        if resources.redis is not None:
+            return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
+        memory, wanted = resources.budget().memory, resources.workers or len(usable_cores())
+        needed = _BYTES * max(mix.configurations for mix in self.plan.mixes())
+        if needed > memory:
+            raise OverBudgetError(
+                f"the largest mix needs {needed >> 20:,} MB, {memory >> 20:,} MB are allowed", Step("raise", "memory")
+            )
+        threads = min(wanted, memory // needed)
+        if threads < wanted:
+            said = f"{threads} of {wanted} threads: each may need {needed >> 20:,} MB"
+            observer.note(said, Step("raise", "memory"))
+        return replace(resources, workers=threads)
+
     def settled(self) -> bool:
         return self.store.state.status == "complete"
 
@@ -186,6 +212,9 @@ class StudyBoards(Job):
             found = replace(found, components=_filled(found.components, more.components))
         check.report.count("mixes")
         check.report.count("components", len(found.components.number))
+        if known.configurations != mix.configurations:
+            said = f"{known.configurations:,} configurations, counted are {mix.configurations:,}"
+            check.report.fault(f"{mix} has {said}")
         if found != known:
             check.report.fault(f"{mix} has {found.components}, the run says {known.components}")
         puzzle = self.puzzle.member(mix.board)

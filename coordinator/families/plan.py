@@ -1,7 +1,6 @@
 """What a study of boards is to do: which boards, how far from which goal, and whether to count diametral pairs."""
 
 from dataclasses import dataclass
-from math import factorial, prod
 
 from puzzles.capabilities import Family
 from puzzles.errors import PuzzleError
@@ -43,16 +42,6 @@ class BoardsPlan:
         """What the workers are asked of a mix, or of one component of it."""
         goal = goal_of(self.boards.size, mix, self.goal) if self.goal else ""
         return Asked(mix.board, goal, self.pairs, component)
-
-
-def largest_first(mixes: list[Mix]) -> list[int]:
-    """Their numbers, the larger spaces first: judged by how many sequences the pieces have."""
-
-    def sequences(number: int) -> int:
-        amounts = [*(count for _, count in mixes[number].pieces), mixes[number].empty]
-        return factorial(sum(amounts)) // prod(map(factorial, amounts))
-
-    return sorted(range(len(mixes)), key=lambda number: (-sequences(number), number))
 
 
 def family_of(spec: PuzzleSpec) -> Family:

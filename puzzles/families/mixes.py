@@ -6,16 +6,18 @@ number of them. ``2`` cells are empty, or ``2..`` at least two, or ``2..4``.
 
 import re
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from puzzles.errors import PuzzleError
 from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS
 
 _ANY = "*"
-#: More mixes than these nobody waits for.
-_MOST_MIXES = 10_000
+#: More ways to choose numbers of pieces than these take too long to be counted.
+_MOST_NUMBERS = 100_000
 
 
 class Extent(NamedTuple):
@@ -34,10 +36,11 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True)
 class Mix:
-    """How many pieces of each extent there are, how many empty cells, and a board of them."""
+    """How many pieces of each extent there are, how many empty cells and configurations, and one of these."""
 
     pieces: tuple[tuple[Extent, int], ...]
     empty: int
+    configurations: int
     board: str
 
     def __str__(self) -> str:
@@ -75,20 +78,54 @@ class Boards:
 
     def mixes(self) -> list[Mix]:
         """Every mix that fits on the board, in the order of its numbers; `PuzzleError` for none or too many."""
-        if prod(most - least + 1 for _, least, most in self.pieces) > _MOST_MIXES * MOST_CELLS:
-            raise PuzzleError("this allows too many mixes: fix more of the numbers")
+        if prod(most + 1 for _, _, most in self.pieces) > _MOST_NUMBERS:
+            raise PuzzleError("this allows too many mixes: fix more of the numbers of pieces")
         found = []
-        for counts in product(*(range(least, most + 1) for _, least, most in self.pieces)):
+        for counts, configurations in sorted(configurations_of(self).items()):
             pieces = tuple((extent, count) for (extent, *_), count in zip(self.pieces, counts, strict=True))
             empty = self.size.cells - sum(extent.cells * count for extent, count in pieces)
-            if self.least_empty <= empty <= self.most_empty and any(counts):
-                board = board_of(self.size, pieces, empty)
-                found += [Mix(pieces, empty, board)] if board else []
+            enough = all(count >= least for count, (_, least, _) in zip(counts, self.pieces, strict=True))
+            if self.least_empty <= empty <= self.most_empty and enough and any(counts):
+                found.append(Mix(pieces, empty, configurations, board_of(self.size, pieces, empty)))
         if not found:
             raise PuzzleError("no mix of these pieces fits on the board with so many empty cells")
-        if len(found) > _MOST_MIXES:
-            raise PuzzleError(f"{len(found):,} mixes are too many: fix more of the numbers of pieces")
         return found
+
+
+def configurations_of(boards: Boards) -> dict[tuple[int, ...], int]:
+    """How many configurations each mix has, by its numbers of pieces: counted cell by cell, all mixes at once.
+
+    In between a state is which of the cells ahead are covered; for each there is an array of ways by numbers of pieces.
+    """
+    limits = [most for _, _, most in boards.pieces]
+    nothing = np.zeros([most + 1 for most in limits])
+    nothing[(0,) * len(limits)] = 1
+    states = {0: nothing}
+    for cell in range(boards.size.cells):
+        after: dict[int, NDArray[np.float64]] = {}
+        for covered, ways in states.items():
+            _add(after, covered >> 1, ways)
+            for kind, (extent, *_) in enumerate(boards.pieces) if not covered & 1 else ():
+                mask = sum(1 << each - cell for each in _cells(boards.size, extent, cell))
+                if mask and not mask & covered:
+                    _add(after, (covered | mask) >> 1, _one_more(ways, kind))
+        states = after
+    found = states[0]
+    return {tuple(map(int, counts)): round(found[tuple(counts)]) for counts in np.argwhere(found)}
+
+
+def _add(states: dict[int, NDArray[np.float64]], state: int, ways: NDArray[np.float64]) -> None:
+    states[state] = states[state] + ways if state in states else ways
+
+
+def _one_more(ways: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
+    """The same with one more piece of a kind."""
+    moved = np.zeros_like(ways)
+    ahead = [slice(None)] * ways.ndim
+    behind = ahead.copy()
+    ahead[kind], behind[kind] = slice(1, None), slice(None, -1)
+    moved[tuple(ahead)] = ways[tuple(behind)]
+    return moved
 
 
 def board_of(size: Extent, pieces: tuple[tuple[Extent, int], ...], empty: int) -> str:

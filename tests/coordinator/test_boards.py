@@ -13,17 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordinator.errors import OverBudgetError
 from coordinator.families.boards import StudyBoards, read_members
 from coordinator.families.plan import BoardsPlan, family_of
-from coordinator.session.session import Control
+from coordinator.runs.create import make_run
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from hakoiri.export.rows import check_ending, write_rows
-from puzzles.errors import PuzzleError
-from puzzles.families.mixes import Boards, Extent, board_of
+from puzzles.errors import PuzzleError, Step
+from puzzles.families.mixes import Boards, Extent, board_of, configurations_of
 from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
 from puzzles.sliding_blocks.sliding import Sliding
 from storage.layers.store import RunStore
 from storage.results.rows import ResultRows
+from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 from worker.graphs import family
 from worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
@@ -176,6 +180,18 @@ def test_a_lie_is_found_and_damage_is_mended(study: Path, tmp_path: Path) -> Non
     assert verified(directory).ok
 
 
+def test_memory_is_kept_by_fewer_threads(tmp_path: Path) -> None:
+    plan = BoardsPlan("4x5", "2x2:1 1x2:* 2x1:* 1x1:*", "2")
+    asked = StudyBoards.requested(PuzzleSpec("sliding"), size=plan.size, pieces=plan.pieces)
+    directory = make_run(tmp_path, asked.spec, "boards", asked.plan, Resources())
+    with opened(directory) as job:
+        assert job.fitted(Resources(workers=3, memory=1 << 30), SilentObserver()).workers == 3
+        assert job.fitted(Resources(workers=3, memory=110 << 20), SilentObserver()).workers == 1
+        with refused(OverBudgetError, "the largest mix needs", Step("raise", "memory")):
+            job.fitted(Resources(workers=3, memory=60 << 20), SilentObserver())
+        assert job.fitted(Resources(redis="redis://there"), SilentObserver()).deadline == 900
+
+
 def test_what_workers_answer_is_read_again() -> None:
     member = measure(Sliding({}, "AA/B."), Asked("AA/B.", "**/A*", True))
     assert answered(answer(member)) == member
@@ -187,7 +203,8 @@ def test_what_workers_answer_is_read_again() -> None:
 def test_the_published_numbers_of_mixes() -> None:
     """dnomd343/klotski: one 2x2 piece, dominoes and singles on 4x5, at least two cells empty; exactly two."""
     pieces = "2x2:1 1x2:* 2x1:* 1x1:*"
-    assert len(Boards.parse("4x5", pieces, "2..").mixes()) == 203
+    mixes = Boards.parse("4x5", pieces, "2..").mixes()
+    assert (len(mixes), sum(mix.configurations for mix in mixes)) == (203, 29_334_498)
     assert len(Boards.parse("4x5", pieces, "2").mixes()) == 35
 
 
@@ -199,7 +216,9 @@ def test_a_board_is_found_where_there_is_one(width: int, height: int, across: in
     if empty < 0 or not across + down + ones:
         return
     board = board_of(size, pieces, empty)
+    counts = configurations_of(Boards.parse(str(size), f"2x1:{across} 1x2:{down} 1x1:{ones}", "0.."))
     if not board:
+        assert (across, down, ones) not in counts
         # By trying all places of the dominoes.
         cells = list(product(range(height), range(width)))
         lying = [{(row, column), (row, column + 1)} for row, column in cells if column + 1 < width]
@@ -211,6 +230,7 @@ def test_a_board_is_found_where_there_is_one(width: int, height: int, across: in
     wanted = {((0, 0), (0, 1)): across, ((0, 0), (1, 0)): down, ((0, 0),): ones}
     assert shapes == sorted((shape, count) for shape, count in wanted.items() if count)
     assert puzzle.pieces.counts[-1] == empty
+    assert counts[across, down, ones] == sum(map(len, puzzle.configurations()))
 
 
 def fits(pieces: list[list[set[tuple[int, int]]]], taken: set[tuple[int, int]]) -> bool:
