@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Hardest,
         Run,
         ShortestPath,
+        ShortestPaths,
         census,
         delete_run,
         explore,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
-        "Diameter", "Hardest", "Run", "ShortestPath", "census", "delete_run", "explore", "open_run", "resume_run",
-        "verify_run",
+        "Diameter", "Hardest", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore", "open_run",
+        "resume_run", "verify_run",
     ),
     "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
     "puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
@@ -55,8 +56,8 @@ _MODULE_OF = {name: module for module, names in _PLACES.items() for name in name
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
     "HakoiriError", "Hardest", "Key", "Keys", "Label", "Line", "Number", "Part", "Picture", "Polygon", "Puzzle",
-    "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "Span", "Step", "Text",
-    "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
+    "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths", "Span", "Step",
+    "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

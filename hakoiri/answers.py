@@ -69,7 +69,7 @@ class Answers:
     @property
     def exhausted(self) -> bool:
         """Whether the run has a graph of moves, and all of it: every move leads to a configuration of the run."""
-        return self._reached.exhausted
+        return self.kind.has_graph and self._reached.exhausted
 
     def __contains__(self, configuration: Configuration) -> bool:
         """Whether the run has found a configuration."""

@@ -21,10 +21,13 @@ from coordinator.session.session import Control, SilentObserver
 from coordinator.steps.sifting import SiftingStep
 from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore, open_run
+from hakoiri.cli.puzzles.game import Game
+from hakoiri.cli.puzzles.playing import _Hints
 from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import Key, ints
 from puzzles.keys.order import sort_keys
 from puzzles.registry import PUZZLES, PuzzleSpec
+from puzzles.sliding_blocks.klotski import Klotski
 from storage.layers.store import RunStore
 from storage.names import BLOCKS, DATA_FILE, number_key
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
@@ -202,6 +205,14 @@ def test_a_known_distance_needs_no_search(usual_run: Run, monkeypatch: pytest.Mo
     farthest = usual_run.hardest(1).configurations[0]
     monkeypatch.setattr(hakoiri.paths, "search_path", lambda *_: pytest.fail("a search"))
     assert usual_run.distance("goal", f"{int(farthest):#x}") == HAKOIRI["hardest"]
+
+
+def test_hints_of_a_game_come_from_them(usual_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not from the run that holds them, though it holds the board, too, and is the last one made."""
+    farthest = usual_run.puzzle.render(int(usual_run.hardest(1).configurations[0]))
+    monkeypatch.setattr(hakoiri.paths, "search_path", lambda *_: pytest.fail("a search"))
+    with closing(_Hints(PuzzleSpec("klotski"), usual_run.store.directory.parent)) as hints:
+        assert hints.hint(Game(Klotski(start=farthest))).startswith("you are 126 moves from the goal, best: ")
 
 
 def test_of_three_by_three_tiles(tmp_path: Path) -> None:
