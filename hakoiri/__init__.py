@@ -56,8 +56,8 @@ _MODULE_OF = {name: module for module, names in _PLACES.items() for name in name
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
     "HakoiriError", "Hardest", "Key", "Keys", "Label", "Line", "Number", "Part", "Picture", "Polygon", "Puzzle",
-    "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths", "Span", "Step",
-    "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
+    "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths", "Span",
+    "Step", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 
