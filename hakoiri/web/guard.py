@@ -79,11 +79,16 @@ class Guard:
         try:
             async with asyncio.timeout(_ANSWER_SECONDS) as sent.limit:
                 await self._app(scope, body, sent)
+            return
         except TimeoutError:
-            if sent.status:
-                raise
-            late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
-            await late(scope, receive, sent)
+            # Where the answer has begun it was the client who did not take it in; uvicorn closes the connection.
+            instead = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
+        except Exception:
+            LOG.exception("%s %s: this is a mistake in Hakoiri", scope["method"], _printable(scope["path"]))
+            instead = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a mistake in Hakoiri; its log says more")
+        sent.limit = None
+        if not sent.status:
+            await instead(scope, receive, sent)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)

@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 
 import uvicorn
 
+from hakoiri.web.connection import Connection
 from hakoiri.web.settings import SERVER, SETTINGS, TOKEN, Settings
 
 _APPLICATION = "hakoiri.web.app:create"
@@ -31,8 +32,9 @@ def serve(
     """
     os.environ.update(settings.to_environment() | {SERVER: str(os.getpid())})
     config = uvicorn.Config(
-        _APPLICATION, factory=True, workers=processes, log_config=None, access_log=False, server_header=False,
-        proxy_headers=False, limit_concurrency=_MOST_AT_ONCE, timeout_keep_alive=15, timeout_graceful_shutdown=3,
+        _APPLICATION, factory=True, http=Connection, workers=processes, log_config=None, access_log=False,
+        server_header=False, proxy_headers=False, limit_concurrency=_MOST_AT_ONCE, timeout_keep_alive=15,
+        timeout_graceful_shutdown=3,
     )  # fmt: skip
     with _driving(settings, driver, note) if driver else nullcontext():
         if processes == 1:

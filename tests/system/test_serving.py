@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -11,7 +12,7 @@ import httpx2
 import psutil
 import pytest
 
-from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
 
 TOKEN = "a-token-that-only-tests-have"  # noqa: S105
 
@@ -20,7 +21,11 @@ class Server:
     """``hakoiri serve`` on a free port, and a client that knows its token."""
 
     def __init__(self, hakoiri: Hakoiri, *options: str) -> None:
-        self.process: Running = hakoiri.start("serve", "--port", "0", *options, env={"HAKOIRI_TOKEN": TOKEN})
+        # One that starts others like itself is no fork of a test.
+        executable = HAKOIRI if "--workers" in options else None
+        self.process: Running = hakoiri.start(
+            "serve", "--port", "0", *options, env={"HAKOIRI_TOKEN": TOKEN}, executable=executable
+        )
         self.process.wait_for("http://")
         address = next(line for line in self.process.stdout.splitlines() if line.startswith("http://"))
         self.client = httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
@@ -156,6 +161,52 @@ def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve
     wait_until(lambda: server.client.get(exported).status_code == 200, 120, "the file")
     part = server.client.get(exported, headers={"Range": "bytes=0-3"})
     assert (part.status_code, part.content) == (206, b"PK\x03\x04")
+
+
+@pytest.mark.slow
+def test_who_is_slow_holds_nobody_up(serve: Callable[..., Server]) -> None:
+    """Requests that never come to their end, answers that nobody takes in, streams that are dropped."""
+    server = serve("--no-drive")
+    port = server.client.base_url.port or 0
+    head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+    begun = {
+        "headers": "GET /api/puzzles HTTP/1.1\r\nHost: 127.0",
+        "body": f"POST /api/runs HTTP/1.1\r\n{head}Content-Length: 500\r\nContent-Type: application/json\r\n\r\n{{",
+        "nothing": "",
+    }
+    with ExitStack() as open_ones:
+        slow = {what: open_ones.enter_context(socket.create_connection(("127.0.0.1", port))) for what in begun}
+        for what, connection in slow.items():
+            connection.sendall(begun[what].encode())
+            connection.settimeout(60)
+        for _ in range(150):
+            # Asks again and again, and takes nothing in.
+            greedy = open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
+            greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            greedy.sendall(f"GET /api/openapi.json HTTP/1.1\r\n{head}\r\n".encode() * 20)
+        assert server.client.get("/api/puzzles").status_code == 200
+        assert slow["headers"].recv(100) == b"" == slow["nothing"].recv(100)
+        assert b"408" in slow["body"].recv(1000)
+    assert server.client.get("/api/puzzles").status_code == 200
+
+
+@pytest.mark.slow
+def test_streams_are_counted_and_dropped_ones_forgotten(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    run = hakoiri.json("run", "tiles", "-o", "rows=2", "-o", "columns=2")["run"]
+    server = serve("--no-drive")
+    head = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+
+    def streams() -> int:
+        figures = server.client.get("/metrics").text
+        return int(float(figures.partition("\nhakoiri_event_streams ")[2].split("\n")[0]))
+
+    with ExitStack() as open_ones:
+        for _ in range(257):
+            stream = open_ones.enter_context(socket.create_connection(("127.0.0.1", server.client.base_url.port or 0)))
+            stream.sendall(head.encode())
+        wait_until(lambda: streams() == 256, 60, "256 streams")
+        assert server.client.get(f"/api/runs/{run}/events").status_code == 503
+    wait_until(lambda: streams() == 0, 60, "none to be left")
 
 
 @pytest.mark.parametrize(

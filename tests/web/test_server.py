@@ -1,12 +1,14 @@
 """The server itself: its health, its figures, its description, and who may ask."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from hakoiri.web.app import make_app
+from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
 from tests.web.conftest import TOKEN, Served
 
@@ -162,3 +164,19 @@ def test_what_goes_wrong_is_a_problem_with_its_details(served: Served, path: str
     assert row["type"] == (f"urn:hakoiri:{kind}" if kind else "about:blank")
     assert (row["status"], bool(row["title"]), bool(row["detail"])) == (status, True, True)
     assert all({"do", "what", "value", "text"} <= step.keys() for step in row["steps"])
+
+
+def test_a_mistake_of_ours_is_a_problem_too(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenRuns, "directories", None)
+    response = served.client.get("/api/runs")
+    assert (response.status_code, response.headers["content-type"]) == (500, "application/problem+json")
+    assert "nosniff" in response.headers["x-content-type-options"]
+    assert "Traceback" not in response.text
+
+
+def test_without_its_packages_it_says_what_to_install(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("uvicorn", "hakoiri.web"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    refused = served.command.here("serve", check=False)
+    assert refused.error == "hakoiri: uvicorn is not installed; give: pip install 'hakoiri[web]'"

@@ -4,14 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from coordinator.errors import RunError
 from coordinator.runs.summary import layer_row
 from hakoiri.rows.runs import status_row
 from hakoiri.web.asking import RunName, Runs
@@ -34,7 +34,9 @@ async def events(
     directory = await run_in_threadpool(opened.find, run)
     streams: set[object] = request.app.state.streams
     if len(streams) >= _MOST_STREAMS:
-        raise RunError(f"{_MOST_STREAMS} streams of events are open already; close some")
+        raise HTTPException(
+            HTTPStatus.SERVICE_UNAVAILABLE, f"{_MOST_STREAMS} streams of events are open already; close some"
+        )
     stream = Stream(opened, directory, last_event_id or "")
     return StreamingResponse(stream.texts(streams), media_type="text/event-stream")
 
