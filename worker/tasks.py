@@ -23,6 +23,7 @@ from worker.errors import TaskError
 from worker.graphs import family
 from worker.graphs.forests import balance, fold
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
+from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
 from worker.layers.shuffle import Made, gather, spread
@@ -156,7 +157,9 @@ _MOVERS = {"keys": moving, "planes": tilting}
 _WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
+    "audit": audit,
     "bounds": bounds,
+    "derive": derive,
     "eccentricities": eccentricities,
     "forest": forest,
     "goals": sift_goals,

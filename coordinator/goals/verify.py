@@ -85,7 +85,7 @@ class DistancesVerifier(LayersVerifier):
             self._control.check()
             left = self._without_layers(keys)
             dead += len(left)
-            for batch in self._in_batches([left]):
+            for batch in self._in_batches([left], len(left)):
                 self._report_way_out(*batch)
         if self._full and dead != found.dead:
             self._report.fault(f"{dead} configurations stand in no layer, the state says {found.dead}")

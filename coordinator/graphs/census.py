@@ -19,7 +19,7 @@ from coordinator.layers.search import Reached
 from coordinator.session.session import Session
 from coordinator.spaces.joining import Joining
 from coordinator.spaces.listing import Listing
-from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes
+from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
 from coordinator.spaces.wanted import ALL, DIAMETERS, wanted_of
 from coordinator.steps.inspection import compare_rules
 from coordinator.steps.window import StoredLayer
@@ -162,20 +162,13 @@ class Census:
             yield from measured(self._context, self._session.control, ordered, chosen)
 
     def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """Records without distances, in the order of the least keys."""
-        waiting = np.zeros(len(sizes), dtype=np.bool_)
-        waiting[list(components)] = True
-        for slab in range(len(slabs)):
-            self._session.control.check()
-            labels, firsts = np.unique(slabs.labels(range(slab, slab + 1)), return_index=True)
-            if (new := waiting[labels]).any():
-                keys = slabs.keys(range(slab, slab + 1))
-                for component, first in zip(labels[new].tolist(), firsts[new].tolist(), strict=True):
-                    record = ComponentRecord(
-                        component, int(sizes[component]), None, None, None, None, None, key_at(keys, first)
-                    )
-                    yield record, np.stack([keys[:0], keys[:0]], axis=1)
-                waiting[labels] = False
+        """Records without distances."""
+        numbers = sorted(components)
+        least = slabs.keys_at(first_places(slabs)[numbers])
+        for place, number in enumerate(numbers):
+            nothing = dict.fromkeys(("diameter", "radius", "centre", "periphery", "pair_count"))
+            record = ComponentRecord(number, int(sizes[number]), **nothing, representative=key_at(least, place))
+            yield record, np.stack([least[:0], least[:0]], axis=1)
 
     def _groups(self, slabs: Slabs, sizes: Sizes, missing: list[int]) -> Iterator[Ordered]:
         """The missing components in groups that fit in memory, each read in one pass; others may lie between them."""
@@ -190,22 +183,10 @@ class Census:
                 f"component {begin} of {sizes[begin]:,} configurations", int(needed[0] * 3 // 4)
             )
             end = begin + max(1, int(np.searchsorted(needed, most, "right")))
-            keys, labels = self._members(slabs, begin, end)
+            keys, labels = slabs.members(range(begin, end), self._session.control)
             graph = build_graph(self._context, keys, control=self._session.control)
             yield in_order(keys, graph, labels, begin)
             begin = end
-
-    def _members(self, slabs: Slabs, begin: int, end: int) -> tuple[Keys, np.ndarray]:
-        """The configurations of components ``begin..end-1``, and which of these each is in."""
-        keys, labels = [self._store.layout.empty(0)], [np.empty(0, dtype=np.uint32)]
-        for slab in range(len(slabs)):
-            self._session.control.check()
-            part = range(slab, slab + 1)
-            found = slabs.labels(part)
-            if (mine := (found >= begin) & (found < end)).any():
-                keys.append(slabs.keys(part)[mine])
-                labels.append(found[mine] - np.uint32(begin))
-        return np.concatenate(keys), np.concatenate(labels)
 
     def _add(self, record: ComponentRecord, pairs: Keys) -> None:
         stage_component(self._store, record, pairs)

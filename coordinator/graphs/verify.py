@@ -1,23 +1,27 @@
 """`verify` of a census: against the puzzle's own list of configurations and against searches by the reference rules.
 
-Its components must be closed and connected, in order, and their distances those of searches of their own.
+Its components must be closed and connected, in order, and their distances those of searches of their own. Keys and
+labels are read slab by slab; in memory are some moves at a time, and components that are searched anew.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from coordinator.graphs.census import Counted, census_digest
 from coordinator.graphs.diameter import sorted_pairs
-from coordinator.session.job import Verifier
-from puzzles.keys.layout import Keys, ints, key_at, layout_of
+from coordinator.session.verifier import Verifier
+from coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
+from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
-from storage.results.census import read_labels, read_pairs, recorded_components
+from storage.results.census import SLAB, read_pairs, recorded_components
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, label_components, sweep
+from worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
-#: Configurations whose successors are Python integers at the same time.
-_KEYS_AT_ONCE = 1 << 12
 #: A configuration's label, place in a graph, and what searches of it take; a move as the target of both its ends.
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
 #: Faults of one kind that are reported of the configurations looked at together.
@@ -30,73 +34,105 @@ class CensusVerifier(Verifier):
     def check(self) -> None:
         if self._store.state.depth < 0:
             return
-        self._found = Counted.of(self._store.state)
-        self._require_memory()
-        keys = self._store.layer(0)
-        self._check_keys(keys)
+        self._found, self._slabs = Counted.of(self._store.state), Slabs(self._store)
+        self._check_keys()
         if self._found.components is None:
             return
-        labels = read_labels(self._store, len(keys))
-        self._check_labels(keys, labels)
+        self._check_labels()
         records = recorded_components(self._store)
-        self._check_records(keys, labels, records)
+        self._check_records(records)
         places = {0, *self._places(len(records), SAMPLE_OF_COMPONENTS, 0).tolist()}
-        chosen = [component for place, component in enumerate(sorted(records)) if place in places]
-        for number, component in enumerate(chosen):
-            self._check_distances(keys[labels == component], records[component])
+        chosen = [record for place, (_, record) in enumerate(sorted(records.items())) if place in places]
+        for number, (record, members) in enumerate(self._with_members(chosen)):
+            self._check_distances(members, record)
             self._observer.progress(Progress(number + 1, len(chosen), "components derived again"))
         if self._store.state.status == "complete" and self._store.state.digest != census_digest(self._store):
             self._report.damage("the digest of the run is not that of its census")
 
-    def _require_memory(self) -> None:
-        """`OverBudgetError` unless all keys, those of a component, and its graph fit the memory."""
-        count, moves = self._found.configurations, 2 * (self._found.edges or 0)
-        needed = count * (3 * self._store.layout.bytes + _BYTES_BESIDE_KEYS) + moves * _BYTES_OF_MOVE
-        self._context.budget.require(f"verifying the census of {count:,} configurations", needed)
-
-    def _check_keys(self, keys: Keys) -> None:
-        listed, same = 0, True
+    def _check_keys(self) -> None:
+        """The stored configurations are those that the puzzle lists."""
+        listed, same, size = 0, True, self._slabs.size
         for block in self._puzzle.configurations():
             self._control.check()
-            same = same and np.array_equal(keys[listed : listed + len(block)], block)
+            if same and len(block):
+                same = np.array_equal(self._store.slice(0, key_at(block, 0), key_at(block, -1) + 1), block)
             listed += len(block)
-        if not same or listed != len(keys):
-            self._report.fault(f"the {len(keys)} stored configurations are not the {listed} of the puzzle")
+            self._observer.progress(Progress(listed, size, headline="listing configurations"))
+        if not same or listed != size:
+            self._report.fault(f"the {size} stored configurations are not the {listed} of the puzzle")
 
-    def _check_labels(self, keys: Keys, labels: np.ndarray) -> None:
+    def _looked_at(self) -> Iterator[Keys]:
+        """The configurations whose moves are derived again."""
+        size = self._slabs.size
+        places = np.arange(0) if self._full else self._places(size, SAMPLE_OF_CENSUS, 0)
+        for slab in range(len(self._slabs)):
+            mine = places[places // SLAB == slab] % SLAB
+            if self._full or len(mine):
+                keys = self._slabs.keys(range(slab, slab + 1))
+                yield keys if self._full else keys[mine]
+            self._observer.progress(Progress(min((slab + 1) * SLAB, size), size, headline="looking at the moves"))
+
+    def _check_labels(self) -> None:
         """No move leads out of its component."""
-        places = self._places(len(keys), SAMPLE_OF_CENSUS, 0)
-        for begin in range(0, len(places), _KEYS_AT_ONCE):
-            self._control.check()
-            chosen = places[begin : begin + _KEYS_AT_ONCE]
-            successors, counts = self._successors(keys[chosen])
-            self._report.count("configurations", len(chosen))
-            self._report.count("successors", len(successors))
-            there = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
-            sources = np.repeat(chosen, counts)
-            astray = ~equal_rows(keys[there], successors) | (labels[there] != labels[sources])
+        count = self._slabs.size if self._full else min(self._slabs.size, SAMPLE_OF_CENSUS)
+        for keys, successors, counts in self._in_batches(self._looked_at(), count):
+            owners = np.repeat(np.arange(len(keys)), counts)
+            astray = self._labels_of(successors) != self._labels_of(keys)[owners]
             for place in np.flatnonzero(astray)[:_MOST_FAULTS]:
-                key, other = key_at(keys, sources[place]), key_at(successors, place)
+                key, other = key_at(keys, owners[place]), key_at(successors, place)
                 self._report.damage(f"{key:#x} leads to {other:#x}, which is not in its component")
 
-    def _successors(self, keys: Keys) -> tuple[Keys, np.ndarray]:
-        """By the reference rules: those of each key in turn, distinct, in order, without itself; how many each has."""
-        rows = [sorted(found - {key}) for key, found in zip(ints(keys), self._successors_of(keys), strict=True)]
-        return layout_of(keys).pack([other for row in rows for other in row]), np.array([len(row) for row in rows])
+    def _labels_of(self, keys: Keys) -> NDArray[np.int64]:
+        """The component of each of some keys; -1 for what is no configuration."""
+        distinct = merge([keys], [])
+        places = self._slabs.places_of(distinct)
+        labels = np.full(len(distinct), -1)
+        labels[places != NOWHERE] = self._slabs.labels_at(places[places != NOWHERE])
+        found: NDArray[np.int64] = labels[lower_bounds(distinct, keys)]
+        return found
 
-    def _check_records(self, keys: Keys, labels: np.ndarray, records: dict[int, ComponentRecord]) -> None:
+    def _check_records(self, records: dict[int, ComponentRecord]) -> None:
         complete, components = self._store.state.status == "complete", self._found.components
-        sizes = np.bincount(labels)
+        sizes, places = component_sizes(self._slabs), first_places(self._slabs)
         if len(sizes) != components or (complete and len(records) != components):
             self._report.damage(f"{len(sizes)} labels, {len(records)} records, {components} components")
-        firsts = np.unique(labels, return_index=True)[1]
-        if sorted(range(len(sizes)), key=lambda component: (-sizes[component], firsts[component])) != list(
-            range(len(sizes))
-        ):
+        if (np.lexsort((places, -sizes)) != np.arange(len(sizes))).any():
             self._report.damage("the components are not in order of their sizes and least keys")
-        for component, record in records.items():
-            if record.size != sizes[component] or record.representative != key_at(keys, firsts[component]):
-                self._report.damage(f"component {component}: its record is not that of its configurations")
+        known = [record for _, record in sorted(records.items()) if record.component < len(sizes)]
+        least = self._slabs.keys_at(places[[record.component for record in known]])
+        for number, record in enumerate(known):
+            if record.size != sizes[record.component] or record.representative != key_at(least, number):
+                self._report.damage(f"component {record.component}: its record is not that of its configurations")
+
+    def _with_members(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """Some components and their configurations, as many in each pass as fit in memory."""
+        waiting: list[ComponentRecord] = []
+        for record in records:
+            if not self._full and record.diameter is None and self._bytes_of([record]) > self._context.budget.memory:
+                self._report.sampled = True
+                continue
+            if waiting and self._bytes_of([*waiting, record]) > self._context.budget.memory:
+                yield from self._gathered(waiting)
+                waiting = []
+            waiting.append(record)
+        if waiting:
+            yield from self._gathered(waiting)
+
+    def _gathered(self, records: list[ComponentRecord]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        what = f"verifying components of {sum(record.size for record in records):,} configurations"
+        self._context.budget.require(what, self._bytes_of(records))
+        keys, labels = self._slabs.members([record.component for record in records], self._control)
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(np.bincount(labels, minlength=len(records)))
+        for record, part in zip(records, np.split(order, ends[:-1]), strict=True):
+            yield record, keys[part]
+
+    def _bytes_of(self, records: list[ComponentRecord]) -> int:
+        """The keys of some components, and the graph of the largest one while it is searched."""
+        moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+        most = max((record.size for record in records), default=0)
+        members = sum(record.size for record in records) * (2 * self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2)
+        return int(members + most * (self._store.layout.bytes + _BYTES_BESIDE_KEYS // 2 + moves * _BYTES_OF_MOVE))
 
     def _check_distances(self, members: Keys, record: ComponentRecord) -> None:
         """One component against the reference rules: closed, connected, its distances and pairs if it was measured.
@@ -131,13 +167,15 @@ class CensusVerifier(Verifier):
 
     def _graph_of(self, members: Keys) -> Graph | None:
         """The graph of the reference rules: no kernel had a hand in its edges. ``None`` if one leads out of it."""
-        targets, counts = [np.empty(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
-        for begin in range(0, len(members), _KEYS_AT_ONCE):
-            self._control.check()
-            successors, rows = self._successors(members[begin : begin + _KEYS_AT_ONCE])
+        starts, ends = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+        for keys, successors, counts in self._derived_by_chunks([members], len(members)):
             places = np.minimum(lower_bounds(members, successors), len(members) - 1)
             if not equal_rows(members[places], successors).all():
                 return None
-            targets.append(places.astype(np.int32))
-            counts.append(rows)
-        return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets))
+            owners = np.repeat(lower_bounds(members, keys), counts)
+            apart = places != owners
+            starts.append(owners[apart].astype(np.int32))
+            ends.append(places[apart].astype(np.int32))
+        sources, targets = np.concatenate(starts), np.concatenate(ends)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=len(members)))])
+        return Graph(offsets.astype(np.int64), targets[np.lexsort((targets, sources))])

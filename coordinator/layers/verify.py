@@ -9,15 +9,15 @@ that made the layers.
 As many configurations are compared at a time as the memory allows: each comparison reads the layers concerned once.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import numpy as np
 
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.search import Explored
-from coordinator.session.job import Verifier
 from coordinator.session.session import Session
+from coordinator.session.verifier import Moves, Verifier
 from coordinator.steps.window import Layer, StoredLayer
 from puzzles.checks import disagreement_among
 from puzzles.keys.layout import Key, Keys, ints, key_at
@@ -35,13 +35,8 @@ from worker.tasks import Array
 SAMPLE_PER_LAYER = 64
 #: Configurations whose successors are Python integers at the same time.
 _KEYS_AT_ONCE = 1 << 12
-#: Memory of a move in a comparison: keys, and bytes besides.
-_KEYS_PER_MOVE, _BYTES_PER_MOVE = 4, 32
 #: Faults of one kind that are reported of the configurations compared at a time.
 _MOST_FAULTS = 100
-
-#: Some keys of a layer, the distinct successors of each in turn, and how many each has.
-_Moves = tuple[Keys, Keys, Array]
 
 
 class LayersVerifier(Verifier):
@@ -80,31 +75,10 @@ class LayersVerifier(Verifier):
         if found:
             yield np.concatenate(found)
 
-    def _derived(self, depth: Depth) -> Iterator[_Moves]:
+    def _derived(self, depth: Depth) -> Iterator[Moves]:
         """The keys of a layer that are looked at, with their moves."""
-        return self._in_batches(self._samples(depth))
-
-    def _in_batches(self, blocks: Iterable[Keys]) -> Iterator[_Moves]:
-        """Some keys, with their distinct successors, in batches that fit the memory."""
-        layout = self._puzzle.layout
-        most = self._context.shares.free // (_KEYS_PER_MOVE * layout.bytes + _BYTES_PER_MOVE)
-        parts: list[_Moves] = []
-        moves = 0
-        for block in blocks:
-            for begin in range(0, len(block), _KEYS_AT_ONCE):
-                self._control.check()
-                keys = block[begin : begin + _KEYS_AT_ONCE]
-                found = self._successors_of(keys)
-                counts = np.array([len(successors) for successors in found], dtype=np.int64)
-                parts.append((keys, layout.pack([key for successors in found for key in successors]), counts))
-                moves += len(parts[-1][1])
-                self._report.count("configurations", len(keys))
-                self._report.count("successors", len(parts[-1][1]))
-                if moves >= most:
-                    yield _joined(parts)
-                    parts, moves = [], 0
-        if parts:
-            yield _joined(parts)
+        size = self._store.layer_record(depth).size
+        return self._in_batches(self._samples(depth), size if self._full else min(size, SAMPLE_PER_LAYER))
 
     def _compare(self, depth: Depth, keys: Keys, successors: Keys, counts: Array) -> None:
         """Every move from `keys` must end in a layer that the theory allows."""
@@ -265,11 +239,6 @@ class _Passed:
     def add(self, depth: Depth, layer: Layer) -> None:
         self.reached.clear()
         self.older.add(depth, layer)
-
-
-def _joined(parts: list[_Moves]) -> _Moves:
-    keys, successors, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return keys, successors, counts
 
 
 def common(keys: Keys, layer: Layer) -> Keys:

@@ -4,18 +4,27 @@ Here is what all runs have in common: checksums, digests, order and disjointness
 kind's own (`coordinator.session.job.Job.verify`).
 """
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from coordinator.executors.opening import open_context
 from coordinator.runs.create import open_job
 from coordinator.session.job import Check, Report
 from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer
+from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.layers.audit import check_disjoint, check_layer
+from storage.layers.digest import NOTHING, add_lanes, digest_text
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress
+from storage.ledger.manifest import Depth, Progress
+from worker.tasks import Arrays
+
+#: Blocks that are looked at in one chunk: some megabytes.
+_BLOCKS_AT_ONCE = 64
 
 
 def verify_directory(directory: Path, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:
@@ -34,18 +43,16 @@ def verify_run(store: RunStore, full: bool, resources: Resources, control: Contr
     was made with counts.
     """
     report, job = Report(state=store.state), open_job(store)
-    depths = range(store.state.depth + 1)
-    for depth in depths:
-        report.count("layers")
-        for fault in check_layer(store, depth):
-            report.damage(fault)
-        control.check()
-        observer.progress(Progress(depth + 1, len(depths), "layers checked"))
-    if not report.ok:
-        return report
-    resources = resources.here().over(store.manifest.settings)
-    spec = PuzzleSpec.from_dict(store.manifest.puzzle)
-    with open_context(job.puzzle, spec, resources, control, observer) as context:
+    depths, spec = range(store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
+    with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
+        for depth in depths:
+            report.count("layers")
+            for fault in _faults_of(context, store, depth, control):
+                report.damage(fault)
+            control.check()
+            observer.progress(Progress(depth + 1, len(depths), "layers checked"))
+        if not report.ok:
+            return report
         for fault in check_disjoint(store, list(depths), context.shares.layer_bytes // store.layout.bytes):
             report.fault(fault)
         try:
@@ -53,3 +60,30 @@ def verify_run(store: RunStore, full: bool, resources: Resources, control: Contr
         except DamagedError as error:
             report.damage(str(error))
     return report
+
+
+def _faults_of(context: ComputeContext, store: RunStore, depth: Depth, control: Control) -> Iterable[str]:
+    """The faults of one stored layer; a large one is looked at in chunks first, which say whether there are any."""
+    with suppress(DamagedError):
+        record = store.layer_record(depth)
+        if context.budget.distributes(record.size):
+            size, lanes = 0, NOTHING
+            for _, (found,) in context.executor.map("audit", _blocks_of(store, depth)):
+                control.check()
+                if not len(found):
+                    break
+                size, lanes = size + int(found[0]), add_lanes(lanes, (int(found[1]), int(found[2])))
+            else:
+                if (size, digest_text(lanes)) == (record.size, record.digest):
+                    return []
+    return check_layer(store, depth)
+
+
+def _blocks_of(store: RunStore, depth: Depth) -> Iterator[Arrays]:
+    """The blocks of a layer, some of them at a time, for the task ``audit``."""
+    firsts = store.first_keys(depth)
+    for begin in range(0, len(firsts), _BLOCKS_AT_ONCE):
+        end = begin + _BLOCKS_AT_ONCE
+        coded = store.coded(depth, firsts[begin:end])
+        data = np.frombuffer(coded.data, dtype=np.uint8)
+        yield [np.array([depth]), store.layout.pack(firsts[begin : end + 1]), coded.counts, coded.lengths, data]

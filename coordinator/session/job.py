@@ -15,10 +15,9 @@ import numpy as np
 from coordinator.errors import UnanswerableError
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import ComputeContext, Control, Observer, Session
-from puzzles.checks import disagreement
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import Key, Keys, ints
+from puzzles.keys.layout import Key
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
@@ -156,28 +155,6 @@ class Check:
             return np.arange(count)
         self.report.sampled = True
         return np.sort(np.random.default_rng([_SEED, salt]).choice(count, size, replace=False))
-
-
-class Verifier:
-    """One run, its puzzle, and where the findings go."""
-
-    def __init__(self, store: RunStore, puzzle: Puzzle, check: Check) -> None:
-        self._store, self._puzzle = store, puzzle
-        self._full, self._report, self._places = check.full, check.report, check.places
-        self._context, self._control, self._observer = check.context, check.control, check.observer
-
-    def _successors_of(self, keys: Keys) -> list[set[Key]]:
-        """The successors of each key by the reference rules; where the kernel gives others, that is reported."""
-        found = [set(self._puzzle.successors(key)) for key in ints(keys)]
-        if not self._puzzle.has_kernel:
-            return found
-        successors, counts = self._puzzle.expand(keys)
-        end = 0
-        for key, plain, count in zip(ints(keys), found, counts.tolist(), strict=True):
-            begin, end = end, end + count
-            if said := disagreement(self._puzzle, key, successors[begin:end], plain):
-                self._report.mistake(said)
-        return found
 
 
 class Job(ABC):

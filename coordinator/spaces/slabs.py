@@ -1,10 +1,11 @@
 """The configurations of a whole space by the slabs that their labels are stored in, and the numbers of components."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coordinator.session.session import Control
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds, order_of
 from storage.layers.store import RunStore
@@ -50,6 +51,28 @@ class Slabs:
             found[~equal_rows(keys[found], increasing[begin:end])] = NOWHERE - slab * SLAB
             places[order[begin:end]] = slab * SLAB + found
         return places
+
+    def keys_at(self, places: Places) -> Keys:
+        """The keys at some places, in any order."""
+        keys, order = self._layout.empty(len(places)), np.argsort(places)
+        increasing = places[order]
+        for slab, begin, end in _parts(np.searchsorted(increasing, np.arange(len(self)) * SLAB), len(places)):
+            keys[order[begin:end]] = self.keys(range(slab, slab + 1))[increasing[begin:end] - slab * SLAB]
+        return keys
+
+    def members(self, components: Sequence[int], control: Control) -> tuple[Keys, Labels]:
+        """The configurations of some components, in order, and which of these each is in, by its place among them."""
+        numbers = np.full(max(components) + 2, len(components), dtype=np.uint32)
+        numbers[list(components)] = np.arange(len(components), dtype=np.uint32)
+        keys, labels = [self._layout.empty(0)], [np.empty(0, dtype=np.uint32)]
+        for slab in range(len(self)):
+            control.check()
+            part = range(slab, slab + 1)
+            found = numbers[np.minimum(self.labels(part), len(numbers) - 1)]
+            if (mine := found < len(components)).any():
+                keys.append(self.keys(part)[mine])
+                labels.append(found[mine])
+        return np.concatenate(keys), np.concatenate(labels)
 
     def labels_at(self, places: Places) -> Labels:
         """The label of each of some increasing places."""
@@ -104,3 +127,13 @@ def component_sizes(slabs: Slabs, end: int | None = None) -> Sizes:
     for slab in range(len(slabs) if end is None else end):
         sizes = added(sizes, slabs.labels(range(slab, slab + 1)))
     return sizes
+
+
+def first_places(slabs: Slabs) -> Places:
+    """The place of the least configuration of each component."""
+    places = np.full(0, NOWHERE)
+    for slab in range(len(slabs)):
+        labels, firsts = np.unique(slabs.labels(range(slab, slab + 1)), return_index=True)
+        places = np.pad(places, (0, max(0, int(labels[-1]) + 1 - len(places))), constant_values=NOWHERE)
+        places[labels] = np.minimum(places[labels], slab * SLAB + firsts)
+    return places

@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-import coordinator.graphs.census as census_module
-import storage.results.census as results
 from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
@@ -26,7 +24,6 @@ from coordinator.runs.verify import verify_directory
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
-from coordinator.spaces import joining, slabs
 from coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.api import Run
 from puzzles.errors import PuzzleError
@@ -38,6 +35,7 @@ from storage.ledger.manifest import Progress
 from storage.names import LABELS, SPILL_FOLDER, number_key
 from tests.support.engine import open_without_sync
 from tests.support.searching import essence
+from tests.support.spaces import small_slabs
 from tests.support.toy import Dust, Toy
 from worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 
@@ -54,12 +52,11 @@ _EMBEDDINGS = [("u32", "low"), ("u32", "spread"), ("u64", "high"), ("u64", "clum
 
 
 @pytest.fixture(autouse=True)
-def small_slabs(monkeypatch: pytest.MonkeyPatch) -> None:
+def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Toys are among the puzzles, have many slabs, and no power is cut."""
     for name in ("Toy", "Dust", "Liar"):
         monkeypatch.setitem(PUZZLES, name.lower(), ("tests.support.toy", name))
-    for module in (census_module, joining, slabs, results):
-        monkeypatch.setattr(module, "SLAB", _SLAB)
+    small_slabs(monkeypatch, _SLAB)
     monkeypatch.setattr(lmdb, "open", open_without_sync)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 

@@ -115,5 +115,5 @@ def test_a_census_is_verified_within_the_memory(tmp_path: Path) -> None:
     with census("pancakes", {"n": "5"}, data=tmp_path) as run:
         directory = run.store.directory
     assert faults(directory, Resources(memory=1_000_000)) == []
-    with pytest.raises(OverBudgetError, match="verifying the census of 120 configurations needs"):
+    with pytest.raises(OverBudgetError, match="verifying components of 120 configurations needs"):
         faults(directory, Resources(memory=5_000))

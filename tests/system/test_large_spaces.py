@@ -8,16 +8,21 @@ from typing import Any
 
 import pytest
 
-from coordinator.graphs import census as census_module
+from coordinator.executors.remote import RemoteExecutor
+from coordinator.runs.verify import verify_directory
+from coordinator.session.job import Report
 from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
-from coordinator.spaces import joining, slabs
-from hakoiri.api import Run, census
+from hakoiri.api import Run, census, explore
 from storage.errors import StorageError
+from storage.layers.blocks import pack_blocks
+from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger
-from storage.results import census as results
+from storage.names import BLOCKS, number_key
 from tests.support.searching import essence
 from tests.support.seeds import seeds
+from tests.support.spaces import small_slabs
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
 
@@ -30,12 +35,50 @@ _TILES = ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--wh
 def test_workers_find_what_threads_find(
     farm: Workers, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (census_module, joining, slabs, results):
-        monkeypatch.setattr(module, "SLAB", 4_096)
+    small_slabs(monkeypatch, 4_096)
     resources = Resources(farm.url, memory=_SHORT, chunk=20_000, farm_from=1, tuning=Tuning(most_range=5 * 4_096))
     with census(data=tmp_path, resources=resources) as run:
         assert essence(run) == essence(whole_run)
         assert run.components() == whole_run.components()
+        directory = run.store.directory
+    report = verified(farm, directory, monkeypatch)
+    assert (report.ok, report.checked["configurations"]) == (True, 2_000)
+
+
+def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Report:
+    """What `verify` says, all its work given to workers, and to them alone."""
+    asked, mapped = set[str](), RemoteExecutor.map
+
+    def told(self: RemoteExecutor, task: str, *arguments: Any) -> Any:
+        asked.add(task)
+        return mapped(self, task, *arguments)
+
+    patch.setattr(RemoteExecutor, "map", told)
+    resources = Resources(farm.url, memory=1 << 28, chunk=1_000, farm_from=1)
+    report = verify_directory(directory, False, resources, Control(), SilentObserver())
+    assert "audit" in asked
+    assert "derive" in asked or not report.ok
+    return report
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_workers_verify_layers_as_this_process_does(
+    full: bool, farm: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with explore("pancakes", {"n": "6"}, data=tmp_path) as run:
+        directory, layer = run.store.directory, run.layer(3)
+    far, here = Resources(farm.url, chunk=50, farm_from=1), Resources()
+    reports = [verify_directory(directory, full, each, Control(), SilentObserver()) for each in (far, here)]
+    assert reports[0] == reports[1]
+    assert reports[0].ok
+    with RunStore(directory, writable=True) as store:
+        # As a repair would put it, but for one configuration: only its digest and its moves are wrong.
+        store.erase(BLOCKS, number_key(3))
+        store.stage_blocks(3, pack_blocks(layer[1:]))
+        store.commit(store.state)
+    damaged = [verify_directory(directory, full, each, Control(), SilentObserver()).faults for each in (far, here)]
+    assert damaged[0] == damaged[1]
+    assert any("layer 3: its keys have the digest" in fault for fault in damaged[0])
 
 
 def _partial(hakoiri: Hakoiri) -> dict[str, Any]:

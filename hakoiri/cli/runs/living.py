@@ -15,7 +15,16 @@ from rich.text import Text
 
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import no_coordinator, stopping_with
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument, WideOption
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    RedisOption,
+    RunArgument,
+    WideOption,
+    WorkersOption,
+    redis_url,
+)
 from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
@@ -171,6 +180,8 @@ def verify(
         bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
     ] = False,
     memory: MemoryOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -184,11 +195,12 @@ def verify(
     from hakoiri.render.progress import shown_progress
 
     control, certified = Control(), name.endswith(SUFFIX)
+    resources = Resources(redis_url(redis), workers, memory)
     path = Path(name) if certified else find_run(data_directory(data), name)
     with stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
         try:
             verify = verify_file if certified else verify_directory
-            report = verify(path, full, Resources(memory=memory), control, progress)
+            report = verify(path, full, resources.here() if certified else resources, control, progress)
         except StopRun as stop:
             stderr().print(f"verify {stop.reason}: nothing is proved")
             raise typer.Exit(received.exit_code) from None
