@@ -32,6 +32,7 @@ _SHORT = 1_500_000
 _TILES = ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--whole", "--diameters", "below=2")
 
 
+@pytest.mark.slow
 def test_workers_find_what_threads_find(
     farm: Workers, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,7 +62,7 @@ def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Repor
     return report
 
 
-@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_workers_verify_layers_as_this_process_does(
     full: bool, farm: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
