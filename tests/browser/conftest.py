@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec
 from tests.support.runs import driven
 from tests.system.helpers import HAKOIRI, Hakoiri
 
+#: Until something is there that must be there; the machine may be busy.
+_MOST_MILLISECONDS = 30_000
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -89,7 +91,8 @@ def watched(context: BrowserContext, site: Site) -> Iterator[Page]:
             wrong.append(message.text)
 
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(_MOST_MILLISECONDS)
+    expect.set_options(_MOST_MILLISECONDS)
     page.on("console", said)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(f"/?token={site.token}")
