@@ -113,7 +113,7 @@ def verify_run(name: str = "last", data: str | os.PathLike[str] | None = None, f
 
 @noted()
 def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
-    """Remove a run and all its data; `RunHeldError` while somebody drives it."""
+    """Remove a run, all its data and its goal distances; `RunHeldError` while somebody drives one of them."""
     delete_directory(find_run(data_directory(data), name))
 
 

@@ -5,6 +5,7 @@ import sys
 from unittest.mock import patch
 
 import pytest
+import typer
 
 from tests.system.helpers import START_OF_2, Hakoiri
 
@@ -30,6 +31,16 @@ def test_on_a_terminal_the_user_is_asked(answer: str, left: bool, hakoiri: Hakoi
             done = hakoiri.here("delete", "last", check=False)
     assert (hakoiri.data / run).exists() == left
     assert (done.code == 0) != left
+
+
+def test_goal_distances_are_named_and_go_with_their_run(hakoiri: Hakoiri) -> None:
+    run = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=2")["run"]
+    distances = hakoiri.ask("hardest", run)["distances"]
+    with patch.object(sys, "stdin") as stdin, patch.object(typer, "confirm") as confirm:
+        stdin.isatty.return_value = True
+        hakoiri.here("delete", run, distances)
+    assert confirm.call_args.args[0] == f"delete {run}, {distances} and all that was found?"
+    assert list(hakoiri.data.iterdir()) == []
 
 
 def test_the_certificate_of_a_hunt_goes_with_it(hakoiri: Hakoiri) -> None:

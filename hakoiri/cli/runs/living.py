@@ -148,14 +148,16 @@ def delete(
 ) -> None:
     """Remove runs and all their data: with a run its goal distances, with a hunt the certificate beside it."""
     from coordinator.errors import RunError
-    from coordinator.runs.catalogue import data_directory, delete_run, find_run
+    from coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run
 
     # Found before any is gone: 'last' means one run, and a wrong name among them removes none.
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
     if not yes:
         if not sys.stdin.isatty():
             raise RunError(f"nobody can be asked here: say --yes to delete {', '.join(directories)}")
-        typer.confirm(f"delete {', '.join(directories)} and all that was found?", abort=True, err=True)
+        hanging = [other.name for directory in directories.values() for other in belonging_to(directory)]
+        named = ", ".join(dict.fromkeys([*directories, *hanging]))
+        typer.confirm(f"delete {named} and all that was found?", abort=True, err=True)
     deleted: list[str] = []
     for directory in directories.values():
         # One may have gone with the run that it belonged to.
