@@ -17,14 +17,15 @@ from puzzles.sliding_blocks.shapes import (
     DIRECTIONS,
     ROW,
     Axes,
+    Corner,
     Shape,
+    along,
     directions_along,
     extent_of,
+    letters_kept,
     shape_name,
     shape_of,
 )
-
-Corner = tuple[int, int]
 
 _BLANK: Shape = ((0, 0),)
 #: Stands for no kind.
@@ -67,7 +68,7 @@ class Pieces:
         self.rows, self.columns, self.walls = board.rows, board.columns, board.walls
         self.free = frozenset(range(self.rows * self.columns)) - self.walls
         shapes = {letter: shape_of(cells, self.columns) for letter, cells in board.pieces.items()}
-        self._named = _named(shapes, distinct, axes)
+        self._named = letters_kept(shapes, distinct, axes)
         totals = Counter((shape, self._named.get(letter, "")) for letter, shape in shapes.items())
         order = sorted(totals, key=lambda kind: (-len(kind[0]), kind))
         self.kinds = [
@@ -175,9 +176,7 @@ class Pieces:
 
     def on_one_line(self, piece: Standing, other: Standing) -> bool:
         """Whether two pieces are of one kind, and no axis keeps the one from the other's place."""
-        axis = self.kinds[piece.kind].axis
-        same = {"": True, ROW: piece.corner[0] == other.corner[0], COLUMN: piece.corner[1] == other.corner[1]}
-        return piece.kind == other.kind and same[axis]
+        return piece.kind == other.kind and along(self.kinds[piece.kind].axis, piece.corner, other.corner)
 
     def slides(self, piece: Standing, free: Cells, longest: int) -> list[Standing]:
         """Where up to `longest` steps in one direction bring `piece`, whose own cells are among the `free` ones."""
@@ -297,18 +296,3 @@ class Blocks(Puzzle):
         """The boards of a path; each piece keeps the letter that it has on the first one."""
         boards = [{self.pieces.cells(piece): piece.kind for piece in self.unpack(key)} for key in path]
         return followed(self.render(path[0]), boards)
-
-
-def _named(shapes: Mapping[str, Shape], distinct: Collection[str], axes: Axes) -> dict[str, str]:
-    """The letters of each piece that has one on every board: its own, or those of its shape and axis."""
-    bound = [letter for letter in axes.letters if letter not in distinct]
-    alike = {
-        letter: "".join(
-            sorted(
-                other for other in bound
-                if (shapes[other], axes.letters[other]) == (shapes[letter], axes.letters[letter])
-            )
-        )
-        for letter in bound
-    }  # fmt: skip
-    return {letter: letter for letter in distinct} | alike

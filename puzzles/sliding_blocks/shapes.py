@@ -9,6 +9,8 @@ from puzzles.sliding_blocks.boards import ParsedBoard
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
 Shape = tuple[tuple[int, int], ...]
+#: The row and column of the top left corner of a bounding box.
+Corner = tuple[int, int]
 
 #: Up, right, down, left.
 DIRECTIONS = ((-1, 0), (0, 1), (1, 0), (0, -1))
@@ -58,6 +60,19 @@ class Axes(NamedTuple):
 def directions_along(axis: str) -> Collection[int]:
     """Where a piece on an axis may go: places among `DIRECTIONS`."""
     return _ALONG[axis]
+
+
+def along(axis: str, corner: Corner, other: Corner) -> bool:
+    """Whether a piece on an axis may get from one corner to another, as far as the axis lets it."""
+    return axis == "" or corner[axis == COLUMN] == other[axis == COLUMN]
+
+
+def letters_kept(shapes: Mapping[str, Shape], distinct: Collection[str], axes: Axes) -> dict[str, str]:
+    """The letters of each piece that has one on every board: its own, or those of its shape and axis."""
+    bound = sorted(axes.letters.keys() - set(distinct))
+    lines = {letter: (shapes[letter], axes.letters[letter]) for letter in bound}
+    alike = {letter: "".join(other for other in bound if lines[other] == lines[letter]) for letter in bound}
+    return {letter: letter for letter in distinct} | alike
 
 
 def parse_axes(start: ParsedBoard, text: str) -> Axes:
