@@ -17,7 +17,7 @@ from worker.transport.connection import ALIVE_SECONDS, without_password
 from worker.transport.depots import MAIN, Depots, depot_number
 
 _Value = TypeVar("_Value")
-#: A data Redis that did not answer is left out for so long at first, then for twice as long, and so on.
+#: A data Redis that did not answer is left out for so long at first, then four times as long, and so on.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 5.0, 600.0
 
 
@@ -88,7 +88,7 @@ class Plane:
         depot = self._others.setdefault(number, _Depot(announced_at=time.monotonic()))
         if depot.is_out:
             return
-        depot.pause = min(max(_PAUSE_SECONDS, 2 * depot.pause), _LONGEST_PAUSE_SECONDS)
+        depot.pause = min(max(_PAUSE_SECONDS, 4 * depot.pause), _LONGEST_PAUSE_SECONDS)
         depot.is_out, depot.is_frail, depot.back_at = True, True, time.monotonic() + depot.pause
         self._note(f"{why}; what lay there is made again, and it is left out until it answers")
 

@@ -95,7 +95,7 @@ def test_one_that_does_not_answer_is_left_out_for_longer_each_time(made: Made) -
     made.lying.share()
     pieces = made.put(400)
     assert pieces == first
-    for pause in (5, 10, 20):
+    for pause in (5, 20, 80):
         made.hosts[0].down = True
         assert made.plane.call(first, lambda depot: depot.get("x")) is None
         assert made.plane.left_out() == [first]

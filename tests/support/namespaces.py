@@ -21,6 +21,8 @@ from typing import Self
 _NAMESPACES = Path("/run/netns")
 #: The flag of setns(2) for a network.
 _CLONE_NEWNET = 0x40000000
+#: A link address that no host has.
+_NOBODY = "02:00:00:00:00:01"
 #: A link lets so many seconds' worth of bytes through at once, this many at least, and holds back so many for so long.
 _BURST_SECONDS, _LEAST_BURST, _QUEUE = 0.01, 100_000, "200ms"
 
@@ -85,6 +87,12 @@ class Network:
     def mend(self, name: str) -> None:
         """Undo `cut`."""
         _call("ip", "-n", self._switch, "link", "set", self._port(name), "up")
+
+    def part(self, name: str, other: str) -> None:
+        """Let nothing go from a host to another, nor back; nobody is told, and both reach all others."""
+        for here, there in ((name, other), (other, name)):
+            _call("ip", "-n", self.namespace(here), "neighbour", "replace", self.addresses[there],
+                  "lladdr", _NOBODY, "dev", "eth0", "nud", "permanent")  # fmt: skip
 
     def close(self) -> None:
         """Take all of it away."""

@@ -123,3 +123,15 @@ def test_a_host_behind_a_slow_link(hosts: Hosts, hakoiri: Hakoiri) -> None:
     print(ended.stderr)
     assert_right(ended, hakoiri)
     assert "left out" not in ended.stderr
+
+
+def test_two_hosts_that_do_not_reach_each_other(hosts: Hosts, hakoiri: Hakoiri) -> None:
+    """All others reach both, so who is to blame is not clear; what one needs of the other is made again elsewhere."""
+    running = hosts.start(*SPACE)
+    hosts.await_pieces("two", running)
+    began = time.monotonic()
+    hosts.network.part("one", "two")
+    ended = running.finish()
+    print(f"ended {time.monotonic() - began:.1f} s after they were parted\n{ended.stderr}")
+    assert_right(ended, hakoiri)
+    assert "does not answer" in ended.stderr
