@@ -53,13 +53,6 @@ def _subtract(keys: Keys, known: Keys) -> int:
 
 
 @jit
-def _set_bits(words: Words, keys: Keys, first: np.uint64) -> None:
-    for index in range(len(keys)):
-        offset = np.uint64(keys[index]) - first
-        words[offset >> np.uint64(6)] |= np.uint64(1) << (offset & np.uint64(63))
-
-
-@jit
 def _clear_bits(words: Words, keys: Keys, first: np.uint64) -> None:
     for index in range(len(keys)):
         offset = np.uint64(keys[index]) - first
@@ -153,12 +146,11 @@ def merge(parts: Sequence[Keys], known: Iterable[Keys]) -> Keys:
 
 
 def _merge_dense(parts: Sequence[Keys], known: Iterable[Keys], least: int, most: int) -> Keys:
-    first = np.uint64(least)
     words = np.zeros((most - least) // WORD_BITS + 1, dtype=np.uint64)
     for part in parts:
-        _set_bits(words, part, first)
+        set_within(words, part, least)
     for others in known:
-        _clear_bits(words, slice_between(others, least, most + 1), first)
+        clear_within(words, others, least)
     return list_bits(words, least, layout_of(parts[0]))
 
 
