@@ -61,12 +61,22 @@ function arrange(list, cards, runs, refresh) {
   if (wanted.length !== list.children.length || wanted.some((card, place) => list.children[place] !== card)) put(list, ...wanted);
 }
 
+// Of a long list only those boards are fetched that are looked at.
+function whenSeen(element, act) {
+  const observer = new IntersectionObserver(seen => {
+    if (!seen.some(({isIntersecting}) => isIntersecting)) return;
+    observer.disconnect();
+    act();
+  });
+  observer.observe(element);
+}
+
 function newCard(run) {
   const body = h("div", {class: "about"});
   const drawn = h("a", {class: "thumb", href: address(["runs", run.run]), tabindex: "-1", "aria-hidden": "true"});
   // A board that is too large to be read is not in the list, so there is nothing to draw.
   const known = run.mode !== "optimise" || run.start || run.board;
-  if (known) startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {});
+  if (known) whenSeen(drawn, () => startOf(run).then(found => put(drawn, still(found.picture, ""))).catch(() => {}));
   return {body, element: h("li", {class: "card run"}, drawn, body), text: null};
 }
 

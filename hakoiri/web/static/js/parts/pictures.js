@@ -9,8 +9,15 @@ export async function picture(run, configuration) {
   return still(found.picture, configuration);
 }
 
-// What a run begins with, or its puzzle where that is the same for all: its text and picture.
+const starts = new Map();
+
+// What a run begins with, or its puzzle where that is the same for all: its text and picture. Asked for once.
 export function startOf(run) {
-  const o = Object.entries(run.parameters).map(option => option.join("="));
-  return get(["boards", `${run.puzzle}.json`], {conf: run.start ?? run.board, o});
+  const query = {conf: run.start ?? run.board, o: Object.entries(run.parameters).map(option => option.join("="))};
+  const words = [run.puzzle, JSON.stringify(query)].join(" ");
+  if (!starts.has(words)) {
+    starts.set(words, get(["boards", `${run.puzzle}.json`], query));
+    starts.get(words).catch(() => starts.delete(words));
+  }
+  return starts.get(words);
 }
