@@ -76,19 +76,19 @@ class Guard:
             await answer(scope, receive, sent)
             return
         body = _Body(scope, receive)
+        late = asyncio.get_running_loop().call_later(_ANSWER_SECONDS, sent.give_up, receive)
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS) as sent.limit:
-                await self._app(scope, body, sent)
-            return
+            await self._app(scope, body, sent)
         except TimeoutError:
-            # Where the answer has begun it was the client who did not take it in; uvicorn closes the connection.
-            instead = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
+            # The client did not take the answer in; uvicorn closes the connection.
+            pass
         except Exception:
             LOG.exception("%s %s: this is a mistake in Hakoiri", scope["method"], _printable(scope["path"]))
-            instead = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a mistake in Hakoiri; its log says more")
-        sent.limit = None
-        if not sent.status:
-            await instead(scope, receive, sent)
+            if not sent.status:
+                mistake = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a mistake in Hakoiri; its log says more")
+                await mistake(scope, receive, sent)
+        finally:
+            late.cancel()
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers = Headers(scope=scope)
@@ -174,9 +174,19 @@ class _Sent:
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send, self.status = scope, send, 0
-        self.limit: asyncio.Timeout | None = None
+        self._instead: asyncio.Task[None] | None = None
+
+    def give_up(self, receive: Receive) -> None:
+        """Answer that there is no answer, unless it has begun: a thread that is still at it cannot be stopped."""
+        if not self.status:
+            late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
+            self._instead = asyncio.get_running_loop().create_task(late(self._scope, receive, self._pass_on))
 
     async def __call__(self, message: Message) -> None:
+        if self._instead is None:
+            await self._pass_on(message)
+
+    async def _pass_on(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -185,9 +195,6 @@ class _Sent:
                 headers.setdefault(name, value)
             if self._scope["path"].startswith("/api/"):
                 headers.setdefault("Cache-Control", "no-store")
-            if self.limit is not None:
-                # From now on it is the client who decides how fast it goes.
-                self.limit.reschedule(None)
         async with asyncio.timeout(_SEND_SECONDS):
             await self._send(message)
 

@@ -10,6 +10,7 @@ from coordinator.runs.service import serve
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import open_run
+from hakoiri.web.routes import runs as routes
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
 from puzzles.nakuron.board import random_board
@@ -154,3 +155,14 @@ def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, dat
         for layer in range(run.store.state.depth + 1):
             for key in run.layer(layer):
                 assert position_row(run, None, key) == position_row(run, table_of(run), key)
+
+
+def test_a_kill_between_the_key_and_the_run_leaves_one_run(client: TestClient, data: Path) -> None:
+    key = {"Idempotency-Key": "order 1"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(routes, "make_planned", lambda *_: 1 / 0)
+        assert client.post("/api/runs", json=TILES, headers=key).status_code == 500
+    assert client.get("/api/runs").json()["runs"] == []
+    first = client.post("/api/runs", json=TILES, headers=key).json()["run"]
+    assert client.post("/api/runs", json=TILES, headers=key).json()["run"] == first
+    assert len(client.get("/api/runs").json()["runs"]) == 1

@@ -1,12 +1,16 @@
 """The server itself: its health, its figures, its description, and who may ask."""
 
+import asyncio
 import json
 import sys
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from hakoiri.web import guard
 from hakoiri.web.app import make_app
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
@@ -180,3 +184,30 @@ def test_without_its_packages_it_says_what_to_install(served: Served, monkeypatc
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused = served.command.here("serve", check=False)
     assert refused.error == "hakoiri: uvicorn is not installed; give: pip install 'hakoiri[web]'"
+
+
+def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that is at it goes on, here until the answer is there."""
+    answered, messages = threading.Event(), list[Any]()
+    monkeypatch.setattr(guard, "_ANSWER_SECONDS", 0.01)
+
+    def wait(_: OpenRuns) -> list[Path]:
+        assert answered.wait(60)
+        return []
+
+    monkeypatch.setattr(OpenRuns, "directories", wait)
+
+    async def send(message: Any) -> None:
+        messages.append(message)
+        if message["type"] == "http.response.body":
+            answered.set()
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    path = {"path": "/api/runs", "raw_path": b"/api/runs", "query_string": b"", "root_path": ""}
+    scope = {"type": "http", "method": "GET", "headers": headers, "scheme": "http", "http_version": "1.1"} | path
+    asyncio.run(served.client.app(scope, receive, send))
+    assert [message["type"] for message in messages] == ["http.response.start", "http.response.body"]
+    assert messages[0]["status"] == 503
