@@ -14,6 +14,7 @@ import numpy as np
 
 from coordinator.errors import OverBudgetError
 from coordinator.graphs.building import build_graph
+from coordinator.graphs.diameter import by_orbits, kinds_among
 from coordinator.graphs.measuring import Ordered, in_order, measured
 from coordinator.layers.search import Reached
 from coordinator.session.session import Session
@@ -23,7 +24,7 @@ from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, fir
 from coordinator.spaces.wanted import ALL, DIAMETERS, wanted_of
 from coordinator.steps.inspection import compare_rules
 from coordinator.steps.window import StoredLayer
-from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.layout import Keys, ints, key_at
 from puzzles.keys.order import equal_rows
 from storage.layers.digest import chain
 from storage.layers.store import RunStore
@@ -153,13 +154,37 @@ class Census:
         if not missing.issubset(wanted):
             yield from self._unmeasured(slabs, sizes, missing - set(wanted))
         mine = sorted(missing.intersection(wanted))
+        large: list[int] = []
         if graph is not None:
             groups = iter([in_order(*graph, read_labels(self._store, self._found.configurations))])
         else:
-            groups = self._groups(slabs, sizes, mine)
+            moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+            needed = sizes * self._bytes_of(1, moves)
+            # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
+            most = self._context.budget.memory * 3 // 4
+            large = [component for component in mine if needed[component] * 3 // 4 > self._context.budget.memory]
+            mine = mine[len(large) :]
+            groups = self._groups(slabs, needed, mine, most)
         for ordered in groups if mine else ():
             chosen = [component for component in mine if component in ordered.components]
             yield from measured(self._context, self._session.control, ordered, chosen)
+        for component in large:
+            yield self._by_orbits(slabs, component, int(sizes[component]), int(needed[component]))
+
+    def _by_orbits(self, slabs: Slabs, component: int, size: int, needed: int) -> tuple[ComponentRecord, Keys]:
+        """A component whose graph does not fit in memory, by layered searches, if the puzzle knows which will do."""
+        session = self._session
+        parts = (keys for keys, _ in slabs.parts([component], session.control))
+        kinds = kinds_among(session.puzzle, parts)
+        if kinds is None:
+            self._context.budget.require(f"component {component} of {size:,} configurations", needed * 3 // 4)
+        found = by_orbits(self._context, self._store, kinds or {}, session.control, session.observer, from_start=False)
+        record = ComponentRecord(
+            component, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count,
+            min(kind.first for kind in (kinds or {}).values()),
+        )  # fmt: skip
+        pairs = sorted((min(ints(pair)), max(ints(pair))) for pair in found.pairs)
+        return record, np.stack([session.puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1)
 
     def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Records without distances."""
@@ -170,19 +195,16 @@ class Census:
             record = ComponentRecord(number, int(sizes[number]), **nothing, representative=key_at(least, place))
             yield record, np.stack([least[:0], least[:0]], axis=1)
 
-    def _groups(self, slabs: Slabs, sizes: Sizes, missing: list[int]) -> Iterator[Ordered]:
-        """The missing components in groups that fit in memory, each read in one pass; others may lie between them."""
-        moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+    def _groups(self, slabs: Slabs, needed: Sizes, missing: list[int], most: int) -> Iterator[Ordered]:
+        """The missing components in groups that fit in memory, each read in one pass; others may lie between them.
+
+        `needed` are the bytes of each component, `most` those of a group.
+        """
         begin = 0
         while missing := [component for component in missing if component >= begin]:
             begin = missing[0]
-            needed = np.cumsum(sizes[begin : missing[-1] + 1]) * self._bytes_of(1, moves)
-            # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
-            most = self._context.budget.memory * 3 // 4
-            self._context.budget.require(
-                f"component {begin} of {sizes[begin]:,} configurations", int(needed[0] * 3 // 4)
-            )
-            end = begin + max(1, int(np.searchsorted(needed, most, "right")))
+            together = np.cumsum(needed[begin : missing[-1] + 1])
+            end = begin + max(1, int(np.searchsorted(together, most, "right")))
             keys, labels = slabs.members(range(begin, end), self._session.control)
             graph = build_graph(self._context, keys, control=self._session.control)
             yield in_order(keys, graph, labels, begin)

@@ -9,8 +9,9 @@
   upper and the greatest lower bound of the diameter meet; an interval is never passed off as the diameter.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -99,20 +100,24 @@ class Kind:
 
 def kinds_of(puzzle: Puzzle, store: RunStore) -> dict[int, Kind] | None:
     """The kinds of configurations that a finished search reached; ``None`` where the puzzle knows none, or too many."""
+    return kinds_among(puzzle, chain.from_iterable(map(store.blocks, range(store.state.depth + 1))))
+
+
+def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> dict[int, Kind] | None:
+    """The kinds of some configurations; ``None`` where the puzzle knows none, or too many."""
     kinds: dict[int, Kind] = {}
-    for depth in range(store.state.depth + 1):
-        for block in store.blocks(depth):
-            orbits = puzzle.orbits(block)
-            if orbits is None:
-                return None
-            numbers, firsts, sizes = np.unique(orbits, return_index=True, return_counts=True)
-            for number, place, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True):
-                key = key_at(block, place)
-                kind = kinds.setdefault(number, Kind(0, key, key))
-                # The last one met is likely to be far from the first.
-                kind.size, kind.other = kind.size + size, key
-            if len(kinds) > MOST_KINDS:
-                return None
+    for block in blocks:
+        orbits = puzzle.orbits(block)
+        if orbits is None:
+            return None
+        numbers, firsts, sizes = np.unique(orbits, return_index=True, return_counts=True)
+        for number, place, size in zip(numbers.tolist(), firsts.tolist(), sizes.tolist(), strict=True):
+            key = key_at(block, place)
+            kind = kinds.setdefault(number, Kind(0, key, key))
+            # The last one met is likely to be far from the first.
+            kind.size, kind.other = kind.size + size, key
+        if len(kinds) > MOST_KINDS:
+            return None
     return kinds
 
 
@@ -131,16 +136,17 @@ class _Reach:
 
 
 def by_orbits(
-    context: ComputeContext, store: RunStore, kinds: dict[int, Kind], control: Control, observer: Observer
-) -> Measured:
-    """The exact answer from one search for each kind of configuration; that of the start is the run itself.
+    context: ComputeContext, store: RunStore, kinds: dict[int, Kind], control: Control, observer: Observer,
+    from_start: bool = True,
+) -> Measured:  # fmt: skip
+    """The exact answer from one search for each kind of configuration; that of a run `from_start` is the run itself.
 
     Raises `ContradictionError` if configurations that are said to be alike are not.
     """
     puzzle = context.puzzle
     for kind in kinds.values():
         _check_alike(puzzle, kind)
-    own = puzzle.orbits(puzzle.keys([puzzle.start]))
+    own = puzzle.orbits(puzzle.keys([puzzle.start])) if from_start else None
     found: list[_Reach] = []
     for number, kind in kinds.items():
         if own is not None and number == int(own[0]):

@@ -62,17 +62,20 @@ class Slabs:
 
     def members(self, components: Sequence[int], control: Control) -> tuple[Keys, Labels]:
         """The configurations of some components, in order, and which of these each is in, by its place among them."""
+        parts = [(self._layout.empty(0), np.empty(0, dtype=np.uint32)), *self.parts(components, control)]
+        keys, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return keys, labels
+
+    def parts(self, components: Sequence[int], control: Control) -> Iterator[tuple[Keys, Labels]]:
+        """The same slab by slab."""
         numbers = np.full(max(components) + 2, len(components), dtype=np.uint32)
         numbers[list(components)] = np.arange(len(components), dtype=np.uint32)
-        keys, labels = [self._layout.empty(0)], [np.empty(0, dtype=np.uint32)]
         for slab in range(len(self)):
             control.check()
             part = range(slab, slab + 1)
             found = numbers[np.minimum(self.labels(part), len(numbers) - 1)]
             if (mine := found < len(components)).any():
-                keys.append(self.keys(part)[mine])
-                labels.append(found[mine])
-        return np.concatenate(keys), np.concatenate(labels)
+                yield self.keys(part)[mine], found[mine]
 
     def labels_at(self, places: Places) -> Labels:
         """The label of each of some increasing places."""

@@ -34,8 +34,9 @@ RESERVE_BYTES = 1 << 20
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: A reader that finds the state of its transaction overwritten begins anew.
 _TRIES = 1000
-#: LMDB looks at every value that it deletes, and the kernel maps 64 KiB around each: a new map after so many.
-_MOST_DELETED = 128
+#: LMDB looks at every value that it deletes or replaces, and the kernel maps 64 KiB around each: a new map after so
+#: many. Small values share their pages.
+_MOST_REPLACED, _SMALL_BYTES = 128, 4096
 
 
 class _Shared:
@@ -68,7 +69,7 @@ class Environment:
         self.directory = directory.resolve()
         self._durable = durable
         self._books_checked = False
-        self._deleted, self._closed = 0, False
+        self._replaced, self._closed = 0, False
         with translated(directory), ExitStack() as opened:
             self._file = DataFile(self.directory / DATA_FILE)
             opened.callback(self._file.close)
@@ -114,7 +115,7 @@ class Environment:
 
     def write(self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Delete entries (database, name), then put others (database, name, value); all or none, durable on return."""
-        self._check_before_writing(puts, deleted)
+        self._replaced += len(deleted) + self._check_before_writing(puts, deleted)
         with translated(self.directory), self._shared.handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
             handles = {database: self._shared.handle.open_db(database, transaction) for database in databases}
@@ -122,11 +123,10 @@ class Environment:
                 transaction.delete(name, db=handles[database])
             for database, name, value in puts:
                 transaction.put(name, value, db=handles[database])
-        self._deleted += len(deleted)
-        if self._deleted > _MOST_DELETED:
+        if self._replaced > _MOST_REPLACED:
             # What is written is written: if it cannot be opened again, that is an error of the next use.
             self._shared.handle.close()
-            self._deleted, self._closed = 0, True
+            self._replaced, self._closed = 0, True
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""
@@ -160,8 +160,11 @@ class Environment:
 
     def _check_before_writing(
         self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]]
-    ) -> None:
-        """Look at all pages that LMDB will go by. To put reads the way to one leaf, to delete its neighbours, too."""
+    ) -> int:
+        """Look at all pages that LMDB will go by. To put reads the way to one leaf, to delete its neighbours, too.
+
+        How many large values will be replaced.
+        """
         with self._snapshot() as snapshot:
             if not self._books_checked:
                 snapshot.check_books()
@@ -169,8 +172,10 @@ class Environment:
             trees = {database: snapshot.tree(database) for database, *_ in (*puts, *deleted)}
             for database in {database for database, _ in deleted}:
                 deque(snapshot.names(trees[database]), maxlen=0)
-            for database, name, *_ in (*puts, *deleted):
+            for database, name in deleted:
                 snapshot.get(trees[database], name)
+            there = [len(snapshot.get(trees[database], name) or b"") for database, name, _ in puts]
+            return sum(length > _SMALL_BYTES for length in there)
 
 
 def _open(directory: Path, writable: bool, durable: bool) -> lmdb.Environment:

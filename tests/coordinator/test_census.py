@@ -206,6 +206,24 @@ def test_a_move_that_leads_one_way_is_found_by_passes(tmp_path: Path) -> None:
         driven(directory, _SHORT)
 
 
+def test_a_component_that_does_not_fit_is_measured_by_its_symmetries(tmp_path: Path) -> None:
+    """By a layered search for each kind of configuration: corners and edges of the board with the blank on them."""
+    spec = PuzzleSpec("tiles", {"rows": "2", "columns": "3"})
+    directories = [make_run(tmp_path, spec, "whole", {}, Resources()) for _ in range(2)]
+    short = Resources(memory=8_000, chunk=50, farm_from=1, tuning=Tuning(least_bytes=20_000, most_range=3 * _SLAB))
+    assert [driven(directories[0], Resources()), driven(directories[1], short)] == ["complete"] * 2
+    with closing(Run(RunStore(directories[0]))) as full, closing(Run(RunStore(directories[1]))) as run:
+        (expected,), (record,) = full.components(), run.components()
+        assert record == expected
+        all_pairs, some = full.diameter().pairs.tolist(), run.diameter().pairs.tolist()
+        assert 0 < len(some) <= 16 < len(all_pairs) == record.pair_count
+        assert all(pair in all_pairs for pair in some)
+        assert some == sorted(some)
+    for thorough in (False, True):
+        resources = Resources(tuning=Tuning(searched_alone_from=2))
+        assert verify_directory(directories[1], thorough, resources, Control(), SilentObserver()).faults == []
+
+
 # Directed puzzles
 
 

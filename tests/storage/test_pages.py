@@ -159,11 +159,13 @@ def test_a_large_run_takes_another_layer_at_once(large_run: Path) -> None:
         assert store.layer(1).tolist() == [5, 7]
 
 
-def test_what_was_deleted_stays_in_no_memory(environment: Environment) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_what_was_deleted_stays_in_no_memory(replaced: bool, environment: Environment) -> None:
     """LMDB maps what it deletes, and would have gone on holding it: a directed search deletes all that it merges."""
     names = [number_key(number) for number in range(400)]
-    environment.write([(BLOCKS, name, bytes(60_000)) for name in names])
-    environment.write([], [(BLOCKS, name) for name in names])
+    values = [(BLOCKS, name, bytes(60_000)) for name in names]
+    environment.write(values)
+    environment.write(values if replaced else [], [] if replaced else [(BLOCKS, name) for name in names])
     path = str(environment.directory / DATA_FILE)
     assert sum(part.rss for part in psutil.Process().memory_maps() if part.path == path) < 1_000_000
     environment.write([(BLOCKS, names[0], b"again")])
