@@ -137,6 +137,7 @@ class Census:
         components = joining.run()
         place = joining.slabs.places_of(puzzle.keys([puzzle.start]))
         start = None if place[0] == NOWHERE else int(joining.slabs.labels_at(place)[0])
+        self._state = self._store.state
         self._commit(edges=joining.moves // self._ways, components=components, start_component=start)
         joining.finish()
 

@@ -33,7 +33,7 @@ from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.names import LABELS, SPILL_FOLDER, number_key
-from tests.support.engine import open_without_sync
+from tests.support.engine import before_call, open_without_sync
 from tests.support.searching import essence
 from tests.support.spaces import small_slabs
 from tests.support.toy import Dust, Toy
@@ -127,6 +127,13 @@ def test_each_pass_goes_on_where_it_was_interrupted(layout: str, tmp_path: Path)
         assert [stopped_at(stopped, headline) for _ in range(2)] == ["interrupted"] * 2
     assert driven(stopped, _SHORT) == "complete"
     assert found(stopped) == found(straight)
+
+
+def test_the_time_of_all_passes_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds: list[float] = []
+    before_call(monkeypatch, RunStore, "commit", lambda _, state: seconds.append(state.seconds))
+    assert driven(started(tmp_path, "u32", "clumped"), _SHORT) == "complete"
+    assert seconds == sorted(seconds)
 
 
 def test_a_kernel_that_forgets_a_move_back_is_found_by_passes(tmp_path: Path) -> None:
