@@ -95,8 +95,8 @@ class AllPaths:
         for level in self.levels[1:]:
             moves = [self._moves(some, level) for some in split(keys, _AT_ONCE)]
             successors = np.concatenate([found for found, _ in moves])
-            parts = np.array_split(counts, range(_AT_ONCE, len(counts), _AT_ONCE))
-            owned = np.concatenate([part[owners] for part, (_, owners) in zip(parts, moves, strict=True)])
+            parts = zip(split(counts, _AT_ONCE), moves, strict=True)
+            owned = np.concatenate([part[owners] for part, (_, owners) in parts])
             keys = merge([successors], [])
             counts = np.zeros(len(keys), dtype=object)
             np.add.at(counts, lower_bounds(keys, successors), owned)

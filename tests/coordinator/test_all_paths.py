@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 
 from coordinator.errors import OverBudgetError, UnanswerableError
+from coordinator.layers import between
 from coordinator.session.resources import Resources
 from hakoiri.api import Run
 from puzzles.errors import ConfigurationError, Step
@@ -47,6 +48,8 @@ def toy_run(
     table = Toy(options).table
     graph = nx.DiGraph((key, after) for key, successors in table.items() for after in successors)
     resources = MANNERS[manner].take(monkeypatch, layout)
+    if manner == "spilling":
+        monkeypatch.setattr(between, "_AT_ONCE", 3)
     # Enough for answers, while the layers of a search have as little as the manner says.
     with Run(RunStore(directory), replace(resources, memory=resources.memory and 1 << 20)) as run:
         yield run, graph
