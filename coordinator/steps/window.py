@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -134,6 +134,8 @@ class StoredLayer:
 
     def __init__(self, store: RunStore, number: int, size: int, database: bytes = BLOCKS) -> None:
         self._store, self._number, self._database, self.size = store, number, database, size
+        #: The last block of a range, and what decodes it, once: the next range often begins within it.
+        self._recent: tuple[int, Callable[[], Keys]] = -1, partial(store.layout.empty, 0)
 
     def chunks(self, begin: int, size: int) -> Iterator[Keys]:
         return (unread.keys() for unread in self.unread(begin, size))
@@ -166,8 +168,14 @@ class StoredLayer:
             yield keys
 
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
-        entries = self._entries(*self._places(low, high))
-        found = (slice_between(self._store.decode(*entry), low, high) for entry in entries)
+        begin, end = self._places(low, high)
+        number, last = self._recent
+        reads = [last] if begin == number < end else []
+        reads += [partial(self._store.decode, *entry) for entry in self._entries(begin + len(reads), end)]
+        if begin < end and end - 1 != number:
+            reads[-1] = cache(reads[-1])
+            self._recent = end - 1, reads[-1]
+        found = (slice_between(read(), low, high) for read in reads)
         return (keys for keys in found if len(keys))
 
     def at_most(self, low: Key, high: Key) -> int:
