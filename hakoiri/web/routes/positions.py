@@ -12,7 +12,7 @@ from hakoiri.web.asking import Asked, AskedRun
 from hakoiri.web.runs.positions import position_row, table_of
 
 #: What of a run is kept in memory: its table, and answers, so many of them.
-_TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 10_000
+_TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 2_000
 
 router = APIRouter(prefix="/api/runs/{run}/positions", tags=["answers"])
 

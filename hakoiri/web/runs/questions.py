@@ -18,11 +18,11 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from coordinator.errors import RunError, UnknownRunError
 from hakoiri.web.runs import commands
@@ -38,6 +38,10 @@ _ASKED, _ANSWER, _SAID = "asked", "answer", "said"
 _MOST_AT_ONCE = 2
 _OURS = "hakoiri: "
 _MOST_SAID = 2_000
+#: What cannot be answered is not tried again for so long.
+_SAME_SECONDS = 30.0
+#: Who only looks whether somebody is at it holds the lock for an instant.
+_TRIES, _PAUSE_SECONDS = 20, 0.01
 Standing = Literal["running", "answered", "failed"]
 
 
@@ -75,11 +79,9 @@ class Question:
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The answer, once it is there."""
-        with suppress(OSError, ValueError):
-            found = json.loads((self.folder / _ANSWER).read_text(encoding="utf-8"))
-            return found if isinstance(found, dict) else None
-        return None
+        """The answer, once it is there; bounds of a diameter are none."""
+        found = _object_in(self.folder / _ANSWER)
+        return found if found and found.get("diameter", 0) is not None else None
 
     @property
     def standing(self) -> Standing:
@@ -102,7 +104,15 @@ class Question:
             "headline": lines[-1] if lines and standing == "running" else "",
             "reason": failed if standing == "failed" else "",
             "answer": self.answer if standing == "answered" else None,
+            "bounds": _object_in(self.folder / _ANSWER) or None if standing == "failed" else None,
         }
+
+    @property
+    def has_just_failed(self) -> bool:
+        """Whether somebody was at it a short while ago and found that it cannot be answered."""
+        if self.standing != "failed" or not any(line.startswith(_OURS) for line in self._said()):
+            return False
+        return time.time() - (self.folder / _SAID).stat().st_mtime < _SAME_SECONDS
 
     def stop(self) -> None:
         """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
@@ -111,10 +121,7 @@ class Question:
                 os.kill(int(self._record()["process"]), signal.SIGINT)
 
     def _record(self) -> dict[str, Any]:
-        with suppress(OSError, ValueError):
-            found = json.loads((self.folder / _ASKED).read_text(encoding="utf-8"))
-            return found if isinstance(found, dict) else {}
-        return {}
+        return _object_in(self.folder / _ASKED)
 
     def _said(self) -> list[str]:
         with suppress(OSError), open(self.folder / _SAID, "rb") as file:
@@ -140,7 +147,7 @@ class Questions:
         """The question, begun unless it was asked before of the run as it is; `BusyError` where too many are."""
         question = self._named(run, state, words)
         with self._lock:
-            if question.standing == "failed":
+            if question.standing == "failed" and not question.has_just_failed:
                 self._begin(question, words)
         return question
 
@@ -149,7 +156,8 @@ class Questions:
         question = self._named(run, state, ["export", ending])
         target = question.folder / f"export.{ending}"
         with self._lock:
-            if question.standing == "failed" or (question.standing == "answered" and not target.exists()):
+            there = question.standing == "running" or (question.standing == "answered" and target.exists())
+            if not there and not question.has_just_failed:
                 self._begin(question, commands.export(target))
         return question, target
 
@@ -187,15 +195,10 @@ class Questions:
             raise BusyError(f"{_MOST_AT_ONCE} long questions are being answered; ask again later, or stop one")
         with translated(question.folder):
             question.folder.mkdir(parents=True, exist_ok=True)
-            with (
-                open(question.folder / _ASKED, "a+", encoding="utf-8") as asked,
-                open(question.folder / _ANSWER, "wb") as answer,
-                open(question.folder / _SAID, "wb") as said,
-            ):
-                try:
-                    fcntl.flock(asked, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:  # Another process has begun it.
+            with open(question.folder / _ASKED, "a+", encoding="utf-8") as asked, ExitStack() as files:
+                if not _locked(asked):  # Another process has begun it.
                     return
+                answer, said = (files.enter_context(open(question.folder / name, "wb")) for name in (_ANSWER, _SAID))
                 line = commands.line(words, question.run, self._settings)
                 # The lock goes with the open file, so the process that is begun holds it until it ends.
                 process = subprocess.Popen(
@@ -205,3 +208,21 @@ class Questions:
                 self._answering.append(process)
                 asked.truncate(0)
                 asked.write(json.dumps({"words": words[:1], "process": process.pid, "begun": time.time()}))
+
+
+def _locked(file: IO[str]) -> bool:
+    """Lock a file, if nobody keeps it locked."""
+    for _ in range(_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(_PAUSE_SECONDS)
+    return False
+
+
+def _object_in(file: Path) -> dict[str, Any]:
+    """The JSON object in a file; an empty one where there is none, or not all of it yet."""
+    with suppress(OSError, ValueError):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}

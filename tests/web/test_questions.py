@@ -1,0 +1,63 @@
+"""Long questions, by the files that they leave."""
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hakoiri.web.runs import questions
+from hakoiri.web.runs.questions import BusyError, Question, Questions
+from hakoiri.web.settings import Settings
+from storage.ledger.manifest import State
+
+
+@pytest.fixture
+def question(tmp_path: Path) -> Question:
+    folder = tmp_path / "run" / "0123"
+    folder.mkdir(parents=True)
+    (folder / "asked").write_text(json.dumps({"words": ["diameter"], "process": 1}), encoding="utf-8")
+    return Question(folder)
+
+
+@contextmanager
+def worked_on(question: Question) -> Iterator[None]:
+    with open(question.folder / "asked", "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def leave(question: Question, answer: str, said: str) -> None:
+    (question.folder / "answer").write_text(answer, encoding="utf-8")
+    (question.folder / "said").write_text(said, encoding="utf-8")
+
+
+def test_how_a_question_stands(question: Question) -> None:
+    with worked_on(question):
+        leave(question, '{"diam', "layer 3\nthe diameter is in [3, 9], 0:00:10\n")
+        row = question.row()
+        assert (row["status"], row["answer"], row["headline"]) == (
+            "running",
+            None,
+            "the diameter is in [3, 9], 0:00:10",
+        )
+    assert question.row()["reason"] == "it was stopped"
+    leave(question, '{"diameter": null, "lower": 3, "upper": 9}', "stopped by SIGINT; the diameter is in [3, 9]")
+    row = question.row()
+    assert (row["status"], row["answer"], row["bounds"]["upper"]) == ("failed", None, 9)
+    assert not question.has_just_failed, "it goes on when it is asked again"
+    leave(question, "", "layer 3\nhakoiri: it needs 9 bytes; give --memory 9MB\n")
+    assert question.row()["reason"] == "it needs 9 bytes; give --memory 9MB"
+    assert question.has_just_failed
+    leave(question, '{"diameter": 7}', "")
+    assert (question.row()["status"], question.row()["answer"]) == ("answered", {"diameter": 7})
+
+
+def test_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "_MOST_AT_ONCE", 0)
+    asked = Questions(Settings(tmp_path), [])
+    with pytest.raises(BusyError, match="ask again later"):
+        asked.asked("run", State(), ["verify"])
+    assert not (tmp_path / ".questions").exists()
