@@ -162,6 +162,11 @@ class StudySizes(Job):
             for size in sizes for place, member in enumerate(self.puzzle.members(size))
         }  # fmt: skip
 
+    def asked(self) -> list[SizeRow]:
+        """What is known of the members that the limits ask for, in order."""
+        members = self._members()
+        return [row for number, row in sorted(read_rows(self.store).items()) if number in members]
+
     def _missing(self, done: Collection[int]) -> list[int]:
         return [number for number in self._members() if number not in done]
 
@@ -214,19 +219,18 @@ class StudySizes(Job):
             check.report.fault(f"{row.options} has {found}, the run says {said}")
 
     def summary(self, budget: Budget) -> dict[str, Any]:
-        rows = [row for _, row in sorted(read_rows(self.store).items())]
-        return {"rows": [_row(row) | {"layers": row.layers, "digest": row.digest} for row in rows]}
+        return {"rows": [_row(row) | {"layers": row.layers, "digest": row.digest} for row in self.asked()]}
 
     def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
         return {"members": summary["members"], "configurations": summary["configurations"]}
 
     def tables(self) -> list[Table]:
-        rows = [_row(row) for _, row in sorted(read_rows(self.store).items())]
+        rows = [_row(row) for row in self.asked()]
         return [Table("sizes", rows)] if rows else []
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each member."""
-        return (_row(row) for _, row in sorted(read_rows(self.store).items()))
+        return (_row(row) for row in self.asked())
 
 
 def _row(row: SizeRow) -> dict[str, Any]:

@@ -189,3 +189,53 @@ def test_a_study_that_waits_for_a_worker_is_stopped_in_words(hakoiri: Hakoiri, r
     assert stopped.code == 143
     assert "interrupted: stopped by SIGTERM; go on with: hakoiri resume " in stopped.stderr
     assert redis_server.url not in stopped.stderr
+
+
+# Boards and sizes
+
+BOARDS = ("study", "boards", "--size", "3x3", "--pieces", "2x1:* 1x2:* 1x1:*")
+
+
+def test_boards_are_told_in_a_table_in_json_and_by_component(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    target, exported = tmp_path / "boards.csv", tmp_path / "exported.csv"
+    printed = hakoiri.here(*BOARDS, "--csv", str(target)).stdout
+    found = hakoiri.ask(*BOARDS)
+    names = ("mixes", "configurations", "components", "isolated", "largest_component", "diameter")
+    assert [found[name] for name in names] == [10, 896, 29, 0, 126, 19]
+    assert (found["mix"], found["pair"]) == ("2x1:0 1x2:1 1x1:5", ["ABC/ADE/F..", "ABC/DEC/.F."])
+    assert found["diameters"]["19"] == 2
+    assert "largest diameter 19" in " ".join(printed.split())
+    hakoiri.here("export", "last", "--to", str(exported))
+    assert rows_of(target) == rows_of(exported)
+    assert len(rows_of(target)) == 29
+    assert "29 rows written" in hakoiri.here("export", "last", "--to", str(exported)).stdout
+
+
+def test_sizes_are_told_and_written_as_b_files(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    printed = hakoiri.here("study", "pancakes", "--n", "2..4", "--b-files", str(folder))
+    assert "6 tables written into" in printed.stderr
+    assert (folder / "b-depth.txt").read_text(encoding="utf-8") == "2 1\n3 3\n4 4\n"
+    found = hakoiri.ask("study", "pancakes", "--n", "5")
+    assert [sum(row["layers"]) for row in found["rows"]] == [120]
+    assert (found["members"], found["configurations"]) == (1, 120)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("boards", "which boards? say hakoiri study boards --size 4x5"),
+        ("boards --size 3x3 --pieces 1x1:* --csv boards.txt", "the name must end in .csv or .parquet"),
+        ("boards --size 3x3 --pieces 1x1:* --csv boards.csv --queue", "--csv goes with no --queue"),
+        ("boards --size 3x3 --pieces 4x1:1", "no mix of these pieces fits"),
+        ("boards --size 3x3 --pieces 1x1:* -o metric=any", "option metric=any"),
+        ("tiles --n 5", "tiles has none of these"),
+        ("tiles --n 4 -o rows=2", "the sizes of a study say what rows is"),
+        ("tiles --n x", "--n x: sizes are written 4..8, 6 or 4,6,8"),
+        ("klotski --n 4", "there is no study of the sizes of klotski"),
+    ],
+)
+def test_mistakes_with_boards_and_sizes_are_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here("study", *shlex.split(line), check=False)
+    assert refused.code != 0
+    assert said in refused.error

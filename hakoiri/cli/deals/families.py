@@ -60,7 +60,7 @@ def study_sizes(
     resources: "Resources", json: bool,
 ) -> None:  # fmt: skip
     """Make the run of a puzzle's sizes and drive it, or queue it; write tables in the form of b-files into `folder`."""
-    from coordinator.families.sizes import StudySizes, b_files, read_rows
+    from coordinator.families.sizes import StudySizes, b_files
     from storage.engine.files import naming, write_file
 
     refuse_with_queue(queue, {"--b-files": folder})
@@ -69,7 +69,7 @@ def study_sizes(
     def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
         if folder is None:
             return {}
-        files = b_files(read_rows(job.store).values())
+        files = b_files(job.asked())
         with naming(folder):
             folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
