@@ -39,7 +39,7 @@ from worker.transport.pieces import LENGTH, Lot, join_lots
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
 _MOST_SECONDS = 2.0
 #: What is left is fetched by others, blocks of layers several times (measured: docs/measurements.md).
-_TIMES_MOVED = 4
+_TIMES_MOVED = 3
 #: Bytes in Redis for each successor of a range, while it is merged, about; ranges are not cut smaller than the least.
 _RANGE_BYTES, _LEAST_RANGE = 4, 1 << 16
 #: Frames of a spill file put into one piece.
@@ -115,10 +115,10 @@ class FarmedStep(LayerStep):
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Have chunks expanded from key number `begin` on, until Redis is full enough or a checkpoint is due."""
-        if not begin:
-            for cut in self._spread:
-                begin += cut.size
-                yield cut.size
+        if not begin and self._spread:
+            begin = sum(cut.size for cut in self._spread)
+            self._pace.expand(0, begin)
+            yield begin
 
         def cuts() -> Iterator[Cut]:
             before, sent = len(self._spread), list[Cut]()

@@ -32,26 +32,29 @@ class Pace:
     def __init__(self, most: int | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = most, clock
         self._began, self._done_before = clock(), 0
+        self._is_resumed = self._is_ahead = False
         self._expanding: float | None = None
         #: Seconds of merging for each of expanding, in the layer before; seconds for each configuration expanded.
         self._merging: float | None = None
         self._each = deque[float](maxlen=_LAYERS)
 
-    def expand(self, done: int) -> None:
-        """A layer is begun of which `done` configurations were expanded before."""
-        self._began, self._done_before, self._expanding = self._clock(), done, None
+    def expand(self, done: int, ahead: int = 0) -> None:
+        """A layer is begun of which `done` configurations were expanded before, or `ahead`, with the layer before."""
+        self._began, self._done_before, self._expanding = self._clock(), done + ahead, None
+        self._is_resumed, self._is_ahead = bool(done), bool(ahead)
 
     def merge(self, done: int) -> None:
         """The layer is expanded, and `done` of its ranges were merged before."""
         now = self._clock()
-        self._expanding = now - self._began if not (self._done_before or done) else None
+        self._expanding = now - self._began if not (self._is_resumed or done) else None
         self._began, self._done_before = now, done
 
     def finish(self, size: int) -> None:
         """The layer is done; `size` configurations were expanded for it. One that was resumed shows no pace."""
         if self._expanding is not None and size:
             merging = self._clock() - self._began
-            self._merging = merging / max(self._expanding, 1e-6)
+            if not self._is_ahead:
+                self._merging = merging / max(self._expanding, 1e-6)
             self._each.append((self._expanding + merging) / size)
 
     def expanding_left(self, done: int, total: int) -> float | None:
