@@ -37,8 +37,10 @@ _SHOWN, _SAMPLE = 8, 4
 
 @dataclass(frozen=True)
 class Counted(Figures):
-    """How many mixes there are and how many are done, and what these have; of components that are single configurations
-    `isolated` is the number, and `diameter` is the largest known."""
+    """How many mixes there are and how many are done, and what these have.
+
+    `isolated` is the number of components that are single configurations, `diameter` the largest known.
+    """
 
     mixes: int = 0
     mixes_done: int = 0
@@ -54,8 +56,9 @@ def read_members(ledger: Ledger) -> dict[int, Member]:
     try:
         found = {number: member_of(row) for number, row in ResultRows(ledger, MIXES).all().items()}
         for number, row in ResultRows(ledger, COMPONENTS).all().items():
-            mix = number // _ROOM
-            found[mix] = replace(found[mix], components=_filled(found[mix].components, member_of(row).components))
+            # That of a mix which a repair has forgotten waits until the mix is measured again.
+            if (mix := number // _ROOM) in found:
+                found[mix] = replace(found[mix], components=_filled(found[mix].components, member_of(row).components))
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"run {ledger.directory.name}: a row of a mix is none: {error}") from error
     return found

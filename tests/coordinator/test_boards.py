@@ -127,8 +127,12 @@ def test_a_study_is_the_same_however_it_is_cut(study: Path, tmp_path: Path, monk
             replace(again[number], components=replace(again[number].components, pair=member.components.pair)) == member
         )
         assert len(pair) == len(member.components.pair)
-    with RunStore(stopped) as store:
-        assert ResultRows(store, "component").numbers()
+    with RunStore(stopped, writable=True) as store:
+        number = ResultRows(store, "component").numbers()[0]
+        store.stage(b"rows", b"mix/" + (number >> 12).to_bytes(4, "big"), b"damage")
+        store.commit(store.state)
+    assert not verified(stopped).ok
+    repaired(stopped)
     assert verified(stopped).ok
 
 
