@@ -38,14 +38,14 @@ from hakoiri.web.settings import SERVER, Settings
 
 _STATIC = Path(__file__).with_name("static")
 _LOOK_SECONDS = 0.5
-#: As the description lists them.
+#: The first is asked most, and found soonest.
 _ROUTES = (
+    positions,
     puzzles,
     runs,
     answers,
     results,
     goals,
-    positions,
     pictures,
     exports,
     questions,

@@ -84,14 +84,18 @@ class Asked:
 
     def answer(self, run: Run, row: Mapping[str, Any]) -> Response:
         """An answer; that of a complete run, asked by its whole name, never changes and may be kept."""
-        return self.content(run, json.dumps({"run": self.directory.name} | dict(row)).encode(), "application/json")
+        return self.content(run, self.encoded(row))
 
-    def content(self, run: Run, content: bytes, media_type: str) -> Response:
-        """The same of any kind."""
+    def encoded(self, row: Mapping[str, Any]) -> bytes:
+        """An answer as it is sent."""
+        return json.dumps({"run": self.directory.name} | dict(row)).encode()
+
+    def content(self, run: Run, content: bytes) -> Response:
+        """What is sent, as `answer`."""
         headers = self._kept(run.store.state)
         if headers and self._request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return Response(content, headers=headers, media_type=media_type)
+        return Response(content, headers=headers, media_type="application/json")
 
     def headers(self) -> dict[str, str]:
         """Those of an answer that say how long it may be kept."""

@@ -12,7 +12,7 @@ from hakoiri.web.asking import Asked, AskedRun
 from hakoiri.web.runs.positions import position_row, table_of
 
 #: What of a run is kept in memory: its table, and answers, so many of them.
-_TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 2_000
+_TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 5_000
 
 router = APIRouter(prefix="/api/runs/{run}/positions", tags=["answers"])
 
@@ -36,12 +36,12 @@ def _look(asked: Asked, conf: str) -> Response:
 
 def _answer(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> Response:
     """An answer, which of a small run is kept: many ask for the same positions, the first ones above all."""
-    known: dict[str, dict[str, Any]] = memory.setdefault(_ANSWERS, {})
+    known: dict[str, bytes] = memory.setdefault(_ANSWERS, {})
     if conf not in known:
         if len(known) >= _MOST_KEPT:
             known.clear()
-        known[conf] = _row(asked, run, memory, conf)
-    return asked.answer(run, known[conf])
+        known[conf] = asked.encoded(_row(asked, run, memory, conf))
+    return asked.content(run, known[conf])
 
 
 def _row(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> dict[str, Any]:
