@@ -91,13 +91,15 @@ def searches() -> Iterator[Any]:
 
     Else in turn one or the other, and not the manners that differ little from others; what is left is slow.
     """
+    like_others = ("chunks", "crowded", "half farmed", "farmed on frail hosts")
     for number, (layout, keys) in enumerate(EMBEDDINGS):
         thorough = layout in ("u32", "u256") and keys in ("spread", "clumped")
         for place, manner in enumerate(MANNERS):
             for directed in ("no", "yes"):
                 in_turn = (number + place) % 2 == (directed == "yes")
-                if thorough or (
-                    in_turn and manner not in ("chunks", "crowded", "half farmed", "farmed on frail hosts")
+                # Hosts that die again and again take long.
+                if (thorough and (manner != "farmed on frail hosts" or in_turn)) or (
+                    in_turn and manner not in like_others
                 ):
                     yield layout, keys, directed, manner
                 else:

@@ -77,6 +77,7 @@ def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, 
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "pieces stay behind"
 
 
+@pytest.mark.slow
 def test_a_data_redis_that_is_killed_is_replaced(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """What lay there is made again, by whoever has time."""
     first = hosts.hosts[0]
