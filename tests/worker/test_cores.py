@@ -6,12 +6,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from tests.system.helpers import wait_until
 from worker import cores
-from worker.cores import cores_given, usable_cores
+from worker.cores import cores_for_workers, cores_given, usable_cores
 from worker.transport import supervisor
 from worker.transport.supervisor import Supervisor
 
@@ -56,6 +58,10 @@ def test_cores_are_those_of_the_affinity_and_of_the_quota(monkeypatch: pytest.Mo
     for given, expected in (([], [3, 5, 7]), ([8.0, 2.5], [3, 5]), ([0.5], [3])):
         monkeypatch.setattr(cores, "cores_given", lambda given=given: iter(given))
         assert usable_cores() == expected
+    monkeypatch.setattr(cores, "cores_given", lambda: iter([]))
+    for available, expected in ((10**12, [3, 5, 7]), (10**9, [3, 5]), (10**6, [3])):
+        monkeypatch.setattr(psutil, "virtual_memory", lambda available=available: SimpleNamespace(available=available))
+        assert cores_for_workers() == expected
 
 
 @needs_pinning

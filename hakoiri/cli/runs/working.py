@@ -88,10 +88,10 @@ def worker(
 
 def _processes(text: str) -> tuple[int, list[int]]:
     """How many processes -n asks for, and the cores that they keep to, if they are to keep to any."""
-    from worker.cores import usable_cores
+    from worker.cores import cores_for_workers
 
     if text == AUTO:
-        cores = usable_cores()
+        cores = cores_for_workers()
         return len(cores), cores
     if not text.isdecimal() or not int(text):
         raise typer.BadParameter(f"-n {text}: no number of processes; write 4, or auto for one on each core")
