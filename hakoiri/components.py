@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
-
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.census import Counted
 from coordinator.graphs.diameter import (
@@ -20,11 +18,11 @@ from coordinator.graphs.diameter import (
 from coordinator.graphs.measuring import bound_component, measure_component
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
 from coordinator.session.session import Control, Observer, SilentObserver
+from coordinator.spaces.slabs import NOWHERE, Slabs
 from coordinator.spaces.wanted import DIAMETERS
 from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys
-from puzzles.keys.order import equal_rows
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
@@ -70,11 +68,11 @@ class ComponentAnswers(PathAnswers):
         if not self.whole:
             self._depth_of(key)
             return 0
-        keys, labels = self.configurations()
-        places = np.flatnonzero(equal_rows(keys, self.puzzle.keys([key])))
-        if not len(places):
+        slabs = Slabs(self.store)
+        places = slabs.places_of(self.puzzle.keys([key]))
+        if places[0] == NOWHERE:
             raise self.not_found(f"did not find {self.puzzle.render(key)}")
-        return int(labels[places[0]])
+        return int(slabs.labels_at(places)[0])
 
     def weak_components(self) -> list[WeakComponent]:
         """The components that hang together whichever way moves lead, largest first, ties by least key.

@@ -176,13 +176,13 @@ class Census:
         """A component whose graph does not fit in memory, by layered searches, if the puzzle knows which will do."""
         session = self._session
         parts = (keys for keys, _ in slabs.parts([component], session.control))
-        kinds = kinds_among(session.puzzle, parts)
-        if kinds is None:
+        kinds = kinds_among(session.puzzle, parts) or {}
+        if not kinds:
             self._context.budget.require(f"component {component} of {size:,} configurations", needed * 3 // 4)
-        found = by_orbits(self._context, self._store, kinds or {}, session.control, session.observer, from_start=False)
+        found = by_orbits(self._context, self._store, kinds, session.control, session.observer, from_start=False)
         record = ComponentRecord(
             component, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count,
-            min(kind.first for kind in (kinds or {}).values()),
+            min(kind.first for kind in kinds.values()),
         )  # fmt: skip
         pairs = sorted((min(ints(pair)), max(ints(pair))) for pair in found.pairs)
         return record, np.stack([session.puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1)

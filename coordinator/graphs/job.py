@@ -84,7 +84,9 @@ class Whole(Job):
         return [Table("components", [component_figures(record) for record in shown], "", rest, "components")]
 
     def questions(self) -> list[str]:
-        return ["diameter" if self.puzzle.undirected else "strong components"]
+        if not self.puzzle.undirected:
+            return ["strong components"]
+        return ["components" if DIAMETERS in self.store.manifest.plan else "diameter"]
 
 
 def component_figures(record: ComponentRecord) -> dict[str, int | None]:

@@ -36,6 +36,8 @@ from worker.layers.kernels import merge
 
 #: What a configuration of a range takes besides its key, thrice: places and labels.
 _BYTES_BESIDE_KEYS = 40
+#: How many times as much memory a move takes as a successor in a layer step: both its ends, their places, a pair.
+_ARRAYS = 4
 #: Frames of a spill file whose pairs are folded together.
 _FRAMES = 64
 
@@ -161,7 +163,8 @@ class Joining:
 
     def _chunks(self, layer: StoredLayer, begin: int, sizes: list[int]) -> Iterator[list[Keys]]:
         """Chunks from configuration number `begin` on, until a checkpoint is due; their sizes go to `sizes`."""
-        size = self._shares.chunk_size(self._size, self._puzzle.most_successors, self._context.remote_workers)
+        moves = _ARRAYS * self._puzzle.most_successors
+        size = self._shares.chunk_size(self._size, moves, self._context.remote_workers)
         for keys in layer.chunks(begin, size):
             sizes.append(len(keys))
             yield [keys]
