@@ -60,7 +60,7 @@ def _notes(kind: type[Puzzle]) -> list[str]:
         "moves cannot be taken back": not getattr(kind, "undirected", True) and not tree,
         "a tree: its solutions are counted": tree,
         "needs --from BOARD": kind.start_is_board,
-        "--from DEAL": issubclass(kind, Dealt),
+        "--from DEAL": issubclass(kind, Dealt) and not kind.start_is_board,
         "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
         "--whole": kind.configurations is not Puzzle.configurations,
         "--merge-mirrors": kind.canonical is not Puzzle.canonical,

@@ -60,8 +60,10 @@ class Sliding(Blocks, Dealt, Family):
 
     Option `axis` binds pieces: by ``rows-and-columns`` all that are one cell wide and longer move along their length
     only, as the cars of Rush Hour, and others as ever; by ``A:row,B:column`` those that are named, which keep their
-    letters, too: pieces of one shape and axis are the same. Where pieces are bound and no goal is given, that of a
-    board of one line (`puzzles.sliding_blocks.boards`) is its car A at the right end of its row.
+    letters, too: pieces of one shape and axis are the same.
+
+    A square board of 5 to 8 rows may be one line, row after row, ``o`` or ``.`` for an empty cell and ``x`` for a wall.
+    Where pieces are bound and no goal is given, the goal of such a board is its car A at the right end of its row.
     """
 
     name = "sliding"
