@@ -166,7 +166,7 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
     there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 130 in keys:\n            raise ValueError("lost")\n'
     text = changed(("        room, counts", f"        {there}        room, counts"), text=f"import os\n{ROW}")
     failed = hakoiri("run", written(tmp_path, text, "Row"), *farmed, check=False)
-    assert re.search(r"task spread failed on worker [^:]+:", failed.error)
+    assert re.search(r"task (spread|gather) failed on worker [^:]+:", failed.error)
     assert "row of row.py: expand of 0x82 failed: line 23, ValueError: lost" in failed.error
     assert hakoiri.ask("status", "last")["status"] == "failed"
 
