@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from hakoiri.cli.options import redis_flag
+from hakoiri.cli.options import redis_flag, redis_url
 from hakoiri.render.progress import progress_text, shown_progress
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.steps import command, worded
@@ -145,10 +145,8 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
 
 def no_coordinator(data: Path, redis: str | None = None) -> str:
     """That nobody takes the queued runs of a data directory, and who would; `redis` as given on the command line."""
-    return (
-        f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))}"
-        f"{redis_flag(redis)}"
-    )
+    way = redis_flag(redis) if redis_url(redis) else " --threads"
+    return f"no coordinator serves {data}: start one with: hakoiri coordinator --data {shlex.quote(str(data))}{way}"
 
 
 def _wake_coordinator(url: str) -> None:

@@ -267,11 +267,11 @@ def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
 
 
 def test_a_queued_run_says_that_nobody_will_take_it(hakoiri: Hakoiri) -> None:
-    command = f"no coordinator serves {hakoiri.data}: start one with: hakoiri coordinator --data {hakoiri.data} --redis"
-    queued = hakoiri.here("enqueue", "klotski")
-    assert command in queued.stderr
-    assert command in hakoiri.here("status", "last").stderr
-    assert command in hakoiri.here("runs").stderr
+    here = f"no coordinator serves {hakoiri.data}: start one with: hakoiri coordinator --data {hakoiri.data}"
+    assert f"{here} --threads\n" in hakoiri.here("enqueue", "klotski").stderr
+    assert f"{here} --threads\n" in hakoiri.here("status", "last").stderr
+    assert f"{here} --threads\n" in hakoiri.here("runs").stderr
+    command = f"{here} --redis"
     with_password, plain = "redis://me:secret@127.0.0.1:1/0", "redis://127.0.0.1:1/0"
     for line in ("runs", "status last", "enqueue klotski --name again"):
         assert f"{command} {plain}\n" in hakoiri.here(*line.split(), env={"HAKOIRI_REDIS": plain}).stderr
@@ -288,6 +288,13 @@ def test_a_queued_run_says_that_nobody_will_take_it(hakoiri: Hakoiri) -> None:
         assert hakoiri.here("runs").stderr == ""
     hakoiri.here("cancel", "last")
     assert hakoiri.here("status", "last").stderr == "", "it waits for nobody"
+
+
+def test_threads_drive_what_is_queued_with_no_redis(hakoiri: Hakoiri) -> None:
+    run = hakoiri.ask("enqueue", "hanoi")["run"]
+    assert hakoiri.ask("coordinator", "--threads", "--burst") == {"runs": [{"run": run, "status": "complete"}]}
+    both = hakoiri.here("coordinator", "--threads", "--redis", "redis://127.0.0.1:1/0", check=False)
+    assert (both.code, "leave one of them out" in both.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("json", [[], ["--json"]])
