@@ -28,7 +28,7 @@ from tests.system.helpers import (
     wait_until,
 )
 from tests.system.servers import Workers
-from worker.cores import usable_cores
+from worker.cores import cores_for_workers
 
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"
@@ -173,7 +173,7 @@ def test_json_is_one_object_with_the_documented_fields(
 
 def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     supervisor = hakoiri.start("worker", "-n", "auto", "--redis", farm.url, "--json", before=fork_workers)
-    cores = usable_cores()
+    cores = cores_for_workers()
     supervisor.wait_for(f"each on one of the cores {', '.join(map(str, cores))}, supervised by")
     wait_until(lambda: len(supervisor.children()) == len(cores), what="a worker for each core")
     assert [child.cpu_affinity() for child in supervisor.children()] == [[core] for core in cores]
