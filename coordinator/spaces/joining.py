@@ -39,7 +39,7 @@ _BYTES_BESIDE_KEYS = 40
 #: How many times as much memory a move takes as a successor in a layer step: both its ends, their places, a pair.
 _ARRAYS = 4
 #: Frames of a spill file whose pairs are folded together.
-_FRAMES = 64
+_FRAMES = 16
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ class Joining:
 
     def _take_up(self) -> None:
         fields = self._store.read_partial()
-        if fields is None:
+        # There may be one of the listing still.
+        if fields is None or "span" not in fields:
             self._spill.clear()
             fitting = self._shares.free // 2 // (3 * self._layout.bytes + _BYTES_BESIDE_KEYS)
             span = max(1, min(self._context.tuning.most_range, fitting) // SLAB)

@@ -32,7 +32,7 @@ class _Listed:
 
 
 class Listing:
-    """The making of layer 0. `commit` makes durable what is staged."""
+    """The making of layer 0. Its partial record stays until the configurations are labelled."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._puzzle = session, session.store, session.puzzle
@@ -52,12 +52,10 @@ class Listing:
             self._stage(keys)
             self._session.tell(Progress(self._listed.size, headline="listing configurations"))
             if self._store.staged_bytes > self._session.context.shares.staged_bytes:
-                self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
                 yield None
         done = self._listed
         digest = digest_text((done.lane_0, done.lane_1))
         record = LayerRecord(0, done.size, digest, done.goals, done.stored, done.index, self._store.state.session)
-        self._store.erase(META, PARTIAL_KEY)
         self._store.stage_layer(record)
         yield record
 
@@ -84,3 +82,5 @@ class Listing:
         self._listed = _Listed(
             hex(key_at(keys, -1)), old.size + len(keys), old.goals + goals, lane_0, lane_1, old.stored + stored, index
         )
+        # IMPORTANT: with each batch, for an interruption commits what is staged.
+        self._store.stage_record(META, PARTIAL_KEY, vars(self._listed))
