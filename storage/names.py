@@ -20,6 +20,8 @@ HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
 #: In the data directory itself: locked while a coordinator serves it.
 SERVED_FILE = ".served"
+#: There, too: what the server on the web was asked that takes long, and which requests it has had.
+QUESTIONS_FOLDER, REQUESTS_FOLDER = ".questions", ".requests"
 SPILL_FOLDER = "spill"
 SCRATCH_PREFIX = "scratch-"
 #: The first bytes of a certificate's file.

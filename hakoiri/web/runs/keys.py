@@ -16,9 +16,9 @@ from starlette.exceptions import HTTPException
 from storage.engine.environment import translated
 from storage.engine.files import write_file
 from storage.ledger.manifest import Manifest
-from storage.names import DATA_FILE
+from storage.names import DATA_FILE, REQUESTS_FOLDER
 
-_FOLDER, _LOCK = ".requests", "lock"
+_LOCK = "lock"
 #: A key is forgotten after a week.
 _KEPT_SECONDS = 7 * 24 * 3600.0
 
@@ -53,7 +53,7 @@ def made_once(
 @contextmanager
 def _locked(data: Path) -> Iterator[Path]:
     """The folder of all keys, for this process and thread alone."""
-    folder = data / _FOLDER
+    folder = data / REQUESTS_FOLDER
     with translated(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / _LOCK, "a", encoding="ascii") as lock:

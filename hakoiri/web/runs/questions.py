@@ -31,8 +31,8 @@ from puzzles.errors import Step
 from puzzles.user.files import FILES
 from storage.engine.environment import translated
 from storage.ledger.manifest import State
+from storage.names import QUESTIONS_FOLDER
 
-_FOLDER = ".questions"
 _ASKED, _ANSWER, _SAID = "asked", "answer", "said"
 #: Processes that answer side by side, of all who serve this data directory from here.
 _MOST_AT_ONCE = 2
@@ -134,7 +134,7 @@ class Questions:
     """The long questions of a data directory."""
 
     def __init__(self, settings: Settings, own_files: Sequence[Path]) -> None:
-        self._folder = settings.data / _FOLDER
+        self._folder = settings.data / QUESTIONS_FOLDER
         memory = {} if settings.memory is None else {"memory": f"{settings.memory >> 20}MB"}
         self._settings = {"data": str(settings.data.absolute())} | memory
         left_out = {SETTINGS, TOKEN, "HAKOIRI_REDIS"}
