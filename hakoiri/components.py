@@ -1,9 +1,14 @@
 """What an open run says of its components: their sizes, distances and exact diameters."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
+
 from coordinator.errors import UnanswerableError
+from coordinator.graphs.building import build_graph
 from coordinator.graphs.census import Counted
 from coordinator.graphs.diameter import (
     BOUNDED_FROM,
@@ -15,30 +20,37 @@ from coordinator.graphs.diameter import (
     kinds_of,
     read_interval,
 )
-from coordinator.graphs.measuring import bound_component, measure_component
+from coordinator.graphs.eccentricities import Eccentricities, keep_bounds, read_bounds, settling_progress
+from coordinator.graphs.measuring import bound_component, measure_component, settle_component
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.spaces.slabs import NOWHERE, Slabs
 from coordinator.spaces.wanted import DIAMETERS
 from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
-from puzzles.keys.layout import Configuration, Key, Keys
+from puzzles.keys.layout import Configuration, Key, Keys, key_at
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
 from storage.ledger.manifest import ComponentRecord
 from storage.results.census import read_component, read_pairs
+from worker.graphs.searches import Graph
+
+#: Bounds of eccentricities are made durable so often, and when a question ends.
+_KEEP_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
 class Diameter:
     """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
 
-    All pairs where `record.pair_count` is their number; else as many as were found on the way.
+    All pairs where `record.pair_count` is their number; else as many as were found on the way. `eccentricities` says
+    how many configurations have each, where it was asked for or came with the rest.
     """
 
     record: ComponentRecord
     pairs: Keys
+    eccentricities: dict[int, int] | None = None
 
     @property
     def diameter(self) -> int:
@@ -101,12 +113,19 @@ class ComponentAnswers(PathAnswers):
         return of_undirected((one.record, one.pairs) for one in found)
 
     def diameter(
-        self, component: int | None = None, control: Control | None = None, observer: Observer | None = None
+        self,
+        component: int | None = None,
+        control: Control | None = None,
+        observer: Observer | None = None,
+        *,
+        every: bool = False,
     ) -> Diameter:
         """The exact diameter of a component, by default that of the puzzle's start.
 
-        Of a large component that takes long: `observer` hears of the interval in which it lies, which is kept when
-        `control` ends it (`StopRun`), and so is the answer. Raises `OverBudgetError` where memory is too little.
+        Of a large component without `every` its radius, centre and periphery stay open. With `every` the eccentricity
+        of each configuration is found, and so all these, the number of each and all diametral pairs. What takes long
+        tells `observer` how far it is; what is proved is kept when `control` ends it (`StopRun`), and every few
+        seconds. Raises `OverBudgetError` where memory is too little.
         """
         self._require_complete()
         self._require_undirected()
@@ -114,6 +133,8 @@ class ComponentAnswers(PathAnswers):
         number = self.start_component if component is None else component
         if not 0 <= number < count:
             raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
+        if every:
+            return self._measure_every(number, control or Control(), observer or SilentObserver())
         if self.whole:
             record = read_component(self.store, number)
             if record.diameter is None:
@@ -136,25 +157,63 @@ class ComponentAnswers(PathAnswers):
         return read_interval(self.store)
 
     def _measure(self, control: Control, observer: Observer) -> Diameter:
-        size = self._reached.configurations
-        kinds = kinds_of(self.puzzle, self.store)
-        if kinds is None and size >= BOUNDED_FROM:
+        found = self._by_kinds(control, observer)
+        if found is None and self._reached.configurations >= BOUNDED_FROM:
             return self._bound(control, observer)
-        if kinds is not None:
-            with self._context(control) as context:
-                found = by_orbits(context, self.store, kinds, control, observer)
-        else:
+        if found is None:
             keys, graph = self.graph()
             with self._context(control) as context:
                 exact = measure_component(context, graph)
-            found = Measured(
-                exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs),
-                keys[exact.pairs],
-            )  # fmt: skip
+            found = _in_keys(exact, keys)
+        return self._answer(0, self._reached.configurations, self._least_key(), found)
+
+    def _by_kinds(self, control: Control, observer: Observer) -> Measured | None:
+        """What symmetries settle, if the puzzle knows them."""
+        kinds = None if self.whole else kinds_of(self.puzzle, self.store)
+        if kinds is None:
+            return None
+        with self._context(control) as context:
+            return by_orbits(context, self.store, kinds, control, observer)
+
+    def _measure_every(self, number: int, control: Control, observer: Observer) -> Diameter:
+        found = self._by_kinds(control, observer)
+        if found is not None:
+            return self._answer(0, self._reached.configurations, self._least_key(), found)
+        keys, graph = self._component_graph(number)
+        bounds = read_bounds(self.store, number, len(keys))
+        kept = time.monotonic()
+
+        def report() -> None:
+            nonlocal kept
+            observer.progress(settling_progress(bounds))
+            if time.monotonic() - kept >= _KEEP_SECONDS:
+                self._remember(lambda store: keep_bounds(store, number, bounds))
+                kept = time.monotonic()
+            control.check()
+
+        try:
+            with self._context(control) as context:
+                exact = settle_component(context, graph, bounds, report)
+        finally:
+            self._remember(lambda store: keep_bounds(store, number, bounds))
+        values, counts = np.unique(bounds.lower, return_counts=True)
+        eccentricities = dict(zip(values.tolist(), counts.tolist(), strict=True))
+        return self._answer(number, len(keys), key_at(keys, 0), _in_keys(exact, keys, eccentricities))
+
+    def _component_graph(self, number: int) -> tuple[Keys, Graph]:
+        """The keys of a component in increasing order, and the graph of the moves between them."""
+        if not self.whole:
+            return self.graph()
+        keys, labels = self.configurations()
+        inner = keys[labels == number]
+        with self._context() as context:
+            return inner, build_graph(context, inner)
+
+    def _answer(self, number: int, size: int, least: Key, found: Measured) -> Diameter:
         record = ComponentRecord(
-            0, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count, self._least_key()
+            number, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count, least
         )
-        return Diameter(record, found.pairs)
+        return Diameter(record, found.pairs, found.eccentricities)
 
     def _bound(self, control: Control, observer: Observer) -> Diameter:
         known = self.interval()
@@ -172,18 +231,19 @@ class ComponentAnswers(PathAnswers):
                     known = bound_component(context, graph, keys, known, report)
             finally:
                 if known is not None:
-                    self._remember(known)
+                    proved = known
+                    self._remember(lambda store: keep_interval(store, proved))
         size = self._reached.configurations
         record = ComponentRecord(0, size, known.lower, None, None, None, None, self._least_key())
         return Diameter(record, self.puzzle.keys(list(known.pair)).reshape(1, 2, *self.puzzle.keys([0]).shape[1:]))
 
-    def _remember(self, interval: Interval) -> None:
-        """Write an interval into the run, unless somebody else is writing or nothing can be written."""
+    def _remember(self, keep: Callable[[RunStore], None]) -> None:
+        """Write what was proved into the run, unless somebody else is writing or nothing can be written."""
         directory = self.store.directory
         self.store.close()
         try:
             with RunLock(directory), RunStore(directory, writable=True) as store:
-                keep_interval(store, interval)
+                keep(store)
         except StorageError:
             pass
         finally:
@@ -203,3 +263,10 @@ class ComponentAnswers(PathAnswers):
                 "of its strong components do",
                 Step("ask", self.name, "strong components"),
             )
+
+
+def _in_keys(exact: Eccentricities, keys: Keys, eccentricities: dict[int, int] | None = None) -> Measured:
+    return Measured(
+        exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs), keys[exact.pairs],
+        eccentricities,
+    )  # fmt: skip

@@ -22,7 +22,7 @@ from worker.deals import hunting, solving
 from worker.errors import TaskError
 from worker.graphs import family
 from worker.graphs.forests import balance, fold
-from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, sweep
+from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
@@ -86,6 +86,12 @@ def bounds(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[sources] in the shared graph -> [their eccentricities, lower bounds of all vertices, upper bounds]."""
     (sources,) = chunk
     return sweep(Graph(*shared), sources)
+
+
+def distances(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[sources] in the shared graph -> [the distance of every vertex from each, (sources, vertices)]."""
+    graph = Graph(*shared)
+    return [np.stack([distances_from(graph, source) for source in chunk[0].tolist()])]
 
 
 def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -160,6 +166,7 @@ TASKS: dict[str, Task] = {
     "audit": audit,
     "bounds": bounds,
     "derive": derive,
+    "distances": distances,
     "eccentricities": eccentricities,
     "forest": forest,
     "goals": sift_goals,

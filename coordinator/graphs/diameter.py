@@ -12,6 +12,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from puzzles.keys.layout import Key, Keys, key_at
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.names import DIAMETER_KEY, META
-from worker.graphs.searches import Distances, Graph, Vertices, distances_from
+from worker.graphs.searches import Distances, Graph, distances_from
 from worker.layers.kernels import merge
 from worker.tasks import Arrays
 
@@ -37,8 +38,6 @@ MOST_PAIRS = 16
 MOST_KINDS = 64
 #: How many configurations around two that are said to be alike are compared.
 _SURROUNDINGS = 3_000
-#: Sources per task: with more, better choices come later (130 searches by ones, 240 by sixteens).
-SOURCES_PER_TASK = 2
 #: Runs a task over some chunks of sources on the component's graph.
 MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
 
@@ -58,14 +57,15 @@ class Interval:
 
 @dataclass(frozen=True)
 class Measured:
-    """Exact distances of a component, as far as they are known: ``None`` is not known. `pairs` has shape (pairs, 2)."""
+    """Exact distances of a component. `pairs` has shape (pairs, 2); `eccentricities` says how many have each."""
 
     diameter: int
-    radius: int | None
-    centre: int | None
-    periphery: int | None
-    pair_count: int | None
+    radius: int
+    centre: int
+    periphery: int
+    pair_count: int
     pairs: Keys
+    eccentricities: dict[int, int] | None
 
 
 def interval_progress(lower: int, upper: int) -> Progress:
@@ -171,6 +171,9 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
     diameter, radius = max(reach.eccentricity for reach in found), min(reach.eccentricity for reach in found)
     outer = [reach for reach in found if reach.eccentricity == diameter]
     examples = outer[0].examples
+    counts: dict[int, int] = {}
+    for reach in sorted(found, key=attrgetter("eccentricity")):
+        counts[reach.eccentricity] = counts.get(reach.eccentricity, 0) + reach.kind_size
     return Measured(
         diameter,
         radius,
@@ -178,6 +181,7 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
         periphery=sum(reach.kind_size for reach in outer),
         pair_count=sum(reach.kind_size * reach.farthest for reach in outer) // 2,
         pairs=np.stack([np.repeat(puzzle.keys([outer[0].source]), len(examples), axis=0), examples], axis=1),
+        eccentricities=counts,
     )
 
 
@@ -240,64 +244,3 @@ def _check_alike(puzzle: Puzzle, kind: Kind) -> None:
             f"{puzzle.name} says that {describe_key(puzzle, kind.first)} and {describe_key(puzzle, kind.other)} "
             f"are alike, but they have {near} and {other_near} others {depth} and {other_depth} moves away"
         )
-
-
-@dataclass(frozen=True)
-class Eccentricities:
-    """Exact distances of one component. `centre` and `periphery` are vertices; `pairs` has shape (pairs, 2)."""
-
-    diameter: int
-    radius: int
-    centre: Vertices
-    periphery: Vertices
-    pairs: Vertices
-
-
-def exact_eccentricities(graph: Graph, spread: MapChunks, tasks: int) -> Eccentricities:
-    """The answer for a connected `graph`, with `tasks` searches at the same time."""
-    lower, upper = _settle(graph, spread, tasks)
-    diameter, radius = int(lower.max()), int(upper.min())
-    known = lower == upper
-    centre = np.flatnonzero(known & (upper == radius)).astype(np.int32)
-    periphery = np.flatnonzero(known & (lower == diameter)).astype(np.int32)
-    found = spread("pairs", [[part] for part in np.array_split(periphery, min(tasks, len(periphery)))])
-    pairs = np.concatenate([part for (part,) in found])
-    return Eccentricities(diameter, radius, centre, periphery, sorted_pairs(pairs))
-
-
-def sorted_pairs(pairs: Vertices) -> Vertices:
-    """Pairs in increasing order."""
-    ordered: Vertices = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    return ordered
-
-
-def _settle(graph: Graph, spread: MapChunks, tasks: int) -> tuple[Distances, Distances]:
-    """Bounds of every eccentricity, equal wherever the vertex may belong to the periphery or the centre."""
-    vertices = len(graph.offsets) - 1
-    lower = np.zeros(vertices, dtype=np.int32)
-    upper = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
-    sources = np.zeros(1, dtype=np.int32)
-    while len(sources):
-        chunks = np.array_split(sources, min(tasks, len(sources)))
-        for _, least, most in spread("bounds", [[chunk] for chunk in chunks]):
-            np.maximum(lower, least, out=lower)
-            np.minimum(upper, most, out=upper)
-        sources = _next_unsettled(lower, upper, tasks * SOURCES_PER_TASK)
-    return lower, upper
-
-
-def _next_unsettled(lower: Distances, upper: Distances, count: int) -> Vertices:
-    """Up to `count` vertices that may still be outermost or innermost; none when all is settled."""
-    unsettled = lower != upper
-    outer = np.flatnonzero(unsettled & (upper >= lower.max()))
-    inner = np.flatnonzero(unsettled & (lower <= upper.min()))
-    half = max(1, count // 2)
-    from_outer = _least(outer, -upper[outer], half if len(inner) else count)
-    from_inner = _least(inner, lower[inner], half if len(outer) else count)
-    return np.unique(np.concatenate([from_outer, from_inner])).astype(np.int32)
-
-
-def _least(vertices: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    if len(vertices) <= count:
-        return vertices
-    return vertices[np.argpartition(values, count - 1)[:count]]

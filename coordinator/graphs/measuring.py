@@ -6,11 +6,19 @@ from operator import itemgetter
 
 import numpy as np
 
-from coordinator.graphs.diameter import Eccentricities, Interval, by_bounds, exact_eccentricities, sorted_pairs
+from coordinator.graphs.diameter import Interval, MapChunks, by_bounds
+from coordinator.graphs.eccentricities import (
+    Bounds,
+    Eccentricities,
+    exact_eccentricities,
+    settle_all,
+    sorted_pairs,
+    summed_up,
+)
 from coordinator.session.session import ComputeContext, Control
 from puzzles.keys.layout import Keys, key_at
 from storage.ledger.manifest import ComponentRecord
-from worker.graphs.searches import Graph, order_by_component, part_of
+from worker.graphs.searches import Graph, inner_graph, order_by_component, part_of, search_order
 from worker.tasks import Arrays
 
 
@@ -69,25 +77,44 @@ def measured(
 
 def measure_component(context: ComputeContext, graph: Graph) -> Eccentricities:
     """Exact distances of a connected graph, its searches sent to the executor where it is large enough."""
+    return exact_eccentricities(graph, *_executed(context, graph))
+
+
+def settle_component(
+    context: ComputeContext, graph: Graph, bounds: Bounds, report: Callable[[], None]
+) -> Eccentricities:
+    """Exact eccentricities of all vertices of a connected graph, which `bounds` has in the end.
+
+    `bounds` are narrowed as searches end; `report` is called after each few and may raise.
+    """
+    # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
+    order = search_order(graph)
+    near = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
+
+    def moved(found: Bounds) -> None:
+        bounds.lower[order], bounds.upper[order] = found
+        report()
+
+    settle_all(Bounds(bounds.lower[order], bounds.upper[order]), *_executed(context, near), moved)
+    return summed_up(bounds, *_executed(context, graph))
+
+
+def _executed(context: ComputeContext, graph: Graph) -> tuple[MapChunks, int]:
+    """How tasks are run on a graph, and how many at a time."""
     size = len(graph.offsets) - 1
     tasks = context.executor.workers if context.budget.distributes(size) else 1
 
     def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
-        return [result for _, result in context.map_chunks(task, chunks, size, graph)]
+        return [result for _, result in sorted(context.map_chunks(task, chunks, size, graph), key=itemgetter(0))]
 
-    return exact_eccentricities(graph, run, tasks)
+    return run, tasks
 
 
 def bound_component(
     context: ComputeContext, graph: Graph, keys: Keys, known: Interval | None, report: Callable[[Interval], None]
 ) -> Interval:
     """The exact diameter alone of a connected graph that is too large for more."""
-    size = len(keys)
-
-    def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
-        return [result for _, result in sorted(context.map_chunks(task, chunks, size, graph), key=itemgetter(0))]
-
-    return by_bounds(graph, keys, run, context.executor.workers, known, report)
+    return by_bounds(graph, keys, *_executed(context, graph), known, report)
 
 
 def _batches(components: list[int], ordered: Ordered, most: int) -> Iterator[range]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordinator.graphs.census import Counted, census_digest
-from coordinator.graphs.diameter import sorted_pairs
+from coordinator.graphs.eccentricities import sorted_pairs
 from coordinator.session.verifier import Verifier
 from coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
 from puzzles.keys.layout import Keys, key_at

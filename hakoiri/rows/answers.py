@@ -62,7 +62,9 @@ def one_component_row(run: "Run", number: int) -> dict[str, Any]:
 def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
     """The exact distances of a component, with the pairs that attain its diameter."""
     pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
-    return component_row(found.record, run.puzzle) | {"pair_count": found.record.pair_count, "pairs": pairs}
+    row = component_row(found.record, run.puzzle) | {"pair_count": found.record.pair_count}
+    row["open"] = [name for name, value in row.items() if value is None]
+    return row | {"pairs": pairs, "eccentricities": found.eccentricities}
 
 
 def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:

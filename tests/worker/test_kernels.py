@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from coordinator.errors import ContradictionError
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import Eccentricities, exact_eccentricities
+from coordinator.graphs.eccentricities import Eccentricities, exact_eccentricities
 from coordinator.session.resources import Budget
 from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion

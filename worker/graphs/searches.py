@@ -102,6 +102,14 @@ def distances_from(graph: Graph, source: int) -> Distances:
     return distance
 
 
+def search_order(graph: Graph) -> Vertices:
+    """All vertices of a connected graph, by their distance from the first."""
+    vertices = len(graph.offsets) - 1
+    order = np.empty(vertices, dtype=np.int32)
+    search(graph, 0, np.full(vertices, UNSEEN, dtype=np.int32), order)
+    return order
+
+
 def sweep(graph: Graph, sources: Vertices) -> tuple[Distances, Distances, Distances]:
     """Eccentricities of the sources, and the lower and upper bounds that their searches give to every vertex.
 

@@ -57,6 +57,16 @@ def diameter(
         int | None,
         typer.Option("--component", min=0, metavar="K", help="Its number.", show_default="that of the puzzle's start"),
     ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Every eccentricity: also the radius, centre, periphery and all pairs of a large component."
+        ),
+    ] = False,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", metavar="FILE", help="With --all: write all pairs into a .csv or .parquet file."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
     ] = None,
@@ -66,30 +76,62 @@ def diameter(
 ) -> None:
     """Give the exact diameter of a component and the pairs of configurations that attain it.
 
-    Of a large component that may take long; the interval in which it lies is shown, and kept by Ctrl-C.
+    Of a large component that may take long: how far it is, is shown, and kept by Ctrl-C.
     """
     from hakoiri.rows.answers import component_row, diameter_row
 
+    if pairs is not None:
+        from hakoiri.export.rows import check_ending as check_table
+
+        if not every:
+            raise typer.BadParameter("only with --all are all pairs known")
+        check_table(pairs)
     if plot is not None:
         from hakoiri.render.pictures.files import check_ending
 
         check_ending(plot)
     with opened(name, data, memory) as run:
-        found = _measured(run, component, json)
+        found = _measured(run, component, every, json)
         of_start = run.whole and run.start_component == found.record.component
+    if pairs is not None:
+        _write_pairs(run, found, pairs)
     if plot is not None:
         _plot_pairs(run, found, plot)
     if json:
         print_json({"run": run.name} | diameter_row(run, found))
         return
     row, count = component_row(found.record, run.puzzle), found.record.pair_count
+    row |= {name: "not measured: --all does" for name in ("radius", "centre", "periphery") if row[name] is None}
     if of_start:
         row["component"] = f"{row['component']}, that of the usual start"
-    stdout().print(facts(row | {"diametral pairs": "not counted" if count is None else count}))
+    row["diametral pairs"] = "not counted: --all does" if count is None else count
+    if found.eccentricities is not None:
+        row["eccentricities"] = _span(found.eccentricities)
+    stdout().print(facts(row))
     _print_pairs(run, found)
 
 
-def _measured(run: "Run", component: int | None, json: bool) -> "Diameter":
+def _span(eccentricities: dict[int, int]) -> str:
+    """Which there are, and which is the most frequent."""
+    most = max(eccentricities, key=lambda value: eccentricities[value])
+    least, greatest = min(eccentricities), max(eccentricities)
+    return f"{least:,} to {greatest:,}, most often {most:,} ({eccentricities[most]:,}); --json has all"
+
+
+def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
+    """All pairs as a table of their two boards."""
+    from coordinator.errors import UnanswerableError
+    from hakoiri.export.rows import write_rows
+    from puzzles.keys.layout import ints
+
+    if found.record.pair_count != len(found.pairs):
+        raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries: counted, not listed")
+    rows = ({"one": one, "other": other} for one, other in (map(run.puzzle.render, ints(pair)) for pair in found.pairs))
+    count = write_rows(rows, target)
+    stderr().print(Text(f"{counted(count, 'pairs')} written into {target}"))
+
+
+def _measured(run: "Run", component: int | None, every: bool, json: bool) -> "Diameter":
     """The diameter; stopped by the user, the interval in which it lies is printed, and the command ends."""
     from coordinator.errors import StopRun
     from coordinator.session.session import Control
@@ -99,9 +141,9 @@ def _measured(run: "Run", component: int | None, json: bool) -> "Diameter":
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
-                return run.diameter(component, control, progress)
+                return run.diameter(component, control, progress, every=every)
         except StopRun as stop:
-            _print_interval(run, stop.reason, json)
+            _print_interval(run, stop.reason, every, json)
             raise typer.Exit(received.exit_code) from None
 
 
@@ -161,13 +203,13 @@ def component_of(
         stdout().print(facts(row))
 
 
-def _print_interval(run: "Run", reason: str, json: bool) -> None:
+def _print_interval(run: "Run", reason: str, every: bool, json: bool) -> None:
     known = run.interval()
     bounds = {"lower": known.lower, "upper": known.upper} if known else {"lower": None, "upper": None}
     if json:
         print_json({"run": run.name, "diameter": None} | bounds)
     told = f"the diameter is in [{known.lower:,}, {known.upper:,}]" if known else "nothing is known of the diameter"
-    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}"))
+    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}{' --all' * every}"))
 
 
 def _list_weak(run: "Run", limit: int | None) -> None:
@@ -249,5 +291,5 @@ def _print_more(count: int, what: str, how: str) -> None:
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(epilog="Example: hakoiri components last --limit 10")(components)
-    app.command(epilog="Example: hakoiri diameter last --component 2")(diameter)
+    app.command(epilog="Examples: hakoiri diameter last --component 2; hakoiri diameter last --all --json")(diameter)
     app.command("component-of", epilog="Example: hakoiri component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")(component_of)
