@@ -3,7 +3,8 @@
 ``rows``             record per row, named by its table (a text), ``/`` and its number, 4 bytes big-endian
 ``beam``/``arrays``  record: for each array its dtype and shape
 ``beam``             entry per megabyte of an array, named by its name, ``/`` and a number, 4 bytes big-endian: CRC-32,
-                     then the bytes. The arrays say where a search is, so that another process goes on there
+                     then the bytes. The arrays say where a search is, so that another process goes on there, or what
+                     is proved of the eccentricities of a component
 """
 
 from collections.abc import Callable, Mapping

@@ -7,10 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
+from coordinator.graphs.eccentricities import read_bounds
 from coordinator.session.resources import Resources
+from coordinator.session.session import SilentObserver
 from coordinator.session.tuning import Tuning
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
@@ -18,10 +21,12 @@ from hakoiri.api import Run, explore, open_run
 from puzzles.registry import PUZZLES
 from storage.layers.scratch import scratch_folder
 from storage.ledger.lock import RunLock
+from storage.ledger.manifest import Progress
 from storage.names import SCRATCH_PREFIX
 from tests.support.engine import MANNERS, spied
 from tests.support.searching import ImpatientControl, reference_distances
 from tests.support.toy import Toy, is_goal
+from worker.graphs.searches import all_eccentricities
 
 
 @pytest.fixture(autouse=True)
@@ -113,3 +118,52 @@ def test_what_a_killed_question_left_is_removed_by_the_next_one(tmp_path: Path) 
         with scratch_folder(run) as own:
             assert {folder.name for folder in run.iterdir()} == {held.name, young.name, own.name}
     assert {folder.name for folder in run.iterdir()} == {held.name, young.name}
+
+
+def test_every_eccentricity_is_that_of_a_search_from_each(small_run: Run) -> None:
+    found, cheap = small_run.diameter(every=True), small_run.diameter()
+    _, graph = small_run.graph()
+    exact = np.bincount(all_eccentricities(graph))
+    assert found.eccentricities == {value: count for value, count in enumerate(exact.tolist()) if count}
+    assert (found.record, found.pairs.tolist()) == (cheap.record, cheap.pairs.tolist())
+
+
+def test_eccentricities_of_a_component_of_a_whole_space(whole_run: Run) -> None:
+    found, known = whole_run.diameter(7, every=True), whole_run.diameter(7)
+    assert (found.record, found.pairs.tolist()) == (known.record, known.pairs.tolist())
+    assert found.eccentricities is not None
+    assert sum(found.eccentricities.values()) == known.record.size
+    assert (found.eccentricities[known.diameter], found.eccentricities[known.record.radius]) == (
+        known.record.periphery,
+        known.record.centre,
+    )
+
+
+def test_eccentricities_by_orbits(tiles: Run) -> None:
+    """Each configuration of the 3x3 tiles is of one of three kinds, of which the ends are known."""
+    found = tiles.diameter(every=True)
+    record, counts = found.record, found.eccentricities
+    assert counts is not None
+    assert (min(counts), max(counts), sum(counts.values())) == (record.radius, record.diameter, record.size)
+    assert (counts[record.radius], counts[record.diameter]) == (record.centre, record.periphery)
+
+
+def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path) -> None:
+    with explore(data=tmp_path) as run:
+        with pytest.raises(StopRun):
+            run.diameter(control=ImpatientControl(20), every=True)
+        size = run.store.state.figures["configurations"]
+        kept = read_bounds(run.store, 0, size)
+        assert 0 < np.count_nonzero(kept.open) < size
+    with open_run("last", tmp_path) as run:
+        seen: list[int] = []
+
+        class Watching(SilentObserver):
+            def progress(self, progress: Progress) -> None:
+                seen.append(progress.done)
+
+        found = run.diameter(observer=Watching(), every=True)
+        assert seen[0] > size - np.count_nonzero(kept.open)
+        assert (found.diameter, found.record.radius, found.record.pair_count) == (190, 114, 4)
+        assert not read_bounds(run.store, 0, size).open.any()
+        assert read_bounds(run.store, 1, size).open.all()

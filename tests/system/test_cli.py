@@ -267,6 +267,18 @@ def test_diameter_of_an_exploration_is_that_of_its_component(finished: FinishedR
     assert (found["pair_count"], found["centre"], found["periphery"]) == (pairs, centre, periphery)
 
 
+def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path) -> None:
+    hakoiri, run, target = finished.hakoiri, str(finished.explored["run"]), tmp_path / "pairs.csv"
+    plain, found = hakoiri.ask("diameter", run), hakoiri.ask("diameter", run, "--all", "--pairs", str(target))
+    assert plain["eccentricities"] is None
+    counts = {int(value): count for value, count in found["eccentricities"].items()}
+    assert found | {"eccentricities": None} == plain
+    assert (min(counts), max(counts), sum(counts.values())) == (114, 190, 25_955)
+    assert target.read_text().splitlines() == ["one,other", *(f"{one},{other}" for one, other in found["pairs"])]
+    refused = hakoiri.here("diameter", run, "--pairs", str(target), check=False)
+    assert "--all" in refused.error
+
+
 def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
     found = finished.hakoiri.ask("path", finished.explored["run"])
     puzzle = Klotski()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from coordinator.errors import ContradictionError
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import Eccentricities, exact_eccentricities
+from coordinator.graphs.eccentricities import Bounds, Eccentricities, exact_eccentricities, settle_all, summed_up
 from coordinator.session.resources import Budget
 from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion
@@ -301,6 +301,28 @@ def test_exact_eccentricities(graph: nx.Graph, tasks: int) -> None:
 
     assert as_fields(exact_eccentricities(flat, map_chunks, tasks)) == exact_by_networkx(graph)
     assert most_chunks <= tasks
+
+
+@connected
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_every_eccentricity(graph: nx.Graph, tasks: int) -> None:
+    flat, vertices = compressed(graph), len(graph)
+    exact = eccentricities_by_networkx(graph)
+    bounds, told = Bounds.none(vertices), list[int]()
+
+    def map_chunks(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
+        assert len(chunks) <= tasks
+        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in chunks]
+
+    def report(now: Bounds) -> None:
+        assert (now.lower <= exact).all()
+        assert (now.upper >= exact).all()
+        told.append(int(np.count_nonzero(now.open)))
+
+    settle_all(bounds, map_chunks, tasks, report)
+    assert bounds.lower.tolist() == bounds.upper.tolist() == exact
+    assert told == sorted(told, reverse=True)
+    assert as_fields(summed_up(bounds, map_chunks, tasks)) == exact_by_networkx(graph)
 
 
 def test_bounding_saves_searches() -> None:

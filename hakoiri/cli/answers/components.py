@@ -291,5 +291,5 @@ def _print_more(count: int, what: str, how: str) -> None:
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(epilog="Example: hakoiri components last --limit 10")(components)
-    app.command(epilog="Examples: hakoiri diameter last --component 2; hakoiri diameter last --all --json")(diameter)
+    app.command(epilog="Example: hakoiri diameter last --all --pairs pairs.csv")(diameter)
     app.command("component-of", epilog="Example: hakoiri component-of last ABBC/ABBC/DEEF/DGHF/.IJ.")(component_of)
