@@ -276,7 +276,8 @@ def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path
     assert (min(counts), max(counts), sum(counts.values())) == (114, 190, 25_955)
     assert target.read_text().splitlines() == ["one,other", *(f"{one},{other}" for one, other in found["pairs"])]
     refused = hakoiri.here("diameter", run, "--pairs", str(target), check=False)
-    assert "--all" in refused.error
+    assert refused.code == 2
+    assert "only with --all" in refused.stderr
 
 
 def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
