@@ -77,7 +77,7 @@ def load_search_kernels(puzzle: Puzzle) -> None:
 def _load_bitmap_kernels(layer: Keys) -> None:
     """The same for what workers do to dense keys."""
     words = np.zeros(2, dtype=np.uint64)
-    set_within(words, layer.copy(), 0)
+    set_within(words, layer, 0)
     clear_within(words, layer, 0)
     words[:] = 1
     code_bits(0, words, 0, 0, 128, count_bits(words), layout_of(layer))

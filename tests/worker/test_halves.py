@@ -45,6 +45,9 @@ def test_marks_are_the_keys_that_they_have_room_for(layout: Layout, base: Key) -
             set_aside for set_aside in keys if set_aside not in within
         )
     assert marks.bytes == 3 * 80
+    given = layout.pack(keys)
+    marks.mark(given)
+    assert ints(given) == keys, "a puzzle may have given what is its own"
     bounds = sorted({0, layout.greatest + 1, *(rng.randrange(max(0, base - 90), base + 700) for _ in range(40))})
     for low, high in [*pairwise(bounds), (0, layout.greatest + 1), (base + 64, base + 64), (base + 70, base + 75)]:
         assert marked_in(marks, low, high) == sorted(key for key in within if low <= key < high)

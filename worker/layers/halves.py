@@ -22,7 +22,7 @@ _BATCH = 1 << 17
 
 
 class Found(NamedTuple):
-    """Successors in a key range, in no order and with duplicates: keys, which are used up, blocks, and marked ones."""
+    """Successors in a key range, in no order and with duplicates: keys, blocks, and marked ones."""
 
     parts: list[Keys]
     packed: list[Packed]
@@ -55,7 +55,7 @@ def expand_chunk(
     for batch in chain.from_iterable(split(keys, size) for keys in batches):
         beyond = marks.mark(puzzle.expand(batch).successors)
         if len(beyond):
-            left.append(beyond.copy())
+            left.append(beyond)
     return scatter(np.concatenate(left), table)
 
 
@@ -78,7 +78,7 @@ def _less(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:
     if found.marked is None:
         return merge(parts or [layout.empty(0)], known)
     base, words = found.marked()
-    beyond = [part[: set_within(words, part, base)] for part in parts]
+    beyond = [set_within(words, part, base) for part in parts]
     if any(map(len, beyond)):
         return merge([list_bits(words, base, layout), *beyond], known)
     for others in known:

@@ -61,16 +61,15 @@ def _clear_bits(words: Words, keys: Keys, first: np.uint64) -> None:
 
 @jit
 def _set_within(words: Words, keys: Keys, base: np.uint64) -> int:
-    count = 0
+    beyond = 0
     span = np.uint64(len(words)) << np.uint64(6)
     for index in range(len(keys)):
         offset = np.uint64(keys[index]) - base
         if offset < span:
             words[offset >> np.uint64(6)] |= np.uint64(1) << (offset & np.uint64(63))
         else:
-            keys[count] = keys[index]
-            count += 1
-    return count
+            beyond += 1
+    return beyond
 
 
 @jit
@@ -154,9 +153,13 @@ def _merge_dense(parts: Sequence[Keys], known: Iterable[Keys], least: int, most:
     return list_bits(words, least, layout_of(parts[0]))
 
 
-def set_within(words: Words, keys: Keys, base: Key) -> int:
-    """Set the bits of the keys that a bitmap from `base` on has; move the others to the front, return how many."""
-    return int(_set_within(words, keys, np.uint64(base)))
+def set_within(words: Words, keys: Keys, base: Key) -> Keys:
+    """Set the bits of the keys that a bitmap from `base` on has; gives the others, as an array of their own."""
+    if not _set_within(words, keys, np.uint64(base)):
+        return keys[:0].copy()
+    # What lies below the base wraps around.
+    others: Keys = keys[keys.astype(np.uint64) - np.uint64(base) >= np.uint64(len(words) * WORD_BITS)]
+    return others
 
 
 def clear_within(words: Words, keys: Keys, base: Key) -> None:

@@ -36,10 +36,10 @@ class Marks:
         return sum(each.nbytes for each in self._maps)
 
     def mark(self, keys: Keys) -> Keys:
-        """Mark some keys, in any order; those that lie beyond are left, and the array is used up."""
+        """Mark some keys, in any order; gives those that lie beyond."""
         words = self._free.get()
         try:
-            return keys[: set_within(words, keys, self._base)]
+            return set_within(words, keys, self._base)
         finally:
             self._free.put(words)
 

@@ -94,7 +94,7 @@ def _by_range(
     if window is None:
         return _sorted_pieces(number, batches, [keys, _keys(known, layout)], partition)
     base, words = window
-    outside = [batch[: set_within(words, batch, base)].copy() for batch in batches]
+    outside = [set_within(words, batch, base) for batch in batches]
     clear_within(words, keys, base)
     for block in known:
         clear_within(words, decode(block, layout), base)
