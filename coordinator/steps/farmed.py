@@ -44,8 +44,8 @@ _TIMES_MOVED = 3
 _RANGE_BYTES, _LEAST_RANGE = 4, 1 << 16
 #: Frames of a spill file put into one piece.
 _FRAMES = 64
-#: Keys of which it is known that they lie in U(N+1), or near it, that are expanded to cut U(N+2).
-_LOOKS = 1 << 12
+#: So many keys that lie in U(N+1), or near it, are expanded to cut U(N+2), and about so many seconds of that at most.
+_LOOKS, _LOOK_SECONDS = 1 << 12, 0.2
 _NOWHERE = np.empty(0, dtype=np.int64)
 
 
@@ -282,9 +282,12 @@ class FarmedStep(LayerStep):
         farms = size and self._context.budget.distributes(size) and not self._store.manifest.plan.get("until_goal")
         self._goes_on = bool(farms) and not self._partial.merged and not self._spill.stored_bytes
         if self._goes_on:
-            nearby = self._successors[:: max(1, len(self._successors) // _LOOKS)]
+            looks = min(_LOOKS, _LOOK_SECONDS / self._seconds_each)
+            nearby = self._successors[:: math.ceil(len(self._successors) / max(1.0, looks))]
             successors = sort_keys(self._puzzle.expand(nearby).successors.copy())
-            self._ahead = Ahead(partition_by(successors, -(-following // self._chunk_size(following))))
+            # Of a directed puzzle they may lead nowhere.
+            sample = successors if len(successors) else self._successors
+            self._ahead = Ahead(partition_by(sample, -(-following // self._chunk_size(following))))
             self._merging_since = time.monotonic()
 
     def _expected(self) -> tuple[int, int]:

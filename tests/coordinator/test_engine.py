@@ -14,6 +14,7 @@ import pytest
 import tests.support.toy as toy_module
 from coordinator.executors.plane import Plane
 from coordinator.layers.closed_set import ClosedSet
+from coordinator.runs.create import make_run
 from coordinator.runs.verify import verify_directory
 from coordinator.session import resources as resources_module
 from coordinator.session.resources import Resources
@@ -27,7 +28,7 @@ from hakoiri.api import Run, census, explore
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, ints, key_at
 from puzzles.keys.order import sort_keys
-from puzzles.registry import PUZZLES
+from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.errors import DamagedError
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
@@ -118,6 +119,16 @@ def test_the_layers_are_those_of_a_plain_search(
     assert_as_expected(directory, options)
     assert waypoints(manner, layout, keys, directed) <= set(calls)
     assert manner != "farmed" or "_put_away" not in calls, "older layers are merged here"
+
+
+def test_configurations_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last layers of a solitaire, by workers and here."""
+    digests = []
+    for manner in ("farmed", "default"):
+        resources = MANNERS[manner].take(monkeypatch, "u32")
+        directory = make_run(tmp_path / manner, PuzzleSpec("gap", {"ranks": "4"}), "explore", {}, resources)
+        digests.append(driven(directory, resources).digest)
+    assert digests[0] == digests[1]
 
 
 @pytest.mark.parametrize(("seconds", "here"), [(0.0, False), (1_000.0, True)])
