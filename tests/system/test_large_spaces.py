@@ -32,6 +32,18 @@ _SHORT = 1_500_000
 _TILES = ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--whole", "--diameters", "below=2")
 
 
+def test_diameters_are_asked_for_from_the_command_line(hakoiri: Hakoiri) -> None:
+    found = hakoiri.ask("run", "tiles", "-o", "rows=2", "-o", "columns=2", "--whole", "--diameters", "below=4")
+    assert (found["diameters"], found["components"], found["components_done"]) == ("below=4", 1, 1)
+    (only,) = hakoiri.ask("components", "last")["components"]
+    assert (only["size"], only["diameter"]) == (12, None)
+    refused = hakoiri.here("diameter", "last", check=False)
+    assert "component 0 of run" in refused.error
+    assert "run the puzzle again without --diameters" in refused.error
+    refused = hakoiri.here("run", "tiles", "--diameters", "largest=1", check=False)
+    assert "--diameters says which components of a whole space are measured" in refused.error
+
+
 @pytest.mark.slow
 def test_workers_find_what_threads_find(
     farm: Workers, whole_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
