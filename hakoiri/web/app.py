@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from weakref import WeakSet
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -90,7 +91,7 @@ def make_app(settings: Settings) -> FastAPI:
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers=handlers(),
     )
-    app.state.settings, app.state.streams = settings, set()
+    app.state.settings, app.state.streams = settings, WeakSet()
     app.state.own_puzzles = settings.own_puzzles()
     app.state.questions = Questions(settings, settings.own_files())
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
+from weakref import WeakSet
 
 from fastapi import APIRouter, Header, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
@@ -32,12 +33,14 @@ async def events(
 ) -> StreamingResponse:
     """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
     directory = await run_in_threadpool(opened.find, run)
-    streams: set[object] = request.app.state.streams
+    streams: WeakSet[Stream] = request.app.state.streams
     if len(streams) >= _MOST_STREAMS:
         raise HTTPException(
             HTTPStatus.SERVICE_UNAVAILABLE, f"{_MOST_STREAMS} streams of events are open already; close some"
         )
     stream = Stream(opened, directory, last_event_id or "")
+    # One that is dropped before it begins is forgotten by itself.
+    streams.add(stream)
     return StreamingResponse(stream.texts(streams), media_type="text/event-stream")
 
 
@@ -50,9 +53,8 @@ class Stream:
         self._layers = int(layers) if layers.isdecimal() else 0
         self._commit, _, self._status = rest.partition("-")
 
-    async def texts(self, streams: set[object]) -> AsyncIterator[str]:
+    async def texts(self, streams: "WeakSet[Stream]") -> AsyncIterator[str]:
         """The events as they are sent; slow clients are told less often, and miss nothing but progress."""
-        streams.add(self)
         try:
             sent = time.monotonic()
             yield "retry: 1000\n\n"
