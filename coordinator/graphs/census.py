@@ -27,10 +27,11 @@ from coordinator.steps.window import StoredLayer
 from puzzles.keys.layout import Keys, ints, key_at
 from puzzles.keys.order import equal_rows
 from storage.layers.digest import chain
+from storage.layers.spill import Spill
 from storage.layers.store import RunStore
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.ledger.records import pack_record
-from storage.names import META, PARTIAL_KEY
+from storage.names import META, PARTIAL_KEY, SIZES_KEY
 from storage.results.census import (
     SLAB,
     read_labels,
@@ -124,13 +125,16 @@ class Census:
     def _label(self, keys: Keys, graph: Graph) -> None:
         labels, puzzle = label_components(graph).astype(np.uint32), self._session.puzzle
         stage_labels(self._store, labels)
-        self._store.erase(META, PARTIAL_KEY)
+        # Passes of a session with less memory may have been under way.
+        for name in (PARTIAL_KEY, SIZES_KEY):
+            self._store.erase(META, name)
         start = labels[equal_rows(keys, puzzle.keys([puzzle.start]))]
         self._commit(
             edges=len(graph.targets) // self._ways,
             components=int(labels.max()) + 1 if len(labels) else 0,
             start_component=int(start[0]) if len(start) else None,
         )
+        Spill(self._store.directory, self._store.layout, 0).clear()
 
     def _join(self) -> None:
         joining, puzzle = Joining(self._session), self._session.puzzle

@@ -33,7 +33,7 @@ from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
-from storage.names import LABELS, SPILL_FOLDER, number_key
+from storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
 from tests.support.engine import before_call, open_without_sync
 from tests.support.searching import essence
 from tests.support.spaces import small_slabs
@@ -138,6 +138,19 @@ def test_each_pass_goes_on_where_it_was_interrupted(
         assert [stopped_at(stopped, headline) for _ in range(times)] == ["interrupted"] * times
     assert driven(stopped, _SHORT) == "complete"
     assert found(stopped) == found(straight)
+
+
+@pytest.mark.parametrize("headline", ["joining configurations", "sorting components"])
+def test_passes_end_where_there_is_memory_again(headline: str, tmp_path: Path) -> None:
+    straight, stopped = (started(tmp_path, "u32", "clumped", "dust") for _ in range(2))
+    driven(straight, Resources())
+    assert stopped_at(stopped, headline) == "interrupted"
+    assert driven(stopped, Resources(memory=1 << 28)) == "complete"
+    assert found(stopped) == found(straight)
+    with RunStore(stopped) as store:
+        assert store.read_partial() is None
+        assert store.read(META, SIZES_KEY) is None
+    assert not list((stopped / SPILL_FOLDER).glob("*"))
 
 
 def test_the_time_of_all_passes_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
