@@ -139,7 +139,9 @@ class PathAnswers(Answers):
     def _require_way_to_goal(self, origin: Key, known: bool) -> None:
         """`UnanswerableError` where all goal distances of the run are known, and a configuration of it has none."""
         if known and self.store.find(origin) is not None:
-            raise UnanswerableError(f"no path leads from {self.puzzle.render(origin)} to a goal of run {self.name}")
+            raise UnanswerableError(
+                f"no path leads from {self.puzzle.render(origin)} to goal: run {self.name} knows all that leads to one"
+            )
 
     def _is_start(self, origin: Key) -> bool:
         return not self.whole and origin == self.puzzle.start

@@ -233,7 +233,7 @@ def test_of_the_whole_space_of_a_directed_puzzle(tmp_path: Path) -> None:
 def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts: dict[int, str]) -> None:
     dead = small_starts[201]
     assert whole_run.hardest(1).dead > 0
-    with pytest.raises(UnanswerableError, match=f"no path leads from {dead} to a goal"):
+    with pytest.raises(UnanswerableError, match=f"no path leads from {dead} to goal: run {whole_run.name} knows"):
         whole_run.path("goal", dead)
     with (
         explore(until_goal=True, data=tmp_path) as run,

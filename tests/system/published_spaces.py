@@ -19,7 +19,8 @@ class Space:
     """What ``hakoiri run ARGUMENTS`` finds. ``None`` and empty are not published.
 
     `begin` and `end` are the first and last layer sizes, or all of them. `spills` says that there is a layer whose
-    successors certainly do not fit the smallest budget; a small space stays in memory whatever is asked for.
+    pieces certainly do not fit a small share of Redis, `threads_spill` that its successors do not fit the smallest
+    budget of threads either, which mark those of dense keys in bitmaps. A small space stays in memory.
     `slow` is whether it takes longer than a second or two. `every_way`: the default suite drives it in every way, not
     by threads alone; one of a family will do.
     """
@@ -32,6 +33,7 @@ class Space:
     depth: int | None = None
     goal_depth: int | None = None
     spills: bool = False
+    threads_spill: bool = False
     slow: bool = False
     every_way: bool = False
 
@@ -77,7 +79,9 @@ _PANCAKES = (
     _whole("pancakes -o n=8", "A092113", 1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455, every_way=True),
     Space("pancakes -o n=9", "A058986", configurations=362_880, depth=10),
     Space("pancakes -o n=10", "A058986", configurations=3_628_800, depth=11, spills=True, slow=True),
-    Space("pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, slow=True),
+    Space(
+        "pancakes -o n=11", "A058986", configurations=39_916_800, depth=13, spills=True, threads_spill=True, slow=True
+    ),
     *(
         Space(f"burnt-pancakes -o n={n}", "A078941", configurations=size, depth=depth, slow=n > 6, every_way=n == 5)
         for n, size, depth in (
@@ -118,7 +122,7 @@ _PEGS = (
         "peg-solitaire -o symmetry=on", "A112737",
         1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312, 89927, 229614, 517854, 1022224, 1753737, 2598215, 3312423,
         3626632, 3413313, 2765623, 1930324, 1160977, 600372, 265865, 100565, 32250, 8688, 1917, 348, 50, 7, 2,
-        spills=True, slow=True,
+        spills=True, threads_spill=True, slow=True,
     ),
 )  # fmt: skip
 
