@@ -84,8 +84,8 @@ def checked_digest(space: Space, way: Way, hakoiri: Hakoiri, url: str) -> str:
     for name in ("configurations", "depth", "goal_depth"):
         assert getattr(space, name) in (None, summary[name]), name
     assert (summary["status"], summary["exhausted"]) == ("complete", "--until-goal" not in space.words)
-    if space.spills or not way.spilling:
-        expected = way.spilling and (way.workers or space.threads_spill)
+    expected = way.spilling and (space.spills if way.workers else space.threads_spill)
+    if expected or not way.spilling:
         assert bool(spilled) == expected, "nothing was spilled" if expected else "spilled without need"
     hakoiri.here("delete", "last", "--yes")
     return str(summary["digest"])
