@@ -22,8 +22,8 @@ from worker.tasks import Arrays
 
 #: Sources per task: with more, better choices come later (130 searches by ones, 240 by sixteens).
 SOURCES_PER_TASK = 2
-#: Distances from so many farthest vertices are at hand: most vertices have the same few.
-_ENDS_KEPT = 16
+#: Distances from so many farthest vertices are at hand, 4 bytes a vertex each: nearly all vertices share them.
+_ENDS_KEPT = 4
 
 
 class Bounds(NamedTuple):
