@@ -21,7 +21,7 @@ QUEUED_FILE = "queued"
 #: In the data directory itself: locked while a coordinator serves it.
 SERVED_FILE = ".served"
 #: There, too: what the server on the web was asked that takes long, and which requests it has had.
-QUESTIONS_FOLDER, REQUESTS_FOLDER = ".questions", ".requests"
+_QUESTIONS, REQUESTS_FOLDER = ".questions", ".requests"
 SPILL_FOLDER = "spill"
 SCRATCH_PREFIX = "scratch-"
 #: The first bytes of a certificate's file.
@@ -53,6 +53,11 @@ MAP_BYTES = 1 << 40
 def certificate_file(directory: Path) -> Path:
     """Beside a hunt: the certificate of its best deal, unless the user names another file."""
     return directory.with_suffix(".json")
+
+
+def questions_folder(directory: Path) -> Path:
+    """What a run was asked by the server on the web, a folder for each question."""
+    return directory.parent / _QUESTIONS / directory.name
 
 
 def run_of(directory: Path) -> str:

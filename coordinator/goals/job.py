@@ -9,7 +9,7 @@ from coordinator.goals.search import Distances, GoalSearch, open_base
 from coordinator.goals.verify import DistancesVerifier
 from coordinator.layers.job import layer_summary
 from coordinator.layers.search import search_to_end
-from coordinator.session.job import Check, Job
+from coordinator.session.job import Check, Job, Request
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
@@ -26,6 +26,11 @@ class Hardest(Job):
 
     named_by_plan = True
     figures = Distances
+
+    @classmethod
+    def requested(cls, spec: PuzzleSpec, *, base: str, base_digest: str) -> Request:  # type: ignore[override]
+        """`base` is the name of a finished run of this puzzle that has goals, `base_digest` its digest."""
+        return Request(spec, {"base": base, "base_digest": base_digest}, {})
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -4,6 +4,7 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -28,6 +29,7 @@ from storage.names import (
     created_at,
     deleted_directories,
     deleting,
+    questions_folder,
     run_directories,
 )
 
@@ -236,7 +238,8 @@ def _lock_after_its_driver(directory: Path) -> RunLock:
 def delete_run(directory: Path) -> list[str]:
     """Remove a run, all its data, and the runs that belong to it; their names, and its own.
 
-    `RunHeldError` while somebody drives one of them: what belongs to a run goes before it.
+    `RunHeldError` while somebody drives one of them: what belongs to a run goes before it. Who answers a long question
+    about one of them is stopped.
     """
     names = [name for other in belonging_to(directory) for name in delete_run(other)]
     with RunLock(directory), translated(directory):
@@ -246,8 +249,16 @@ def delete_run(directory: Path) -> list[str]:
         # What a user may have put there by this name is his.
         if certificate_file(directory).read_bytes().startswith(CERTIFICATE_BEGINS):
             certificate_file(directory).unlink()
+    _end_questions(questions_folder(directory))
     sweep(directory.parent)
     return [*names, directory.name]
+
+
+def _end_questions(folder: Path) -> None:
+    for holder in filter(None, map(holder_of, folder.glob("*"))):
+        with suppress(ProcessLookupError):
+            os.kill(holder["pid"], signal.SIGINT)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep(data: Path) -> None:

@@ -1,11 +1,17 @@
 """Runs made, driven, stopped and removed over HTTP."""
 
+import fcntl
+import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from coordinator.goals.distances import MODE
+from coordinator.runs.kinds import KINDS
 from coordinator.runs.service import serve
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
@@ -14,6 +20,7 @@ from hakoiri.web.routes import runs as routes
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
 from puzzles.nakuron.board import random_board
+from storage.names import HOLDER_FILE, questions_folder
 from tests.web.conftest import TOKEN, client_of
 
 #: Of Nakuron.
@@ -38,27 +45,35 @@ def drive(data: Path, client: TestClient) -> None:
     serve(data, Resources(workers=1), None, Control(), SilentObserver, print, burst=True)
 
 
+KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
+    (TILES, {"mode": "explore", "configurations": 12}),
+    (TILES | {"mode": "whole"}, {"mode": "whole", "components": 1}),
+    (TILES | {"until_goal": True, "start": "1./23"}, {"mode": "explore", "until_goal": True, "goal_depth": 1}),
+    ({"puzzle": "magic-star", "options": {"points": "5"}}, {"mode": "tree", "solutions": 0}),
+    ({"puzzle": "gap", "mode": "study", "sizes": [3], "deals": 2}, {"mode": "study", "deals_done": 2}),
+    (
+        {"puzzle": "gap", "options": {"ranks": "3"}, "mode": "hunt", "legs": 1, "cap": 5000, "pool": 1},
+        {"mode": "hunt", "legs": 1},
+    ),
+    ({"puzzle": "pancakes", "mode": "sizes", "sizes": [4, 5]}, {"mode": "sizes", "members_done": 2}),
+    (
+        {"puzzle": "sliding", "mode": "boards", "size": "2x2", "pieces": "1x1:1", "empty": "1.."},
+        {"mode": "boards", "mixes": 1},
+    ),
+    (
+        {"puzzle": "nakuron", "start": BOARD, "mode": "optimise", "width": 2, "rounds": 1},
+        {"mode": "optimise", "rounds": 1},
+    ),
+]
+
+
+def test_every_kind_is_asked_for() -> None:
+    """Goal distances below."""
+    assert {found["mode"] for _, found in KINDS_WANTED} == KINDS.keys() - {MODE}
+
+
 @pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        (TILES, {"mode": "explore", "configurations": 12}),
-        (TILES | {"mode": "whole"}, {"mode": "whole", "components": 1}),
-        (TILES | {"until_goal": True, "start": "1./23"}, {"until_goal": True, "goal_depth": 1}),
-        (
-            {"puzzle": "gap", "mode": "study", "sizes": [3], "deals": 2},
-            {"mode": "study", "deals_done": 2},
-        ),
-        (
-            {"puzzle": "gap", "options": {"ranks": "3"}, "mode": "hunt", "legs": 1, "cap": 5000, "pool": 1},
-            {"mode": "hunt", "legs": 1},
-        ),
-        pytest.param(
-            {"puzzle": "nakuron", "start": BOARD, "mode": "optimise", "strategy": "cycle", "rounds": 1},
-            {"mode": "optimise", "strategy": "cycle"},
-            marks=pytest.mark.slow,
-        ),
-    ],
-    ids=lambda row: row.get("mode", "") if "puzzle" in row else "",
+    ("wanted", "found"), KINDS_WANTED, ids=lambda row: row.get("mode", "") if "puzzle" in row else ""
 )
 def test_a_run_of_every_kind(
     client: TestClient, data: Path, wanted: dict[str, object], found: dict[str, object]
@@ -77,6 +92,9 @@ def test_a_run_of_every_kind(
     ("wanted", "said"),
     [
         ({}, "body.puzzle: Field required"),
+        ({"mode": "hardest", "puzzle": "klotski"}, "body.base: Missing required"),
+        ({"mode": "hardest", "base": "mine", "puzzle": "klotski"}, "body.puzzle: the base says it, so leave it out"),
+        ({"mode": "hardest", "base": "mine"}, "there are no runs"),
         ({"puzzle": "sokoban"}, "known puzzles"),
         ({"puzzle": "sokoban.py:Sokoban"}, "was not started with the puzzle"),
         ({"puzzle": "/etc/passwd.py:X"}, "was not started with the puzzle"),
@@ -140,14 +158,28 @@ def test_the_life_of_a_run(client: TestClient, data: Path) -> None:
 
 
 def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, data: Path) -> None:
+    """By its name, by that of its base, and by a request for such a run it is the same one."""
     where = client.post("/api/runs", json=TILES).headers["location"]
+    wanted = {"mode": "hardest", "base": where.rpartition("/")[2]}
+    early = client.post("/api/runs", json=wanted)
+    assert (early.status_code, "is not finished" in early.json()["detail"]) == (409, True)
     drive(data, client)
+    waiting = client.post("/api/runs", json=wanted)
     for _ in range(2):
-        waiting = client.get(f"{where}/hardest")
-        assert (waiting.status_code, waiting.json()["mode"]) == (202, "hardest")
+        again = client.get(f"{where}/hardest")
+        assert (again.status_code, again.json()["mode"]) == (202, "hardest")
+        assert again.headers["location"] == waiting.headers["location"]
+        again = client.post("/api/runs", json=wanted | {"base": waiting.json()["run"]})
+        assert (again.status_code, again.headers["location"]) == (202, waiting.headers["location"])
+    wrong = client.post("/api/runs", json=wanted | {"mode": "explore"})
+    assert (wrong.status_code, "body.base" in wrong.json()["detail"]) == (422, True)
     drive(data, client)
     assert client.get(waiting.headers["location"]).json()["status"] == "complete"
     found = client.get(f"{where}/hardest").json()
+    assert client.get(f"{waiting.headers['location']}/hardest").json() == found
+    # Though the server has it open.
+    assert client.post("/api/runs", json=wanted).json()["status"] == "queued"
+    drive(data, client)
     assert (found["distance"], found["count"], sum(found["layers"])) == (6, 1, 12)
     # By the blocks of both runs, as of a run that is too large for memory.
     run = open_run(where.rpartition("/")[2], data)
@@ -166,3 +198,22 @@ def test_a_kill_between_the_key_and_the_run_leaves_one_run(client: TestClient, d
     first = client.post("/api/runs", json=TILES, headers=key).json()["run"]
     assert client.post("/api/runs", json=TILES, headers=key).json()["run"] == first
     assert len(client.get("/api/runs").json()["runs"]) == 1
+
+
+def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, data: Path) -> None:
+    """Also where the server has them open; whoever answers a question is stopped."""
+    run = client.post("/api/runs", json=TILES).json()["run"]
+    drive(data, client)
+    distances = client.get(f"/api/runs/{run}/hardest").json()["run"]
+    drive(data, client)
+    client.get(f"/api/runs/{run}/hardest")
+    asked = questions_folder(data / run) / "0123"
+    asked.mkdir(parents=True)
+    with subprocess.Popen(["sleep", "60"]) as answering, (asked / HOLDER_FILE).open("w", encoding="utf-8") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        holder.write(json.dumps({"pid": answering.pid}))
+        holder.flush()
+        assert client.delete(f"/api/runs/{run}").json() == {"runs": [distances, run], "status": "deleted"}
+        assert answering.wait(30) == -signal.SIGINT
+    assert [*data.glob(".questions/*")] == []
+    assert [entry.name for entry in data.iterdir() if not entry.name.startswith(".")] == []

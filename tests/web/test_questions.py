@@ -18,13 +18,13 @@ from storage.ledger.manifest import State
 def question(tmp_path: Path) -> Question:
     folder = tmp_path / "run" / "0123"
     folder.mkdir(parents=True)
-    (folder / "asked").write_text(json.dumps({"words": ["diameter"], "process": 1}), encoding="utf-8")
+    (folder / "holder").write_text(json.dumps({"words": ["diameter"], "pid": 1}), encoding="utf-8")
     return Question(folder)
 
 
 @contextmanager
 def worked_on(question: Question) -> Iterator[None]:
-    with open(question.folder / "asked", "a", encoding="utf-8") as file:
+    with open(question.folder / "holder", "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

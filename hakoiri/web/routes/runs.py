@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
 from starlette.responses import Response
 
-from coordinator.runs.catalogue import cancel_run, delete_run, queue_again
+from coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
 from coordinator.runs.create import make_planned, plan_run
 from coordinator.runs.kinds import kind_of, usual_kind
 from coordinator.session.job import Request as Asked
@@ -35,16 +35,19 @@ _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 class NewRun(BaseModel):
     """What is to be explored, by the names that the answers have, too. A kind of run has words of its own besides.
 
-    A study has `sizes`, `deals`, `seed`, `strategy`, `cap`, `shorten`; a hunt `objective`, `seed`, `cap`, `pool`, and
-    `seconds` or `legs`; an optimisation `strategy`, `seed`, `width`, and `seconds` or `rounds`.
+    Goal distances (hardest) have only `base`, the finished run that they are of, instead of a puzzle. A study has
+    `sizes`, `deals`, `seed`, `strategy`, `cap`, `shorten`; one of sizes has `sizes`, one of boards `size`, `pieces`,
+    `empty`, `goal`, `pairs`; a hunt `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`; an optimisation
+    `strategy`, `seed`, `width`, and `seconds` or `rounds`.
     """
 
     model_config = ConfigDict(extra="allow")
 
-    puzzle: Annotated[str, Field(max_length=200, examples=["klotski"])]
+    puzzle: Annotated[str, Field(max_length=200, examples=["klotski"])] | None = None
     options: dict[_Text, _Text] = {}
     start: Annotated[str, Field(max_length=_MOST_BOARD)] | None = None
     mode: Annotated[str, Field(max_length=40)] | None = None
+    base: Annotated[str, Field(max_length=100)] | None = None
     until_goal: bool = False
     merge_mirrors: bool = False
     name: Annotated[str, Field(max_length=64)] | None = None
@@ -88,8 +91,7 @@ def make(
     limits: dict[str, Any] = {}
 
     def plan() -> Manifest:
-        spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
-        asked = _asked(replace(spec, merge_mirrors=wanted.merge_mirrors), wanted)
+        asked = _asked(*(_named(request, wanted) if wanted.base is None else _of_base(opened, wanted)), wanted)
         limits.update(asked.limits)
         return plan_run(opened.data, asked.spec, wanted.mode, asked.plan, Resources(), wanted.name)
 
@@ -105,15 +107,37 @@ def make(
     return _row(opened, directory.name)
 
 
-def _asked(spec: PuzzleSpec, wanted: NewRun) -> Asked:
+def _named(request: Request, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
+    """The puzzle that is named, and what else is said in words of the kind of run."""
+    if wanted.puzzle is None:
+        raise _unfit("puzzle", "Field required")
+    spec = named_puzzle(request, wanted.puzzle, wanted.options, wanted.start)
+    words = {"until_goal": True} if wanted.until_goal else {}
+    return replace(spec, merge_mirrors=wanted.merge_mirrors), words
+
+
+def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, Any]]:
+    """The same of a run that is found from another one, whose puzzle it has."""
+    if said := wanted.model_fields_set & {"puzzle", "options", "start", "merge_mirrors", "until_goal"}:
+        raise _unfit(min(said), "the base says it, so leave it out")
+    with opened.asked(opened.base(wanted.base or "")) as (run, _):
+        run.require_goals()
+        return run.spec, {"base": run.name, "base_digest": run.store.state.digest}
+
+
+def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:
     """What is asked for in the words of the kind of run, their names and types checked."""
     kind = kind_of(wanted.mode or usual_kind(puzzle_class(spec.name, spec.digest)))
-    words = dict(wanted.model_extra or {}) | ({"until_goal": True} if wanted.until_goal else {})
+    words = dict(wanted.model_extra or {}) | words
     try:
         asked: Asked = validate_call(kind.requested, config=_STRICT)(spec, **words)  # type: ignore[call-overload]
     except ValidationError as error:
         raise RequestValidationError([fault | {"loc": ("body", *fault["loc"])} for fault in error.errors()]) from None
     return asked
+
+
+def _unfit(name: str, fault: str) -> RequestValidationError:
+    return RequestValidationError([{"loc": ("body", name), "msg": fault}])
 
 
 @router.get("/{run}", summary="How a run stands.")
@@ -123,13 +147,12 @@ def status(opened: Runs, run: RunName) -> dict[str, Any]:
 
 
 @router.delete("/{run}", summary="Remove a run and all its data.")
-def delete(request: Request, opened: Runs, run: RunName) -> dict[str, Any]:
+def delete(opened: Runs, run: RunName) -> dict[str, Any]:
     """Refused while somebody drives it."""
     directory = opened.find(run)
-    opened.release(directory)
-    delete_run(directory)
-    request.app.state.questions.forget(directory.name)
-    return {"runs": [directory.name], "status": "deleted"}
+    for found in (directory, *belonging_to(directory)):
+        opened.release(found)
+    return {"runs": delete_run(directory), "status": "deleted"}
 
 
 @router.post("/{run}/cancel", summary="Stop a run; what it has found stays.")

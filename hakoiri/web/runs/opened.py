@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.errors import UnanswerableError
-from coordinator.runs.catalogue import RunStatus, find_run, listed_status
+from coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
 from coordinator.session.resources import Resources
 from hakoiri.api import Run
 from puzzles.errors import PuzzleError
@@ -65,6 +65,11 @@ class OpenRuns:
     def find(self, name: str) -> Path:
         """The directory of a run by its name, a unique prefix, or ``last``; `UnknownRunError`."""
         return self.named(name) or find_run(self.data, name)
+
+    def base(self, name: str) -> Path:
+        """The same; of a run of goal distances the run that they are of."""
+        directory = self.find(name)
+        return directory.with_name(base_of(directory) or directory.name)
 
     def directories(self) -> list[Path]:
         """Those of all runs."""
@@ -128,9 +133,10 @@ class OpenRuns:
         return found
 
     def release(self, directory: Path) -> None:
-        """Close a run, which is to be deleted."""
-        with self._mine(directory) as mine:
-            mine.close()
+        """Close a run, which is to be changed or deleted, and the one that it belongs to, which may have it open."""
+        for found in {directory, directory.with_name(base_of(directory) or directory.name)}:
+            with self._mine(found) as mine:
+                mine.close()
 
     def close(self) -> None:
         """Close all."""

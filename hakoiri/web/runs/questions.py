@@ -2,7 +2,7 @@
 
 A question about a run lies beside the runs, in a folder of its own, which any process that serves can look at:
 
-    asked    who answers it, as JSON; locked by that process for as long as it lives
+    holder   who answers it, as of a run that is driven: locked by that process for as long as it lives
     answer   what it printed: one JSON object
     said     what it said besides: how far it is, and what went wrong
     export.* the file that was asked for
@@ -11,7 +11,6 @@ A question about a run lies beside the runs, in a folder of its own, which any p
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -30,10 +29,11 @@ from hakoiri.web.settings import SETTINGS, TOKEN, Settings
 from puzzles.errors import Step
 from puzzles.user.files import FILES
 from storage.engine.environment import translated
+from storage.ledger.lock import holder_of
 from storage.ledger.manifest import State
-from storage.names import QUESTIONS_FOLDER
+from storage.names import HOLDER_FILE, questions_folder
 
-_ASKED, _ANSWER, _SAID = "asked", "answer", "said"
+_ANSWER, _SAID = "answer", "said"
 #: Processes that answer side by side, of all who serve this data directory from here.
 _MOST_AT_ONCE = 2
 _OURS = "hakoiri: "
@@ -68,14 +68,7 @@ class Question:
     @property
     def is_running(self) -> bool:
         """Whether somebody is at it."""
-        try:
-            with open(self.folder / _ASKED, encoding="utf-8") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                return False
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
-            return False
+        return holder_of(self.folder) is not None
 
     @property
     def answer(self) -> dict[str, Any] | None:
@@ -99,7 +92,7 @@ class Question:
         return {
             "run": self.run,
             "question": self.number,
-            "words": self._record().get("words", []),
+            "words": _object_in(self.folder / HOLDER_FILE).get("words", []),
             "status": standing,
             "headline": lines[-1] if lines and standing == "running" else "",
             "reason": failed if standing == "failed" else "",
@@ -116,12 +109,9 @@ class Question:
 
     def stop(self) -> None:
         """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
-        if self.is_running:
+        if holder := holder_of(self.folder):
             with suppress(ProcessLookupError):
-                os.kill(int(self._record()["process"]), signal.SIGINT)
-
-    def _record(self) -> dict[str, Any]:
-        return _object_in(self.folder / _ASKED)
+                os.kill(holder["pid"], signal.SIGINT)
 
     def _said(self) -> list[str]:
         with suppress(OSError), open(self.folder / _SAID, "rb") as file:
@@ -134,7 +124,7 @@ class Questions:
     """The long questions of a data directory."""
 
     def __init__(self, settings: Settings, own_files: Sequence[Path]) -> None:
-        self._folder = settings.data / QUESTIONS_FOLDER
+        self._data = settings.data
         memory = {} if settings.memory is None else {"memory": f"{settings.memory >> 20}MB"}
         self._settings = {"data": str(settings.data.absolute())} | memory
         left_out = {SETTINGS, TOKEN, "HAKOIRI_REDIS"}
@@ -163,16 +153,10 @@ class Questions:
 
     def known(self, run: str, number: str) -> Question:
         """A question that was asked; `UnknownRunError` for others."""
-        question = Question(self._folder / run / number)
-        if not number.isalnum() or not (question.folder / _ASKED).exists():
+        question = Question(questions_folder(self._data / run) / number)
+        if not number.isalnum() or not (question.folder / HOLDER_FILE).exists():
             raise UnknownRunError(f"run {run} was asked no question {number!r}", Step("status", run))
         return question
-
-    def forget(self, run: str) -> None:
-        """All of a run that is gone."""
-        for folder in (self._folder / run).glob("*"):
-            Question(folder).stop()
-        shutil.rmtree(self._folder / run, ignore_errors=True)
 
     def close(self) -> None:
         """Stop all that this process has begun."""
@@ -187,7 +171,7 @@ class Questions:
 
     def _named(self, run: str, state: State, words: list[str]) -> Question:
         identity = json.dumps([words, state.digest, state.status, state.depth, state.session])
-        return Question(self._folder / run / sha256(identity.encode()).hexdigest()[:16])
+        return Question(questions_folder(self._data / run) / sha256(identity.encode()).hexdigest()[:16])
 
     def _begin(self, question: Question, words: list[str]) -> None:
         self._answering = [process for process in self._answering if process.poll() is None]
@@ -195,19 +179,19 @@ class Questions:
             raise BusyError(f"{_MOST_AT_ONCE} long questions are being answered; ask again later, or stop one")
         with translated(question.folder):
             question.folder.mkdir(parents=True, exist_ok=True)
-            with open(question.folder / _ASKED, "a+", encoding="utf-8") as asked, ExitStack() as files:
-                if not _locked(asked):  # Another process has begun it.
+            with open(question.folder / HOLDER_FILE, "a+", encoding="utf-8") as holder, ExitStack() as files:
+                if not _locked(holder):  # Another process has begun it.
                     return
                 answer, said = (files.enter_context(open(question.folder / name, "wb")) for name in (_ANSWER, _SAID))
                 line = commands.line(words, question.run, self._settings)
                 # The lock goes with the open file, so the process that is begun holds it until it ends.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "hakoiri", *line], env=self._environment, cwd="/",
-                    stdin=subprocess.DEVNULL, stdout=answer, stderr=said, pass_fds=[asked.fileno()], process_group=0,
+                    stdin=subprocess.DEVNULL, stdout=answer, stderr=said, pass_fds=[holder.fileno()], process_group=0,
                 )  # fmt: skip
                 self._answering.append(process)
-                asked.truncate(0)
-                asked.write(json.dumps({"words": words[:1], "process": process.pid, "begun": time.time()}))
+                holder.truncate(0)
+                holder.write(json.dumps({"words": words[:1], "pid": process.pid}))
 
 
 def _locked(file: IO[str]) -> bool:
