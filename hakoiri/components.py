@@ -12,6 +12,7 @@ from coordinator.graphs.building import build_graph
 from coordinator.graphs.census import Counted
 from coordinator.graphs.diameter import (
     BOUNDED_FROM,
+    MOST_PAIRS,
     Interval,
     Measured,
     by_orbits,
@@ -44,12 +45,14 @@ _KEEP_SECONDS = 15.0
 class Diameter:
     """The exact distances of one component, and unordered pairs that attain the diameter, as keys (pairs, 2).
 
-    All pairs where `record.pair_count` is their number; else as many as were found on the way. `eccentricities` says
-    how many configurations have each, where it was asked for or came with the rest.
+    All pairs where `record.pair_count` is their number; else as many as were found on the way. `central` are some
+    configurations of the centre and `eccentricities` says how many have each, where it was asked for or came with the
+    rest.
     """
 
     record: ComponentRecord
     pairs: Keys
+    central: Keys | None = None
     eccentricities: dict[int, int] | None = None
 
     @property
@@ -181,7 +184,7 @@ class ComponentAnswers(PathAnswers):
             return self._answer(0, self._reached.configurations, self._least_key(), found)
         keys, graph = self._component_graph(number)
         bounds = read_bounds(self.store, number, len(keys))
-        kept = time.monotonic()
+        settled, kept = not bounds.open.any(), time.monotonic()
 
         def report() -> None:
             nonlocal kept
@@ -195,7 +198,8 @@ class ComponentAnswers(PathAnswers):
             with self._context(control) as context:
                 exact = settle_component(context, graph, bounds, report)
         finally:
-            self._remember(lambda store: keep_bounds(store, number, bounds))
+            if not settled:
+                self._remember(lambda store: keep_bounds(store, number, bounds))
         values, counts = np.unique(bounds.lower, return_counts=True)
         eccentricities = dict(zip(values.tolist(), counts.tolist(), strict=True))
         return self._answer(number, len(keys), key_at(keys, 0), _in_keys(exact, keys, eccentricities))
@@ -213,7 +217,7 @@ class ComponentAnswers(PathAnswers):
         record = ComponentRecord(
             number, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count, least
         )
-        return Diameter(record, found.pairs, found.eccentricities)
+        return Diameter(record, found.pairs, found.central, found.eccentricities)
 
     def _bound(self, control: Control, observer: Observer) -> Diameter:
         known = self.interval()
@@ -268,5 +272,5 @@ class ComponentAnswers(PathAnswers):
 def _in_keys(exact: Eccentricities, keys: Keys, eccentricities: dict[int, int] | None = None) -> Measured:
     return Measured(
         exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs), keys[exact.pairs],
-        eccentricities,
+        keys[exact.centre[:MOST_PAIRS]], eccentricities,
     )  # fmt: skip

@@ -57,7 +57,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Measured:
-    """Exact distances of a component. `pairs` has shape (pairs, 2); `eccentricities` says how many have each."""
+    """Exact distances of a component. `pairs` has shape (pairs, 2); `eccentricities` says how many have each.
+
+    `central` are some of those in the centre.
+    """
 
     diameter: int
     radius: int
@@ -65,6 +68,7 @@ class Measured:
     periphery: int
     pair_count: int
     pairs: Keys
+    central: Keys
     eccentricities: dict[int, int] | None
 
 
@@ -170,6 +174,7 @@ def _reach(store: RunStore, source: Key, kind_size: int) -> _Reach:
 def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
     diameter, radius = max(reach.eccentricity for reach in found), min(reach.eccentricity for reach in found)
     outer = [reach for reach in found if reach.eccentricity == diameter]
+    inner = [reach for reach in found if reach.eccentricity == radius]
     examples = outer[0].examples
     counts: dict[int, int] = {}
     for reach in sorted(found, key=attrgetter("eccentricity")):
@@ -177,10 +182,11 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
     return Measured(
         diameter,
         radius,
-        centre=sum(reach.kind_size for reach in found if reach.eccentricity == radius),
+        centre=sum(reach.kind_size for reach in inner),
         periphery=sum(reach.kind_size for reach in outer),
         pair_count=sum(reach.kind_size * reach.farthest for reach in outer) // 2,
         pairs=np.stack([np.repeat(puzzle.keys([outer[0].source]), len(examples), axis=0), examples], axis=1),
+        central=puzzle.keys([reach.source for reach in inner]),
         eccentricities=counts,
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 from coordinator.graphs.census import Census, Counted
 from coordinator.graphs.verify import CensusVerifier
 from coordinator.layers.job import layer_summary
-from coordinator.session.job import Check, Job, Table
+from coordinator.session.job import Check, Job, Request, Table
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from coordinator.spaces.wanted import ALL, DIAMETERS, check_wanted
@@ -28,6 +28,13 @@ class Whole(Job):
 
     has_graph = True
     figures = Counted
+
+    @classmethod
+    def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL) -> Request:
+        """`diameters` says which components are measured (`coordinator.spaces.wanted`)."""
+        # All is what a plan means that says nothing.
+        chosen = {} if diameters == ALL else {DIAMETERS: diameters}
+        return Request(spec, {**super().requested(spec, until_goal=until_goal).plan, **chosen}, {})
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

@@ -49,6 +49,11 @@ def component_rows(run: "Run", limit: int | None = None) -> list[dict[str, Any]]
     ]
 
 
+def components_row(run: "Run", limit: int | None = None) -> dict[str, Any]:
+    """All components, and whether moves lead one way only."""
+    return {"directed": not run.puzzle.undirected, "components": component_rows(run, limit)}
+
+
 def one_component_row(run: "Run", number: int) -> dict[str, Any]:
     """The component of a number: of a directed puzzle the weak one, without distances."""
     if run.puzzle.undirected:
@@ -64,7 +69,8 @@ def diameter_row(run: "Run", found: "Diameter") -> dict[str, Any]:
     pairs = [[run.puzzle.render(key) for key in ints(pair)] for pair in found.pairs]
     row = component_row(found.record, run.puzzle) | {"pair_count": found.record.pair_count}
     row["open"] = [name for name, value in row.items() if value is None]
-    return row | {"pairs": pairs, "eccentricities": found.eccentricities}
+    central = None if found.central is None else [run.puzzle.render(key) for key in ints(found.central)]
+    return row | {"pairs": pairs, "central": central, "eccentricities": found.eccentricities}
 
 
 def strong_row(run: "Run", found: "StrongComponents", limit: int | None) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tests.system.helpers import HAKOIRI, Hakoiri
 
 #: Until something is there that must be there; the machine may be busy.
 _MOST_MILLISECONDS = 30_000
+CARDS = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -25,7 +26,7 @@ class Site:
     """A running server: where it is, with its token, and the runs that were made before it was started.
 
     Two are of Hakoiri-musume, `explored` from its start and `counted` as a whole; `tilted` and `optimised` are of
-    Nakuron, `stars` of magic stars.
+    Nakuron, `stars` of magic stars, `dealt` of cards, whose moves lead one way, and `tiles` of 181,440 configurations.
     """
 
     address: str
@@ -35,6 +36,8 @@ class Site:
     tilted: str
     optimised: str
     stars: str
+    dealt: str
+    tiles: str
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +51,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (PuzzleSpec("nakuron", {}, board), "explore", {}, {}),
         (PuzzleSpec("nakuron"), "optimise", {"board": board, "strategy": "beam", "seed": 1}, {"rounds": 3}),
         (PuzzleSpec("magic-star", {"points": "6", "solutions": "keep"}), "tree", {}, {}),
+        (PuzzleSpec("superpuzz", {"columns": "4"}, CARDS), "explore", {}, {}),
+        (PuzzleSpec("tiles"), "explore", {}, {}),
     ]
     names = [driven(command.data, *run).name for run in wanted]
     serving = command.start("serve", "--port", "0", executable=HAKOIRI)

@@ -126,6 +126,10 @@ def test_the_components_with_their_diameter_and_its_pairs(page: Page, site: Site
     expect(facts).to_contain_text("190")
     expect(page.locator(".pair")).to_have_count(4)
     expect(page.locator(".pair svg")).to_have_count(8)
+    expect(page.locator(".central svg")).to_have_count(6)
+    page.locator(".central + button").click()
+    expect(page.locator(".central svg")).to_have_count(16)
+    expect(page.get_by_label(re.compile("farthest from them: 77 distances"))).to_be_visible()
     expect(page.get_by_role("heading", name="898 components")).to_be_visible()
     page.get_by_role("button", name="diameter").click()
     expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
@@ -140,6 +144,27 @@ def test_the_components_with_their_diameter_and_its_pairs(page: Page, site: Site
     first = page.request.get(f"/api/runs/{site.counted}/components/1/diameter").json()["pairs"][0]
     left = page.request.get(f"/api/runs/{site.counted}/distance", params={"from": at, "to": first[1]}).json()
     assert 180 < left["length"] <= 187
+
+
+def test_strong_components_where_moves_lead_one_way(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.dealt}/components")
+    expect(page.locator(".facts")).to_contain_text("11,209")
+    expect(page.locator(".pair svg")).to_have_count(8)
+    page.get_by_role("button", name="26 more").click()
+    expect(page.locator(".pair")).to_have_count(30)
+    expect(page.get_by_role("row", name="1 3,456 25")).to_be_visible()
+    page.get_by_role("link", name="Walk the 25 moves").click()
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.locator(".figures")).to_contain_text("1 played")
+
+
+def test_a_long_question_is_stopped_and_asked_again(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.tiles}/components")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("alert")).to_contain_text("it was stopped")
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(".facts")).to_contain_text("161,280")
+    expect(page.get_by_label(re.compile("farthest from them: 2 distances"))).to_be_visible()
 
 
 def test_a_box_is_tilted_by_a_swipe_and_by_keys(page: Page, site: Site) -> None:

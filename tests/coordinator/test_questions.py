@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
+from coordinator.graphs.diameter import MOST_PAIRS
 from coordinator.graphs.eccentricities import read_bounds
 from coordinator.session.resources import Resources
 from coordinator.session.session import SilentObserver
@@ -18,11 +19,12 @@ from coordinator.session.tuning import Tuning
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, explore, open_run
+from puzzles.keys.layout import ints
 from puzzles.registry import PUZZLES
 from storage.layers.scratch import scratch_folder
 from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Progress
-from storage.names import SCRATCH_PREFIX
+from storage.names import DATA_FILE, SCRATCH_PREFIX
 from tests.support.engine import MANNERS, spied
 from tests.support.searching import ImpatientControl, reference_distances
 from tests.support.toy import Toy, is_goal
@@ -122,9 +124,14 @@ def test_what_a_killed_question_left_is_removed_by_the_next_one(tmp_path: Path) 
 
 def test_every_eccentricity_is_that_of_a_search_from_each(small_run: Run) -> None:
     found, cheap = small_run.diameter(every=True), small_run.diameter()
-    _, graph = small_run.graph()
-    exact = np.bincount(all_eccentricities(graph))
-    assert found.eccentricities == {value: count for value, count in enumerate(exact.tolist()) if count}
+    keys, graph = small_run.graph()
+    exact = all_eccentricities(graph)
+    assert found.eccentricities == {value: count for value, count in enumerate(np.bincount(exact).tolist()) if count}
+    assert found.central is not None
+    assert ints(found.central) == ints(keys[exact == exact.min()][:MOST_PAIRS])
+    written = (small_run.store.directory / DATA_FILE).stat().st_mtime_ns
+    assert small_run.diameter(every=True).record == found.record
+    assert (small_run.store.directory / DATA_FILE).stat().st_mtime_ns == written, "what is known was written again"
     assert (found.record, found.pairs.tolist()) == (cheap.record, cheap.pairs.tolist())
 
 

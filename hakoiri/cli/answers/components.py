@@ -40,9 +40,9 @@ def components(
         if strong:
             _list_strong(run, limit, json)
         elif json:
-            from hakoiri.rows.answers import component_rows
+            from hakoiri.rows.answers import components_row
 
-            print_json({"run": run.name, "components": component_rows(run, limit)})
+            print_json({"run": run.name} | components_row(run, limit))
         elif not run.puzzle.undirected:
             _list_weak(run, limit)
         else:

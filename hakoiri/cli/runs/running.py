@@ -1,6 +1,7 @@
 """``run``, ``enqueue`` and ``resume``: make a run and drive it."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +27,9 @@ from hakoiri.cli.options import (
     spec_of,
 )
 from puzzles.errors import PuzzleError
+
+if TYPE_CHECKING:
+    from puzzles.registry import PuzzleSpec
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
@@ -74,7 +78,8 @@ def run(
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal, diameters), resources, data, json, name=name, reuse=reuse, wide=wide)
+    way = _way(spec, whole, until_goal, diameters)
+    start_run(spec, *way, resources, data, json, name=name, reuse=reuse, wide=wide)
 
 
 def enqueue(
@@ -101,7 +106,8 @@ def enqueue(
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
-    start_run(spec, *_way(whole, until_goal, diameters), resources, data, json, queue=True, name=name, reuse=reuse)
+    way = _way(spec, whole, until_goal, diameters)
+    start_run(spec, *way, resources, data, json, queue=True, name=name, reuse=reuse)
 
 
 def resume(
@@ -139,13 +145,18 @@ def resume(
     drive_and_report(directory, resources, json, data, repair, wide=wide)
 
 
-def _way(whole: bool, until_goal: bool, diameters: str | None) -> tuple[str | None, dict[str, Any]]:
+def _way(
+    spec: "PuzzleSpec", whole: bool, until_goal: bool, diameters: str | None
+) -> tuple[str | None, Mapping[str, Any]]:
     """The kind of run and its plan."""
-    if diameters is not None and not whole:
+    from coordinator.graphs.job import Whole
+    from coordinator.session.job import Job
+
+    if whole:
+        return "whole", Whole.requested(spec, until_goal=until_goal, diameters=diameters or "all").plan
+    if diameters is not None:
         raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
-    plan: dict[str, Any] = {"until_goal": True} if until_goal else {}
-    # All is what a plan means that says nothing.
-    return "whole" if whole else None, plan | ({"diameters": diameters} if diameters not in (None, "all") else {})
+    return None, Job.requested(spec, until_goal=until_goal).plan
 
 
 def register(app: typer.Typer) -> None:

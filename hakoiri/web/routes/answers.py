@@ -10,7 +10,7 @@ from coordinator.graphs.building import MOST_VERTICES
 from coordinator.graphs.diameter import BOUNDED_FROM
 from hakoiri.api import Run
 from hakoiri.paths import FARTHEST, GOAL
-from hakoiri.rows.answers import component_rows, diameter_row, layer_rows, one_component_row, path_row, strong_row
+from hakoiri.rows.answers import components_row, diameter_row, layer_rows, one_component_row, path_row, strong_row
 from hakoiri.rows.puzzles import key_text
 from hakoiri.web.asking import Asked, AskedRun, pending
 from hakoiri.web.runs import commands
@@ -62,7 +62,7 @@ def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 
     with asked.opened() as run:
         if is_long(run, run.puzzle.undirected and not run.whole):
             return pending(asked.long(commands.components()))
-        return asked.answer(run, {"components": component_rows(run, limit)})
+        return asked.answer(run, components_row(run, limit))
 
 
 @router.get("/components/strong", summary="The components whose configurations all lead to each other.")
@@ -84,12 +84,16 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
 
 
 @router.get("/components/{component}/diameter", summary="The exact diameter, and the pairs that attain it.")
-def diameter(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERTICES)]) -> Response:
-    """A long question of a large run that was not counted as a whole space."""
+def diameter(
+    asked: AskedRun,
+    component: Annotated[int, Path(ge=0, le=MOST_VERTICES)],
+    every: Annotated[bool, Query(alias="all", description="The eccentricity of each configuration.")] = False,
+) -> Response:
+    """A long question of a large run that was not counted as a whole space, and of any large run for `all`."""
     with asked.opened() as run:
-        if is_long(run, not run.whole):
-            return pending(asked.long(commands.diameter(component)))
-        return asked.answer(run, diameter_row(run, run.diameter(component)))
+        if is_long(run, not run.whole) or (every and _is_large(run)):
+            return pending(asked.long(commands.diameter(component, every)))
+        return asked.answer(run, diameter_row(run, run.diameter(component, every=every)))
 
 
 @router.get("/distance", summary="How many moves lie between two configurations.")
@@ -111,6 +115,11 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
             end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
             return pending(asked.long(commands.path(end, None if begin is None else key_text(run.puzzle, begin))))
         return asked.answer(run, path_row(run.path(to, source)))
+
+
+def _is_large(run: Run) -> bool:
+    """Whether every eccentricity of one of its components takes long."""
+    return is_long(run, most=SMALL) or run.components(1)[0].size >= BOUNDED_FROM
 
 
 def is_long(run: Run, searches: bool = True, most: int = BOUNDED_FROM) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def diameter(component: int) -> list[str]:
-    """The exact diameter of a component."""
-    return ["diameter", "--component", str(component)]
+def diameter(component: int, every: bool = False) -> list[str]:
+    """The exact diameter of a component, or every eccentricity."""
+    return ["diameter", "--component", str(component), *(["--all"] if every else [])]
 
 
 def path(target: str, source: str | None) -> list[str]:

@@ -8,7 +8,7 @@ export class Histogram extends Chart {
   // `what` are the words: {bar: "layer", of: "configurations", title}.
   constructor(what) {
     super();
-    Object.assign(this, {what, values: [], marked: null, logarithmic: false});
+    Object.assign(this, {what, values: [], first: 0, marked: null, logarithmic: false});
     this.read = h("p", {class: "reading"}, " ");
     this.element.append(this.read);
     this.plot.classList.add("histogram");
@@ -16,9 +16,9 @@ export class Histogram extends Chart {
     this.plot.addEventListener("pointerleave", () => this.#reading(null));
   }
 
-  // `marked` is the bar of the nearest goal, if one is known.
-  show(values, marked = null) {
-    Object.assign(this, {values, marked});
+  // `marked` is the bar of the nearest goal, if one is known; the first bar is number `first`.
+  show(values, marked = null, first = 0) {
+    Object.assign(this, {values, marked, first});
     this.draw();
     return this;
   }
@@ -45,7 +45,7 @@ export class Histogram extends Chart {
     const gap = this.across > 3 ? Math.min(2, this.across * 0.25) : 0;
     const bar = (value, place) => `M${(LEFT + place * this.across).toFixed(2)},${floor}v${(-this.#height(value, most)).toFixed(2)}h${(this.across - gap).toFixed(2)}V${floor}z`;
     const levels = (this.logarithmic ? tens(most).filter(value => value <= most) : steps(most)).map(value => this.level(value, floor - this.#height(value, most)));
-    const ticks = steps(Math.max(values.length - 1, 1)).map(place => this.tick(place, LEFT + (place + 0.5) * this.across));
+    const ticks = steps(Math.max(values.length - 1, 1)).map(place => this.tick(place + this.first, LEFT + (place + 0.5) * this.across));
     this.under = s("rect", {class: "under", y: TOP, width: Math.max(this.across, 1), height: floor - TOP, visibility: "hidden"});
     put(this.plot, ...levels, this.under, s("path", {class: "bars", d: values.map(bar).join("")}),
       marked !== null && values[marked] !== undefined && s("path", {class: "marked", d: bar(values[marked], marked)}), ...ticks);
@@ -62,6 +62,6 @@ export class Histogram extends Chart {
     const known = value !== undefined;
     this.under?.setAttribute("visibility", known ? "visible" : "hidden");
     if (known) this.under.setAttribute("x", LEFT + place * this.across);
-    this.read.textContent = known ? `${this.what.bar} ${number(place)}: ${number(value)} ${this.what.of}${place === this.marked ? ", the nearest goals" : ""}` : " ";
+    this.read.textContent = known ? `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${place === this.marked ? ", the nearest goals" : ""}` : " ";
   }
 }

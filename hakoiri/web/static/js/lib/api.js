@@ -42,15 +42,21 @@ async function problem(answer) {
 
 const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
-// An answer. One that takes long computing is waited for; `waiting` hears how far it is: {question, headline}.
+// An answer. One that takes long computing is waited for; `waiting` hears how far it is: of a question that is answered by
+// a process of its own {question, headline}, of a run {progress}. What it had proved when it was stopped is `bounds` of
+// the error.
 export async function get(words, query, {waiting = () => {}} = {}) {
-  for (;;) {
-    const answer = await ask("GET", address(words, query));
-    const found = await answer.json();
-    if (answer.status !== 202) return found;
+  const answer = await ask("GET", address(words, query));
+  let found = await answer.json();
+  if (answer.status !== 202) return found;
+  while (found.status === "running" || found.status === "queued") {
     waiting(found);
     await sleep(PAUSE);
+    found = await (await ask("GET", answer.headers.get("Location"))).json();
   }
+  if (found.status === "answered") return found.answer;
+  if (found.status === "complete") return get(words, query);
+  throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.bounds});
 }
 
 export const post = async (words, body) => (await ask("POST", address(words), body ?? {})).json();

@@ -1,23 +1,37 @@
-// The components of a run: a table to be sorted, and for each the pairs that are farthest apart.
+// The components of a run: a table to be sorted, and for each its distances. Where moves lead one way only these are the
+// strong components.
 
+import {post} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {counted, number} from "../lib/format.js";
-import {picture} from "../parts/pictures.js";
-import {address, note} from "../router.js";
+import {distancesOf} from "../parts/distances.js";
+import {strongOf} from "../parts/strong.js";
 import {patiently} from "../parts/waiting.js";
+import {go, note} from "../router.js";
 
 const COLUMNS = ["component", "size", "diameter", "radius", "centre", "periphery"];
-// Rows of the table, and pairs, that are shown at first.
-const [ROWS, PAIRS] = [25, 4];
+// Rows of the table that are shown at first.
+const ROWS = 25;
 // As many as the server gives at once.
 const MOST = 10000;
 
 export async function show(place, {run, query}, current) {
-  const {components} = await patiently(place, ["runs", run.run, "components"], {limit: MOST});
+  const {components, directed} = await patiently(place, ["runs", run.run, "components"], {limit: MOST});
   if (!current()) return;
+  if (directed) {
+    const strong = h("div", {});
+    put(place, strong, components.length > 1 && tableOfSizes(components));
+    await strongOf(strong, run);
+    return;
+  }
   const view = new Components(run, components);
   put(place, view.element);
   await view.choose(Number(query.k ?? run.start_component ?? 0));
+}
+
+// Of those that hang together whichever way moves lead.
+function tableOfSizes(components) {
+  return h("section", {class: "card"}, h("h2", {}, counted(components.length, "weak component")), sizesOf(components));
 }
 
 class Components {
@@ -25,11 +39,29 @@ class Components {
     Object.assign(this, {run, components, by: "size", down: true, shown: ROWS});
     this.table = h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Components"});
     this.more = h("p", {class: "row"});
+    this.wrong = h("p", {class: "reason", role: "alert"});
     this.one = h("section", {class: "card", "aria-live": "polite"});
     const title = counted(run.components ?? components.length, "component");
     this.element = h("section", {}, this.one,
-      h("section", {class: "card"}, h("h2", {}, title), components.length > 2 && sizesOf(components), this.table, this.more));
+      h("section", {class: "card"}, h("h2", {}, title), components.length > 2 && sizesOf(components), this.#open(), this.table, this.more));
     this.#draw();
+  }
+
+  // Where only some were to be measured, a run of its own measures all.
+  #open() {
+    const open = this.components.filter(({diameter}) => diameter === null).length;
+    if (!open || this.run.mode !== "whole") return null;
+    const {puzzle, parameters, start} = this.run;
+    const wanted = {puzzle, options: parameters, mode: "whole", ...(start ? {start} : {})};
+    const begin = async () => {
+      try {
+        const run = await post(["runs"], wanted);
+        go(["runs", run.run]);
+      } catch (error) {
+        this.wrong.textContent = error.message;
+      }
+    };
+    return h("p", {class: "row"}, `${number(open)} of them are not measured.`, button("Compute all diameters", begin), this.wrong);
   }
 
   #sorted() {
@@ -57,42 +89,8 @@ class Components {
     this.chosen = component;
     note(["runs", this.run.run, "components"], {k: String(component)});
     this.#draw();
-    const below = h("div", {});
-    const directed = this.components.find(row => row.component === component)?.diameter === null;
-    if (directed) {
-      put(this.one, h("h2", {}, "Moves cannot be taken back"), h("p", {class: "muted"}, "So these components, joined by moves whichever way they lead, have no distances."));
-      return;
-    }
-    put(this.one, h("h2", {}, `Component ${number(component)}`), below);
-    try {
-      const found = await patiently(below, ["runs", this.run.run, "components", String(component), "diameter"]);
-      if (this.chosen === component) put(this.one, ...this.#told(found, PAIRS));
-    } catch (error) {
-      put(below, h("p", {class: "reason"}, error.message));
-    }
-  }
-
-  #told(found, shown) {
-    const facts = [["diameter", found.diameter], ["radius", found.radius], ["configurations", found.size], ["in the centre", found.centre], ["in the periphery", found.periphery], ["diametral pairs", found.pair_count]];
-    const pairs = h("div", {class: "pairs"}, found.pairs.slice(0, shown).map(pair => this.#pair(pair, found.diameter)));
-    const left = found.pairs.length - shown;
-    return [
-      h("h2", {}, `Component ${number(found.component)}`),
-      h("dl", {class: "facts"}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value))))),
-      h("h3", {}, found.diameter ? `The farthest apart: ${counted(found.diameter, "move")}` : "A configuration alone"),
-      pairs,
-      left > 0 && button(counted(left, "more pair", "more pairs"), () => put(this.one, ...this.#told(found, found.pairs.length))),
-    ];
-  }
-
-  #pair([from, to], diameter) {
-    const board = configuration => {
-      const link = h("a", {href: address(["runs", this.run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`});
-      picture(this.run, configuration).then(found => put(link, found)).catch(error => put(link, error.message));
-      return link;
-    };
-    return h("figure", {class: "pair"}, h("div", {class: "two"}, board(from), board(to)),
-      h("figcaption", {}, h("a", {class: "button", href: address(["runs", this.run.run, "board"], {from, to})}, `Walk the ${counted(diameter, "move")}`)));
+    const row = this.components.find(found => found.component === component) ?? {component};
+    await distancesOf(this.one, this.run, row, () => this.chosen === component);
   }
 }
 

@@ -1,7 +1,7 @@
 // One run: its name and state on top, below the question that is asked of it.
 
 import {get} from "../lib/api.js";
-import {h, put} from "../lib/dom.js";
+import {button, h, put} from "../lib/dom.js";
 import {options} from "../lib/format.js";
 import {lifeButtons, stateBadge} from "../parts/life.js";
 import {address} from "../router.js";
@@ -29,7 +29,8 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   try {
     return await draw(below, {run, query, redraw}, current);
   } catch (error) {
-    put(below, h("p", {class: "reason", role: "alert"}, error.message));
+    const again = () => show(place, {path: ["runs", name, asked], query}, current);
+    put(below, h("p", {class: "reason", role: "alert"}, error.message), h("p", {class: "row"}, button("Ask again", again)));
     return null;
   }
 }

@@ -1,12 +1,24 @@
 // Pictures of configurations of a run, as they stand.
 
 import {get} from "../lib/api.js";
+import {h, put} from "../lib/dom.js";
+import {counted} from "../lib/format.js";
 import {still} from "../picture/shapes.js";
+import {address} from "../router.js";
 
-// One configuration of a run.
-export async function picture(run, configuration) {
-  const found = await get(["runs", run.run, "pictures", configuration]);
-  return still(found.picture, configuration);
+// One configuration of a run, which leads to its board.
+export function linked(run, configuration) {
+  const link = h("a", {href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`});
+  get(["runs", run.run, "pictures", configuration])
+    .then(found => put(link, still(found.picture, configuration)))
+    .catch(error => put(link, error.message));
+  return link;
+}
+
+// Two of them side by side, so many moves apart, with the walk from one to the other.
+export function pairOf(run, [from, to], moves) {
+  return h("figure", {class: "pair"}, h("div", {class: "two"}, linked(run, from), linked(run, to)),
+    h("figcaption", {}, h("a", {class: "button", href: address(["runs", run.run, "board"], {from, to})}, `Walk the ${counted(moves, "move")}`)));
 }
 
 const starts = new Map();

@@ -38,7 +38,7 @@ const PLOTS = {
   },
 };
 
-function tableOf({name, title, rows, rest}) {
+export function tableOf({name, title, rows, rest}) {
   if (!rows.length) return null;
   const columns = Object.keys(rows[0]);
   const words = title || name;
