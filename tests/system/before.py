@@ -18,6 +18,12 @@ def be_impatient() -> None:
     vars(DEFAULT).update(checkpoint=0.02, range_commit=0.005)
 
 
+def be_starved() -> None:
+    """Be impatient, and have so little memory for a layer that one of some hundred configurations is spilled."""
+    be_impatient()
+    vars(DEFAULT).update(least_bytes=40_000, merged_at_once=4_096)
+
+
 def stand_still(depth: int, what: str) -> None:
     """Be impatient, and stop as SIGSTOP does as soon as something of layer `depth` is durably `what`.
 

@@ -1,0 +1,97 @@
+"""Cause mayhem on purpose, by seeds and by the thousand.
+
+    python -m campaigns.mayhem                          # all parts, each with its usual number of trials
+    python -m campaigns.mayhem --part kills --count 50 --minutes 10
+    python -m campaigns.mayhem --only kills:417         # one trial again; nothing is written down
+    python -m campaigns.mayhem --publish                # writes campaigns/mayhem/results.json and docs/mayhem.md
+
+Each trial that is over is a line of the results file; started again, the campaign goes on where it was stopped.
+Exits 1 if a promise of Hakoiri's was not kept.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from campaigns.mayhem.kills import Kills
+from campaigns.mayhem.page import publish, summary
+from campaigns.mayhem.trials import Books, Outcome, Part, Trial
+
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills,)}
+#: Where files cost no waiting for a disk.
+_MEMORY = Path("/dev/shm")  # noqa: S108
+
+
+def tried(part: Part, trial: Trial) -> tuple[Outcome, float]:
+    """What came of a trial, and its seconds; whatever it raises is a fault."""
+    began = time.monotonic()
+    try:
+        outcome = part.run(trial)
+    except Exception as error:
+        outcome = Outcome("", faults=[f"{type(error).__name__}: {error}"])
+    return outcome, time.monotonic() - began
+
+
+def campaign(parts: list[Part], count: int | None, minutes: float, seed: int, books: Books) -> Iterator[dict[str, Any]]:
+    """The rows of the trials that were not in the books yet, as they come, until the time is up."""
+    end = time.monotonic() + 60 * minutes
+    for part in parts:
+        for number in range(part.usual if count is None else count):
+            trial = Trial(part.name, number, seed)
+            if time.monotonic() > end:
+                return
+            if not books.has(trial):
+                yield books.add(trial, *tried(part, trial))
+
+
+def arguments() -> argparse.Namespace:
+    """Those of the command line."""
+    parser = argparse.ArgumentParser("mayhem", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated; all if there is none")
+    parser.add_argument("--count", type=int, help="trials of each part, those in the results file with them")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no trial after that time")
+    parser.add_argument("--seed", type=int, default=1, help="which moments and places")
+    parser.add_argument("--only", metavar="PART:NUMBER", help="one trial, whether it is in the results file or not")
+    parser.add_argument("--results", type=Path, default=Path("mayhem.jsonl"), help="where trials are written down")
+    parser.add_argument("--publish", action="store_true", help="write what is in the results file into docs/mayhem.md")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """What the command line asks for; the exit code."""
+    asked = arguments()
+    books = Books(asked.results)
+    if asked.publish:
+        publish(summary(books.rows(), PARTS), PARTS)
+        return 0
+    place = Path(tempfile.mkdtemp(prefix="mayhem-", dir=_MEMORY if _MEMORY.is_dir() else None))
+    try:
+        if asked.only:
+            name, _, number = asked.only.partition(":")
+            outcome, seconds = tried(PARTS[name](place), trial := Trial(name, int(number), asked.seed))
+            rows = [vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)}]
+            print(json.dumps(rows[0]))
+            return int(bool(outcome.faults))
+        faults = 0
+        parts = [PARTS[name](place) for name in asked.part or PARTS]
+        for row in campaign(parts, asked.count, asked.minutes, asked.seed, books):
+            faults += bool(row["faults"])
+            print(f"{row['part']}:{row['number']} {row['case']}: {row['figures']} {row['seconds']} s", file=sys.stderr)
+            for fault in row["faults"]:
+                print(f"  NOT KEPT: {fault}", file=sys.stderr)
+        if asked.json:
+            print(json.dumps(summary(books.rows(), PARTS)))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return int(faults > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

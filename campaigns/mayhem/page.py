@@ -1,0 +1,115 @@
+"""What a campaign came to, as JSON, and as the page `docs/mayhem.md`, which is made of that and of nothing else."""
+
+import json
+import platform
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from campaigns.mayhem.trials import Part
+
+RESULTS = Path(__file__).with_name("results.json")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mayhem.md"
+#: As many of a part's trials are shown as the worst by each of its measures that is one of how bad it was.
+_WORST = 3
+_BEGINS = """\
+# Mayhem
+
+`campaigns/mayhem` kills, damages, starves and deceives Hakoiri on purpose, by seeds and by the thousand, and compares
+what comes of it with what a run finds that nobody disturbs. This page is made of its results; no figure is put in by
+hand. A part of it runs in CI.
+
+```sh
+python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
+python -m campaigns.mayhem --part kills --minutes 10
+python -m campaigns.mayhem --only kills:417       # one trial again, by its number
+python -m campaigns.mayhem --publish              # this page
+```
+"""
+
+
+def summary(rows: Iterable[Mapping[str, Any]], parts: Mapping[str, type[Part]]) -> dict[str, Any]:
+    """By part: how many trials and seconds, each measure in all, the same by case, the worst, and what was not kept."""
+    grouped = defaultdict[str, list[Mapping[str, Any]]](list)
+    for row in rows:
+        grouped[row["part"]].append(row)
+    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return {"machine": machine, "parts": {name: _of(parts[name], grouped[name]) for name in parts if name in grouped}}
+
+
+def _of(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
+    cases = defaultdict[tuple[int, str], list[Mapping[str, Any]]](list)
+    for row in rows:
+        for place, name in enumerate(row["case"].split(" / ")):
+            cases[place, name].append(row)
+    worst = [name for name, measure in part.measures.items() if measure.most]
+    return _totals(part, rows) | {
+        "seeds": sorted({row["seed"] for row in rows}),
+        "seconds": round(sum(row["seconds"] for row in rows)),
+        "cases": [{"place": place, "case": name} | _totals(part, each) for (place, name), each in cases.items()],
+        "worst": {name: _greatest(name, rows) for name in worst},
+        "not kept": [
+            {"trial": _name(row), "case": row["case"], "faults": row["faults"]} for row in rows if row["faults"]
+        ],
+    }
+
+
+def _totals(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
+    measured = {
+        name: (max if measure.most else sum)(row["figures"].get(name, 0) for row in rows)
+        for name, measure in part.measures.items()
+    }
+    return {"trials": len(rows)} | measured
+
+
+def _greatest(name: str, rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(rows, key=lambda row: row["figures"].get(name, 0), reverse=True)[:_WORST]
+    return [{"trial": _name(row), "case": row["case"], name: row["figures"].get(name, 0)} for row in ordered]
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return f"{row['part']}:{row['number']}"
+
+
+def page(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> str:
+    """The page, as Markdown."""
+    told = [_BEGINS, f"Done on {found['machine']}.\n"]
+    for name, results in found["parts"].items():
+        told += _told(parts[name], results)
+    return "\n".join(told)
+
+
+def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
+    faults, trials = results["not kept"], results["trials"]
+    told = [f"## {part.name.capitalize()}\n", f"{part.text}\n"]
+    promised = f"{len(faults)} did not" if faults else "all kept every promise"
+    told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {_listed(results['seeds'])}: {promised}.\n")
+    for place, heading in enumerate(part.headings):
+        rows = [case for case in results["cases"] if case["place"] == place]
+        told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
+    for name, rows in results["worst"].items():
+        most = "; ".join(f"{row[name]:g} in `{row['trial']}` ({row['case']})" for row in rows if row[name])
+        told += [f"Most {part.measures[name].words}: {most}.\n"] if most else []
+    told += [f"- `{fault['trial']}` ({fault['case']}): {fault['faults'][0][:200]}" for fault in faults]
+    return told
+
+
+def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str:
+    measures = part.measures.items()
+    lines = [f"| {heading} | trials | {' | '.join(measure.words for _, measure in measures)} |"]
+    lines.append("|---|" + "--:|" * (1 + len(part.measures)))
+    for row in rows:
+        figures = " | ".join(f"{row[name]:.2f}" if measure.most else f"{row[name]:,}" for name, measure in measures)
+        lines.append(f"| {row['case']} | {row['trials']:,} | {figures} |")
+    return "\n".join([*lines, ""])
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def publish(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> None:
+    """Write both files."""
+    RESULTS.write_text(f"{json.dumps(found, indent=1)}\n", encoding="utf-8")
+    PAGE.write_text(page(found, parts), encoding="utf-8")

@@ -1,0 +1,157 @@
+"""What is disturbed: a small run of every kind, what it finds when nobody disturbs it, and what of it is durable."""
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from puzzles.nakuron.board import random_board
+from storage.errors import StorageError
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import State
+from storage.ledger.records import unpack_record
+from storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
+from tests.system.before import be_impatient, be_starved
+from tests.system.helpers import Hakoiri
+
+#: What may differ between two runs of one command: how the clock went, and who committed what in how large pieces.
+_VOLATILE = {"session", "seconds", "when", "microseconds", "stored_bytes", "index"}
+#: Where pieces of work lie that are computed once and for all: a layer, a chunk of a tree, a row.
+_PIECES = (LAYERS, CHUNKS, ROWS)
+#: What is found, as records and as bytes. How a tree is cut into chunks goes by how fast this machine is just then.
+_RECORDS, _RAW = (LAYERS, ROWS, COMPONENTS), (PAIRS, LABELS)
+#: Rows that a better play replaces.
+_REPLACED = b"best/"
+_BOARD = "/".join(random_board(16, 1, 4).lines())
+_DEAL = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run: the command that makes it, in which way it is chopped up, and the run that it belongs to, if any.
+
+    `before` is what its process does first. `farmed` are options by which workers are given much of it.
+    """
+
+    name: str
+    line: tuple[str, ...]
+    ways: tuple[str, ...] = ()
+    base: tuple[str, ...] = ()
+    before: Callable[[], object] | None = None
+    farmed: tuple[str, ...] = ()
+
+    @property
+    def begin(self) -> tuple[str, ...]:
+        """The command line that makes it and drives it to its end."""
+        return (*self.line, *self.ways)
+
+    @property
+    def queue(self) -> tuple[str, ...]:
+        """The one that makes it and leaves it to a coordinator."""
+        return ("enqueue", *self.begin[1:]) if self.line[0] == "run" else (*self.begin, "--queue")
+
+
+_SMALL, _FARMED = ("--chunk", "5"), ("--chunk", "200", "--farm-from", "1")
+_SUPERPUZZ = ("run", "superpuzz", "-o", "columns=4", "--from", _DEAL)
+#: Beyond its memory, so that layers pass through the disk.
+_SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm-from", "1")
+WORKS = {
+    work.name: work
+    for work in (
+        Work("explore", ("run", "klotski"), _SMALL, farmed=_FARMED),
+        Work("explore, spilled", ("run", "klotski", "-o", "metric=finger"), _SCARCE, before=be_starved),
+        Work("whole", ("run", "klotski", "--whole"), ("--chunk", "20"), farmed=("--chunk", "2000", "--farm-from", "1")),
+        Work("whole, spilled", ("run", "klotski", "--whole"), ("--memory", "2MB", "--chunk", "2000"), (), be_starved),
+        Work("directed", _SUPERPUZZ, _SMALL, farmed=_FARMED),
+        Work("directed, spilled", _SUPERPUZZ, _SCARCE, before=be_impatient),
+        Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm-from", "1")),
+        Work("study", ("study", "superpuzz", "--columns", "4", "--deals", "80", "--seed", "3")),
+        Work("boards", ("study", "boards", "--size", "4x3", "--pieces", "1x2:* 2x1:* 1x1:*", "--empty", "2..3")),
+        Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
+        Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
+        Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A run's last commit: its state, and the pieces of work that are durable, as they lie there."""
+
+    state: State = field(default_factory=State)
+    pieces: dict[bytes, bytes] = field(default_factory=dict)
+
+    def changed_by(self, later: "Standing") -> int:
+        """How many of its pieces are not there any more as they were: made again, or lost."""
+        return sum(later.pieces.get(name) != value for name, value in self.pieces.items())
+
+
+def standing(work: Work, data: Path) -> Standing:
+    """Read beside whoever drives the run; empty before there is one."""
+    with suppress(FileNotFoundError, StorageError), Ledger(the_run(work, data)) as ledger:
+        names = [(database, name) for database in _PIECES for name in ledger.names(database)]
+        kept = [(database, name) for database, name in names if not name.startswith(_REPLACED)]
+        return Standing(ledger.state, {base + b"/" + name: ledger.read(base, name) or b"" for base, name in kept})
+    return Standing()
+
+
+def findings(directory: Path) -> dict[str, Any]:
+    """All that a run has found, without what the clock says."""
+    with Ledger(directory) as ledger:
+        found: dict[str, Any] = {"status": ledger.state.status, "digest": ledger.state.digest}
+        for database in _RECORDS:
+            for name in ledger.names(database):
+                fields = unpack_record(ledger.read(database, name) or b"", "record", database + name)
+                found[f"{database!r} {name!r}"] = {key: fields[key] for key in fields.keys() - _VOLATILE}
+        for database in _RAW:
+            found |= {f"{database!r} {name!r}": ledger.read(database, name) for name in ledger.names(database)}
+    return found
+
+
+def differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """What is not as expected, the first few."""
+    names = [name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)]
+    return [f"{name}: {str(found.get(name))[:80]}, expected {str(expected.get(name))[:80]}" for name in names[:3]]
+
+
+class Undisturbed:
+    """Each work once without any disturbance, done when first asked for, below a folder that goes with the campaign."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._known: dict[tuple[str, ...], tuple[dict[str, Any], float]] = {}
+
+    def of(self, work: Work, *options: str) -> tuple[dict[str, Any], float]:
+        """What it finds, and the seconds that it takes, with further options."""
+        command = (*work.begin, *options)
+        if command not in self._known:
+            hakoiri = Hakoiri(self._place / str(len(self._known)))
+            # The first process of a puzzle compiles its kernels.
+            for _ in range(2):
+                shutil.rmtree(hakoiri.data, ignore_errors=True)
+                self.prepare(work, hakoiri.data)
+                began = time.monotonic()
+                hakoiri(*command, before=work.before)
+                seconds = time.monotonic() - began
+            self._known[command] = findings(the_run(work, hakoiri.data)), seconds
+        return self._known[command]
+
+    def prepare(self, work: Work, data: Path) -> None:
+        """Put the run that a work belongs to into an empty data directory."""
+        if not work.base:
+            return
+        base = Hakoiri(self._place / "bases")
+        if not base.data.exists():
+            base(*work.base)
+        shutil.copytree(base.data, data)
+
+
+def the_run(work: Work, data: Path) -> Path:
+    """The run of a work; `FileNotFoundError` if there is none yet."""
+    made = sorted(run_directories(data), key=created_at)[len(work.base[:1]) :]
+    if not made:
+        raise FileNotFoundError(f"no run of {work.name}")
+    return made[-1]

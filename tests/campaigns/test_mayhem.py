@@ -1,0 +1,75 @@
+"""The campaign of mayhem: its books, its page, and in CI a few trials of each part."""
+
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from campaigns.mayhem.__main__ import PARTS, campaign
+from campaigns.mayhem.page import PAGE, RESULTS, page, summary
+from campaigns.mayhem.trials import Books, Measure, Outcome, Part, Trial
+
+
+class Toy(Part):
+    """Keeps its promise but for the third trial."""
+
+    name, usual, short = "toy", 5, (0,)
+    headings = ("what",)
+    measures: ClassVar = {"blows": Measure("blows"), "lost": Measure("seconds lost", most=True)}
+    text = "A toy."
+
+    def run(self, trial: Trial) -> Outcome:
+        if trial.number == 4:
+            raise ValueError("broken")
+        faults = ["it did not"] if trial.number == 2 else []
+        return Outcome("odd" if trial.number % 2 else "even", {"blows": 2, "lost": trial.number / 4}, faults)
+
+
+def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    file = tmp_path / "results.jsonl"
+    first = list(campaign([Toy(tmp_path)], 2, float("inf"), 7, Books(file)))
+    assert [row["number"] for row in first] == [0, 1]
+    with file.open("a", encoding="utf-8") as half:
+        half.write('{"part": "toy", "num')
+    rest = list(campaign([Toy(tmp_path)], None, float("inf"), 7, Books(file)))
+    assert [row["number"] for row in rest] == [2, 3, 4]
+    assert [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] == [*first, *rest]
+    assert list(campaign([Toy(tmp_path)], None, float("inf"), 7, Books(file))) == []
+    # Another seed is another campaign; no time is none.
+    assert len(list(campaign([Toy(tmp_path)], 1, float("inf"), 8, Books(file)))) == 1
+    assert list(campaign([Toy(tmp_path)], None, 0, 9, Books(file))) == []
+
+
+def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -> None:
+    books = Books(tmp_path / "results.jsonl")
+    list(campaign([Toy(tmp_path)], None, float("inf"), 7, books))
+    found = summary(books.rows(), {"toy": Toy})
+    results = found["parts"]["toy"]
+    assert (results["trials"], results["blows"], results["lost"]) == (5, 8, 0.75)
+    told = page(found, {"toy": Toy})
+    assert "| even | 2 | 4 | 0.50 |" in told
+    assert "| all | 5 | 8 | 0.75 |" in told
+    assert "Most seconds lost: 0.75 in `toy:3` (odd); 0.5 in `toy:2` (even)" in told
+    assert "2 did not" in told
+    assert "- `toy:2` (even): it did not" in told
+    assert "ValueError: broken" in told
+
+
+def test_chance_is_that_of_the_trial_alone() -> None:
+    drawn = [Trial("kills", number, seed).chance().random() for number in (1, 2) for seed in (1, 2)]
+    assert len(set(drawn)) == 4
+    assert Trial("kills", 1, 1).chance().random() == drawn[0]
+
+
+def test_the_page_is_that_of_the_results() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(json.loads(RESULTS.read_text(encoding="utf-8")), PARTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_mayhem_in_short(name: str, tmp_path: Path) -> None:
+    part = PARTS[name](tmp_path)
+    for number in part.short:
+        outcome = part.run(Trial(name, number, 1))
+        assert outcome.faults == [], outcome
