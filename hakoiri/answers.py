@@ -41,7 +41,7 @@ class Answers:
         Where `resources` say nothing, what the run was made with counts.
         """
         self.store = store
-        self._distances: GoalDistances | None = None
+        self._distances: dict[str, GoalDistances] = {}
         self._start_is_the_goal: bool | None = None
         self.resources = (resources or Resources()).here().over(store.manifest.settings)
         try:
@@ -54,8 +54,8 @@ class Answers:
     def close(self) -> None:
         """Close the store."""
         self.store.close()
-        if self._distances is not None:
-            self._distances.store.close()
+        for known in self._distances.values():
+            known.store.close()
 
     @property
     def name(self) -> str:
@@ -118,11 +118,16 @@ class Answers:
         with self._context() as context:
             return keys, build_graph(context, keys, closed=self.exhausted)
 
-    def known_distances(self) -> GoalDistances | None:
-        """How far each configuration of the run is from its nearest goal, if that has been computed (`hardest`)."""
-        if self._distances is None and self.exhausted:
-            self._distances = GoalDistances.open(self.store, self.puzzle)
-        return self._distances
+    def known_distances(self, metric: str = "") -> GoalDistances | None:
+        """How far each configuration of the run is from its nearest goal, if that has been computed (`hardest`).
+
+        By another `metric` than the run's, if one is given.
+        """
+        if metric not in self._distances and self.exhausted:
+            found = GoalDistances.open(self.store, self.puzzle, metric)
+            if found is not None:
+                self._distances[metric] = found
+        return self._distances.get(metric)
 
     def start_is_the_goal(self) -> bool:
         """Whether the start is the one goal of a run that has found all, so that depths are goal distances."""

@@ -1,17 +1,17 @@
 """What an open run says of its goals: how far each configuration is from the nearest, and which are farthest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coordinator.errors import RunError, UnanswerableError
-from coordinator.goals.distances import GoalDistances, make_distances
+from coordinator.goals.distances import METRIC, GoalDistances, make_distances
 from coordinator.runs.drive import drive
 from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.components import ComponentAnswers
-from puzzles.errors import Step
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import Keys
 
 #: Configurations of the farthest that are given unless more are asked for.
@@ -23,7 +23,8 @@ class Hardest:
     """The greatest `distance` to the nearest goal, and how many configurations (`count`) are that far from it.
 
     `configurations` are the least of them, `layers` how many there are at each distance from 0 on, and `dead` how many
-    lead to no goal. `distances` is the run that holds all distances.
+    lead to no goal. `distances` is the run that holds all distances; `metric` what counts as one move, where the puzzle
+    has a choice.
     """
 
     distance: int
@@ -32,30 +33,51 @@ class Hardest:
     layers: list[int]
     dead: int
     distances: str
+    metric: str | None
 
 
 class GoalAnswers(ComponentAnswers):
     """An open run that may be asked for its goals."""
 
     def hardest(
-        self, limit: int = _USUALLY_GIVEN, control: Control | None = None, observer: Observer | None = None
+        self,
+        limit: int = _USUALLY_GIVEN,
+        control: Control | None = None,
+        observer: Observer | None = None,
+        metric: str | None = None,
     ) -> Hardest:
         """The configurations farthest from their nearest goal, the `limit` least of them.
 
-        All goal distances are computed in this process where they are not known yet, and kept: as a run of its own,
-        which is resumed where it stopped. Raises `RunError` where `control` ends that.
+        Moves are counted by another `metric` than the run's, if one is given: its configurations are the same, which is
+        made sure of. All goal distances are computed in this process where they are not known yet, and kept: as a run
+        of its own, which is resumed where it stopped. Raises `RunError` where `control` ends that.
         """
         self.require_goals()
-        known = self.known_distances() or self._compute_distances(control or Control(), observer or SilentObserver())
+        other = self.other_metric(metric)
+        known = self.known_distances(other)
+        known = known or self._compute_distances(other, control or Control(), observer or SilentObserver())
         layers = [record.size for record in known.store.layer_records()]
         last = len(layers) - 1
         farthest = first_keys(known.store.blocks(last), limit)
-        return Hardest(last, layers[last], farthest, layers, self._reached.configurations - sum(layers), known.run)
+        dead = self._reached.configurations - sum(layers)
+        metric = self._metric_among(known.store.manifest.puzzle["options"])
+        return Hardest(last, layers[last], farthest, layers, dead, known.run, metric)
 
-    def _compute_distances(self, control: Control, observer: Observer) -> GoalDistances:
-        directory = make_distances(self.store, self.resources)
+    def other_metric(self, metric: str | None) -> str:
+        """A metric that is not the run's own, else nothing; `PuzzleError` if the puzzle has no choice."""
+        if metric is not None and METRIC not in self.puzzle.options:
+            raise PuzzleError(f"{self.puzzle.name} has one kind of move, so there is no {METRIC} to choose")
+        return "" if metric is None or metric == self._metric_among(self.puzzle.parameters) else metric
+
+    def _metric_among(self, options: Mapping[str, str]) -> str | None:
+        """What counts as one move by these options of the puzzle; ``None`` where it has no choice."""
+        option = self.puzzle.options.get(METRIC)
+        return None if option is None else options.get(METRIC, option.default)
+
+    def _compute_distances(self, metric: str, control: Control, observer: Observer) -> GoalDistances:
+        directory = make_distances(self.store, self.resources, metric=metric)
         state = drive(directory, self.resources, control, observer)
-        if (known := self.known_distances()) is None:
+        if (known := self.known_distances(metric)) is None:
             step = Step("resume", directory.name, str(directory.parent))
             raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
         return known

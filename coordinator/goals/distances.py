@@ -1,5 +1,6 @@
 """The goal distances of a run: the run that holds them made, found, and asked."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +20,33 @@ from storage.names import DATA_FILE
 from worker.layers.kernels import merge
 
 MODE = "hardest"
+#: The option of a puzzle that says what is one move.
+METRIC = "metric"
 #: In place of a distance: no goal can be reached, or the run has not found the configuration.
 NOWHERE = -1
 
 
-def make_distances(run: RunStore, resources: Resources, queued: bool = False) -> Path:
+def make_distances(run: RunStore, resources: Resources, queued: bool = False, metric: str = "") -> Path:
     """The directory of the run that holds the goal distances of a finished `run`, made where it is not there yet.
 
-    `RunHeldError` if somebody drives it, `PuzzleError` if its puzzle cannot be built.
+    Moves are counted by `metric`, or as in the run. `RunHeldError` if somebody drives it, `PuzzleError` if its puzzle
+    cannot be built, or knows no such metric.
     """
-    spec = PuzzleSpec.from_dict(run.manifest.puzzle)
-    return make_run(run.directory.parent, spec, MODE, _plan(run), resources, queued)
+    return make_run(run.directory.parent, _spec(run, metric), MODE, _plan(run), resources, queued)
 
 
-def distances_directory(run: RunStore, puzzle: Puzzle) -> Path:
+def distances_directory(run: RunStore, puzzle: Puzzle, metric: str = "") -> Path:
     """Where the goal distances of a run lie, or would."""
+    return run.directory.parent / name_of_plan(_spec(run, metric), puzzle, MODE, _plan(run))
+
+
+def _spec(run: RunStore, metric: str) -> PuzzleSpec:
     spec = PuzzleSpec.from_dict(run.manifest.puzzle)
-    return run.directory.parent / name_of_plan(spec, puzzle, MODE, _plan(run))
+    if metric:
+        spec = replace(spec, options={**spec.options, METRIC: metric})
+        # As a run of it pins them.
+        spec = replace(spec, options=dict(spec.build().parameters))
+    return spec
 
 
 def _plan(run: RunStore) -> dict[str, Any]:
@@ -49,9 +60,9 @@ class GoalDistances:
         self.store, self._puzzle = store, puzzle
 
     @classmethod
-    def open(cls, run: RunStore, puzzle: Puzzle) -> "GoalDistances | None":
+    def open(cls, run: RunStore, puzzle: Puzzle, metric: str = "") -> "GoalDistances | None":
         """Those of a run, if they are there and complete."""
-        directory = distances_directory(run, puzzle)
+        directory = distances_directory(run, puzzle, metric)
         if not (directory / DATA_FILE).exists():
             return None
         store = RunStore(directory)

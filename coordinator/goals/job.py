@@ -64,7 +64,7 @@ class Hardest(Job):
         Spill(store.directory, store.layout, last + 1).clear()
         records = [store.layer_record(depth) for depth in range(first)]
         size = sum(record.size for record in records)
-        found = Distances(size, depth=first - 1, goal_depth=0) if first else Distances()
+        found = Distances(size, depth=first - 1) if first else Distances()
         stored = sum(record.stored_bytes for record in records)
         store.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
 

@@ -1,19 +1,29 @@
 """The layered search from all goals of a finished run at once: U(N) are the configurations N moves from a goal.
 
-Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one U(N+1) is sifted
-out of the configurations that are left: those that lead to U(N). For that no move need be taken back, and no more is
-held in memory than the budget allows; the whole of what is left is expanded once for each layer.
+Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one all moves are
+looked at once, where they fit in memory, and followed backwards. Where they do not, U(N+1) is sifted out of the
+configurations that are left: those that lead to U(N). For that no more is held in memory than the budget allows, and
+all that is left is expanded once for each layer.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import islice
+from typing import Self
 
-from coordinator.errors import MismatchError
-from coordinator.layers.search import Explored, LayeredSearch
+from coordinator.errors import ContradictionError, MismatchError, OverBudgetError, UnanswerableError
+from coordinator.goals.backwards import layers_backwards
+from coordinator.layers.search import Explored, LayeredSearch, Previous
+from coordinator.runs.kinds import kind_of
 from coordinator.session.session import Session
 from coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
 from coordinator.steps.window import HeldLayer, Layer
 from puzzles.errors import PuzzleError, Step
+from puzzles.keys.layout import Keys
+from storage.layers.digest import Lanes, add_lanes, lanes_in
 from storage.layers.store import RunStore
+from storage.ledger.manifest import LayerRecord, Progress
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,10 @@ class Distances(Explored):
     """What a search from all goals has found; `dead` is how many configurations lead to no goal."""
 
     dead: int | None = None
+
+    def with_layer(self, record: LayerRecord) -> Self:
+        # How far the goals are from themselves nobody asks.
+        return replace(super().with_layer(record), goal_depth=None)
 
 
 class GoalSearch(LayeredSearch):
@@ -30,12 +44,30 @@ class GoalSearch(LayeredSearch):
 
     def __init__(self, session: Session, base: RunStore) -> None:
         self._base, self._run = base, stored_run(base)
+        #: The layers to come, once they are known: where the moves fit in memory.
+        self._backwards: Iterator[Keys] | None = None
+        self._fits = True
         super().__init__(session, session.puzzle.start)
 
     def outcome(self) -> Distances:
         """The figures of the run when the search has ended."""
         found = super().outcome()
+        self._require_same_set(found)
         return Distances(**found.as_dict() | {"dead": self._run.count - found.configurations})
+
+    def _require_same_set(self, found: Explored) -> None:
+        """`ContradictionError` where the moves counted reach other configurations than those of the run.
+
+        All of an undirected search hang together, so the goals of one reach all of it. Where the whole space is known
+        nothing can be outside, and of a directed puzzle only what is inside was looked at.
+        """
+        if not (self.puzzle.undirected and found.exhausted and kind_of(self._base.manifest.mode).from_start):
+            return
+        if _all_of(self.store) != _all_of(self._base):
+            raise ContradictionError(
+                f"with {self.puzzle.parameters} the goals do not reach what run {self._base.directory.name} has found: "
+                f"{found.configurations:,} configurations, not those {self._run.count:,}"
+            )
 
     def _first(self) -> Layer:
         goals = layers_with_goals(self._base)
@@ -49,9 +81,33 @@ class GoalSearch(LayeredSearch):
         self.state = self._session.commit_staged(self.state)
         if self.found.configurations == self._run.count:
             return HeldLayer([])
+        if (backwards := self._known_backwards()) is not None:
+            keys = next(backwards, self.store.layout.empty(0))
+            if len(keys):
+                self._add_small(keys)
+            return HeldLayer([keys])
         known = [current, *self._older.layers()]
         sieve = Sieve("leading", current)
         return self._made_by(SiftingStep(self._session, self.state.depth + 1, self._run, sieve, known, self._pace))
+
+    def _known_backwards(self) -> Iterator[Keys] | None:
+        """The layers to come, by moves backwards; ``None`` where these do not fit, or for the rest of a layer begun."""
+        if self._fits and self._backwards is None and self.store.read_partial() is None:
+            self._session.tell(Progress(self.found.configurations, headline="looking at the moves backwards"))
+            try:
+                found = layers_backwards(self._session, self._base, self.store.layer(0))
+                self._backwards = islice(found, self.state.depth, None)
+                # Nothing is taken off them.
+                self._older = Previous(None)
+            except (OverBudgetError, UnanswerableError) as error:
+                self._fits = False
+                self._session.observer.note(f"{error}; so all that is left is looked at for each distance")
+        return self._backwards
+
+
+def _all_of(store: RunStore) -> Lanes:
+    """The digest of all configurations of a run, however they lie in layers."""
+    return reduce(add_lanes, (lanes_in(record.digest) for record in store.layer_records()))
 
 
 def open_base(store: RunStore) -> RunStore:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
@@ -44,6 +44,12 @@ class Explored(Reached):
 
     depth: Depth | None = None
     goal_depth: Depth | None = None
+
+    def with_layer(self, record: LayerRecord) -> Self:
+        """The figures with one layer more."""
+        goal = record.depth if record.goals and self.goal_depth is None else self.goal_depth
+        found = self.configurations + record.size
+        return replace(self, configurations=found, depth=record.depth, goal_depth=goal)
 
 
 class Older(Protocol):
@@ -215,13 +221,8 @@ class LayeredSearch:
             self.commit()
 
     def _add(self, record: LayerRecord) -> None:
-        depth, state, found = record.depth, self.state, self.found
-        self.found = replace(
-            found,
-            configurations=found.configurations + record.size,
-            depth=depth,
-            goal_depth=depth if record.goals and found.goal_depth is None else found.goal_depth,
-        )
+        depth, state = record.depth, self.state
+        self.found = self.found.with_layer(record)
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
         headline = f"layer {depth}: {record.size:,} new{self._why_here}"

@@ -26,7 +26,7 @@ from storage.layers.blocks import pack_blocks
 from storage.layers.digest import chain
 from storage.layers.scratch import scratch_store
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, Progress
+from storage.ledger.manifest import Depth, LayerRecord, Progress
 from storage.names import BLOCKS
 from worker.layers.kernels import merge
 from worker.tasks import Array
@@ -190,13 +190,16 @@ class LayersVerifier(Verifier):
             goals = sum(int(np.count_nonzero(self._puzzle.is_goal(keys))) for keys in self._store.blocks(record.depth))
             if goals != record.goals:
                 self._report.fault(f"layer {record.depth} has {goals} goals, its record says {record.goals}")
-        nearest = next((record.depth for record in records if record.goals), None)
-        if nearest != found.goal_depth:
-            self._report.fault(f"the nearest goal is in layer {nearest}, the state says {found.goal_depth}")
+        self._check_nearest_goal(records)
         if state.status == "complete" and state.digest != chain(record.digest for record in records):
             # A repair makes it that of the layers, whatever they are.
             wrong = self._report.damage if self._report.ok else self._report.fault
             wrong("the digest of the run is not that of its layers")
+
+    def _check_nearest_goal(self, records: list[LayerRecord]) -> None:
+        nearest = next((record.depth for record in records if record.goals), None)
+        if nearest != (said := Explored.of(self._store.state).goal_depth):
+            self._report.fault(f"the nearest goal is in layer {nearest}, the state says {said}")
 
 
 class _Gathered:

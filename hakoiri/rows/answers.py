@@ -105,6 +105,7 @@ def hardest_row(run: "Run", found: "Hardest") -> dict[str, Any]:
     texts = [run.puzzle.render(key) for key in ints(found.configurations)]
     return {
         "distances": found.distances,
+        "metric": found.metric,
         "distance": found.distance,
         "count": found.count,
         "configurations": texts,

@@ -78,6 +78,11 @@ def digest_text(lanes: Lanes) -> str:
     return f"{lanes[0]:016x}{lanes[1]:016x}"
 
 
+def lanes_in(text: str) -> Lanes:
+    """The inverse of `digest_text`."""
+    return int(text[:16], 16), int(text[16:], 16)
+
+
 def chain(parts: Iterable[bytes | str | Iterator[bytes]]) -> str:
     """The digest of a whole run from those of its parts in order: SHA-256 over them, each ended by a newline.
 

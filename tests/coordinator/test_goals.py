@@ -4,12 +4,13 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 import hakoiri.paths
-from coordinator.errors import MismatchError, UnanswerableError
+from coordinator.errors import MismatchError, RunError, UnanswerableError
 from coordinator.goals.distances import make_distances
 from coordinator.goals.search import Distances
 from coordinator.runs.catalogue import delete_run
@@ -23,8 +24,9 @@ from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.cli.puzzles.game import Game
 from hakoiri.cli.puzzles.playing import _Hints
+from puzzles.contract import Choice, Puzzle
 from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import Key, ints
+from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
 from puzzles.keys.order import sort_keys
 from puzzles.registry import PUZZLES, PuzzleSpec
 from puzzles.sliding_blocks.klotski import Klotski
@@ -42,6 +44,26 @@ TOYS = [
     ("u32", "spread", "yes"), ("u64", "clumped", "yes"), ("u128", "spread", "yes"),
 ]  # fmt: skip
 toys = pytest.mark.parametrize(("layout", "keys", "directed"), TOYS)
+
+
+class Ring(Puzzle):
+    """Twenty cells in a ring; a move leads one cell on, or two, so that half of them are never reached."""
+
+    name, layout, undirected, most_successors = "ring", LAYOUTS["u32"], True, 2
+    options = MappingProxyType({"metric": Choice(("one", "two"))})
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def successors(self, key: Key) -> list[Key]:
+        step = 1 if self.parameters["metric"] == "one" else 2
+        return sorted({(key + step) % 20, (key - step) % 20})
+
+    def is_goal(self, keys: Keys) -> Mask:
+        return np.equal(keys, 0)
+
+    def check_key(self, key: Key) -> None:
+        """Every one of them will do."""
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +140,9 @@ def test_the_distances_are_those_of_a_plain_search(
     passed = spied(monkeypatch, (SiftingStep, "_expand_some"), (LayerStep, "run"))
     driven(directory, resources)
     assert_right(directory, options)
-    assert passed["_expand_some"] > (1 if options["directed"] == "yes" else 0)
+    # By passes where the memory is too little for the moves, else only the goals are sifted out.
+    if options["directed"] == "yes":
+        assert (passed["_expand_some"] > 1) == (resources.memory is not None)
     report = verify_directory(directory, True, Resources(), Control(), SilentObserver())
     assert (report.faults, report.complete) == ([], True)
 
@@ -134,7 +158,8 @@ def test_they_may_be_interrupted_at_any_check(
     while status != "complete":
         sessions += 1
         # Another memory each time: other parts of the targets, and other ranges.
-        resources = MANNERS[rng.choice(["starving", "durable", "spilling"])].take(monkeypatch, options["layout"])
+        manner = rng.choice(["starving", "durable", "spilling", "default", "chunks"])
+        resources = MANNERS[manner].take(monkeypatch, options["layout"])
         status = driven(directory, resources, ImpatientControl(rng.randrange(1, 30 * sessions + 1))).status
     assert sessions > 1
     assert_right(directory, options)
@@ -219,6 +244,34 @@ def test_of_three_by_three_tiles(tmp_path: Path) -> None:
     with explore("tiles", {"rows": "3", "columns": "3"}, data=tmp_path) as run:
         found = run.hardest(1)
         assert (found.distance, found.count, len(found.configurations), found.dead) == (31, 2, 1, 0)
+
+
+def test_by_another_metric(tmp_path: Path) -> None:
+    """As a run that counts so finds it; kept beside the run's own."""
+    shape = {"rows": "2", "columns": "3"}
+    with (
+        explore("tiles", shape, data=tmp_path) as run,
+        explore("tiles", shape | {"metric": "multi"}, data=tmp_path) as b,
+    ):
+        own, other, expected = run.hardest(), run.hardest(metric="multi"), b.hardest()
+        assert (other.layers, ints(other.configurations)) == (expected.layers, ints(expected.configurations))
+        assert (own.metric, other.metric, own.distance > other.distance) == ("single", "multi", True)
+        assert (run.hardest(metric="single").distances, run.hardest(metric="multi").distances) == (
+            own.distances, other.distances,
+        )  # fmt: skip
+        assert verify_directory(tmp_path / other.distances, True, Resources(), Control(), SilentObserver()).ok
+        with pytest.raises(PuzzleError, match="allowed are single"):
+            run.hardest(metric="straight")
+    with explore("pancakes", {"n": "3"}, data=tmp_path) as run, pytest.raises(PuzzleError, match="no metric to choose"):
+        run.hardest(metric="single")
+
+
+def test_a_metric_that_leads_elsewhere_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PUZZLES, "ring", (__name__, "Ring"))
+    with explore("ring", {"metric": "two"}, data=tmp_path) as run:
+        assert run.hardest().distance == 5
+        with pytest.raises(RunError, match="the goals do not reach what run"):
+            run.hardest(metric="one")
 
 
 def test_of_the_whole_space_of_a_directed_puzzle(tmp_path: Path) -> None:

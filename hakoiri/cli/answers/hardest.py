@@ -42,6 +42,10 @@ def hardest(
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Draw how many there are at each distance: .png, .svg or .pdf."),
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", help="Count moves by this metric of the puzzle.", show_default="that of the run"),
+    ] = None,
     queue: QueueOption = False,
     data: DataOption = None,
     redis: RedisOption = None,
@@ -62,11 +66,11 @@ def hardest(
     if queue and plot is not None:
         raise PuzzleError("--plot goes with no --queue: give the same command without --queue when the run is complete")
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
-    base = _computed(name, resources, queue, data, json)
+    base, metric = _computed(name, resources, metric, queue, data, json)
     if queue:
         return
     with opened(base, data, memory) as run:
-        found = run.hardest(limit or (_LISTED if json else _DRAWN))
+        found = run.hardest(limit or (_LISTED if json else _DRAWN), metric=metric)
         if plot is not None:
             from hakoiri.render.plots import plot_distances
 
@@ -80,25 +84,35 @@ def hardest(
             _print_hardest(run, found)
 
 
-def _computed(name: str, resources: "Resources", queue: bool, data: Path | None, json: bool) -> str:
-    """Have the goal distances of a run computed where they are not known, or queue that; the name of the run."""
-    from coordinator.goals.distances import make_distances
+def _computed(
+    name: str, resources: "Resources", metric: str | None, queue: bool, data: Path | None, json: bool
+) -> tuple[str, str | None]:
+    """Have the goal distances of a run computed where they are not known, or queue that; its name, and the metric.
+
+    A run of goal distances stands for the run that they are of, and for its own metric.
+    """
+    from coordinator.goals.distances import METRIC, make_distances
     from coordinator.runs.catalogue import base_of, data_directory, find_run
     from storage.layers.store import RunStore
+    from storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(data), name)
     base = base_of(directory) or directory.name
+    if base != directory.name and metric is None:
+        with Ledger(directory) as ledger:
+            metric = ledger.manifest.puzzle["options"].get(METRIC)
     with opened(base, data) as run:
         run.require_goals()
-        known = run.known_distances() is not None
+        other = run.other_metric(metric)
+        known = run.known_distances(other) is not None
     if queue or not known:
         with RunStore(directory.with_name(base)) as store:
-            distances = make_distances(store, resources, queue)
+            distances = make_distances(store, resources, queue, other)
         if queue:
             report_queued(distances, resources.redis, json)
         else:
             drive_to_end(distances, resources, data)
-    return base
+    return base, metric
 
 
 def _print_hardest(run: "Run", found: "Hardest") -> None:
@@ -112,6 +126,7 @@ def _print_hardest(run: "Run", found: "Hardest") -> None:
     more = found.count - len(keys)
     shown = {
         "farthest": f"{counted(found.distance, 'moves')} from a goal",
+        "metric": found.metric,
         "how many": f"{found.count:,}{f', {more:,} more with --limit' if more else ''}",
         "leading to no goal": found.dead or None,
         "at each distance": f"hakoiri layers {found.distances}",
@@ -121,4 +136,4 @@ def _print_hardest(run: "Run", found: "Hardest") -> None:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog="Example: hakoiri hardest last --plot distances.png")(hardest)
+    app.command(epilog="Example: hakoiri hardest last --metric finger")(hardest)
