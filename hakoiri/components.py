@@ -9,7 +9,7 @@ import numpy as np
 
 from coordinator.errors import UnanswerableError
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.census import Counted
+from coordinator.graphs.census import Census, Counted
 from coordinator.graphs.diameter import (
     BOUNDED_FROM,
     MOST_PAIRS,
@@ -24,16 +24,15 @@ from coordinator.graphs.diameter import (
 from coordinator.graphs.eccentricities import Eccentricities, keep_bounds, read_bounds, settling_progress
 from coordinator.graphs.measuring import bound_component, measure_component, settle_component
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
-from coordinator.session.session import Control, Observer, SilentObserver
+from coordinator.session.session import Control, Observer, Session, SilentObserver
 from coordinator.spaces.slabs import NOWHERE, Slabs
-from coordinator.spaces.wanted import DIAMETERS
 from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys, key_at
 from storage.errors import StorageError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
-from storage.ledger.manifest import ComponentRecord
+from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import read_component, read_pairs
 from worker.graphs.searches import Graph
 
@@ -141,11 +140,7 @@ class ComponentAnswers(PathAnswers):
         if self.whole:
             record = read_component(self.store, number)
             if record.diameter is None:
-                wanted = self.store.manifest.plan[DIAMETERS]
-                raise UnanswerableError(
-                    f"component {number} of run {self.name} was not measured: the run was made for diameters {wanted}",
-                    Step("run without", DIAMETERS),
-                )
+                return self._measure_left_out(number, control or Control(), observer or SilentObserver())
             return Diameter(record, read_pairs(self.store, number))
         return self._measure(control or Control(), observer or SilentObserver())
 
@@ -169,6 +164,12 @@ class ComponentAnswers(PathAnswers):
                 exact = measure_component(context, graph)
             found = _in_keys(exact, keys)
         return self._answer(0, self._reached.configurations, self._least_key(), found)
+
+    def _measure_left_out(self, number: int, control: Control, observer: Observer) -> Diameter:
+        """A component that the census was not asked for; that is not kept, for the run is what it is."""
+        observer.progress(Progress(headline=f"measuring component {number}"))
+        with self._context(control) as context:
+            return Diameter(*Census(Session(self.store, context, control, observer)).measured_alone(number))
 
     def _by_kinds(self, control: Control, observer: Observer) -> Measured | None:
         """What symmetries settle, if the puzzle knows them."""
@@ -208,10 +209,9 @@ class ComponentAnswers(PathAnswers):
         """The keys of a component in increasing order, and the graph of the moves between them."""
         if not self.whole:
             return self.graph()
-        keys, labels = self.configurations()
-        inner = keys[labels == number]
+        keys, _ = Slabs(self.store).members(range(number, number + 1), Control())
         with self._context() as context:
-            return inner, build_graph(context, inner)
+            return keys, build_graph(context, keys)
 
     def _answer(self, number: int, size: int, least: Key, found: Measured) -> Diameter:
         record = ComponentRecord(

@@ -159,18 +159,26 @@ class Census:
         if not missing.issubset(wanted):
             yield from self._unmeasured(slabs, sizes, missing - set(wanted))
         mine = sorted(missing.intersection(wanted))
-        large: list[int] = []
-        if graph is not None:
-            groups = iter([in_order(*graph, read_labels(self._store, self._found.configurations))])
-        else:
-            moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
-            needed = sizes * self._bytes_of(1, moves)
-            # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
-            most = self._context.budget.memory * 3 // 4
-            large = [component for component in mine if needed[component] * 3 // 4 > self._context.budget.memory]
-            mine = mine[len(large) :]
-            groups = self._groups(slabs, needed, mine, most)
-        for ordered in groups if mine else ():
+        if graph is None:
+            yield from self._by_groups(slabs, sizes, mine)
+        elif mine:
+            ordered = in_order(*graph, read_labels(self._store, self._found.configurations))
+            yield from measured(self._context, self._session.control, ordered, mine)
+
+    def measured_alone(self, component: int) -> tuple[ComponentRecord, Keys]:
+        """The record of a component, and its diametral pairs: also of one that the census has left out."""
+        slabs = Slabs(self._store)
+        return next(self._by_groups(slabs, component_sizes(slabs), [component]))
+
+    def _by_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """Some components where not all moves fit in memory."""
+        moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+        needed = sizes * self._bytes_of(1, moves)
+        # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
+        most = self._context.budget.memory * 3 // 4
+        large = [component for component in mine if needed[component] * 3 // 4 > self._context.budget.memory]
+        mine = mine[len(large) :]
+        for ordered in self._groups(slabs, needed, mine, most):
             chosen = [component for component in mine if component in ordered.components]
             yield from measured(self._context, self._session.control, ordered, chosen)
         for component in large:

@@ -309,7 +309,7 @@ def test_other_words_for_them_are_refused(text: str, tmp_path: Path) -> None:
         make_run(tmp_path, PuzzleSpec("toy"), "whole", {"diameters": text}, Resources())
 
 
-def test_components_that_were_left_out_have_sizes_alone(tmp_path: Path) -> None:
+def test_components_that_were_left_out_have_sizes_alone_until_they_are_asked_for(tmp_path: Path) -> None:
     directories = [started(tmp_path, "u32", "low"), make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())]
     assert [driven(directory, Resources()) for directory in directories] == ["complete"] * 2
     with closing(Run(RunStore(directories[0]))) as run, closing(Run(RunStore(directories[1]))) as full:
@@ -320,8 +320,11 @@ def test_components_that_were_left_out_have_sizes_alone(tmp_path: Path) -> None:
             full.components()[0].representative,
         )
         assert (largest.diameter, largest.radius, largest.pair_count) == (None, None, None)
-        with pytest.raises(UnanswerableError, match=r"component 0 of run .* was not measured.*below=200"):
-            run.diameter(0)
+        alone, known = run.diameter(0), full.diameter(0)
+        assert (alone.record, alone.pairs.tolist()) == (known.record, known.pairs.tolist())
+        assert run.diameter(0, every=True).record == known.record
+        # It stays what it was made for.
+        assert run.components()[0].diameter is None
 
 
 # Forests
