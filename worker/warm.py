@@ -8,7 +8,7 @@ from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys, layout_of
 from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
 from storage.layers.blocks import pack_blocks, unpack_blocks
-from storage.layers.coded import code_bits
+from storage.layers.coded import Block, code_bits, decode, set_decoded
 from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
@@ -27,7 +27,7 @@ from worker.graphs.searches import (
     sweep,
 )
 from worker.graphs.strong import Bounds, all_diameters, transposed
-from worker.layers.kernels import clear_within, count_bits, list_bits, merge, set_within, simple_edges
+from worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
 from worker.layers.partition import partition_by, scatter
 from worker.plays.met import Met
 from worker.plays.moving import games_request
@@ -78,10 +78,14 @@ def _load_bitmap_kernels(layer: Keys) -> None:
     """The same for what workers do to dense keys."""
     words = np.zeros(2, dtype=np.uint64)
     set_within(words, layer, 0)
-    clear_within(words, layer, 0)
+    take_off((0, words), [layer])
     words[:] = 1
-    code_bits(0, words, 0, 0, 128, count_bits(words), layout_of(layer))
-    list_bits(words, 0, layout_of(layer))
+    layout = layout_of(layer)
+    coded = code_bits(0, words, 0, fill_of(words)[0], layout)
+    block = Block(0, 0, int(coded.counts[0]), coded.data)
+    set_decoded(block, words, 0, layout)
+    decode(block, layout)
+    list_bits(words, 0, layout)
 
 
 def load_graph_kernels(puzzle: Puzzle) -> None:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from coordinator.executors.lying import Answer
 from coordinator.executors.remote import RemoteExecutor
 from puzzles.keys.layout import Layout, ints
-from storage.layers.coded import Block, Coded, is_sound, join_coded
+from storage.layers.coded import Block, Coded, has_bits, is_sound, join_coded
 from storage.ledger.manifest import Depth
 from worker.errors import PayloadError, TaskError
 from worker.tasks import Arrays
@@ -80,7 +80,7 @@ class Asking:
         data = memoryview(self._lying.get(name) or b"")
         coded = Coded(lot.firsts, lot.counts, lot.places[:, LENGTH], data)
         blocks = zip(ints(lot.firsts), lot.counts.tolist(), coded.values(), strict=True)
-        sound = (is_sound(Block(self._depth, *block), self._layout) for block in blocks)
+        sound = (is_sound(Block(self._depth, *each), self._layout) and not has_bits(each[2]) for each in blocks)
         if len(data) == coded.lengths.sum() and all(sound):
             self._losses = 0
             return coded

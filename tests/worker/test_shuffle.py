@@ -13,7 +13,7 @@ from coordinator.session.tuning import DEFAULT
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.errors import DamagedError
-from storage.layers.coded import Block, Coded, code_keys, decode, is_sound
+from storage.layers.coded import Block, Coded, code_keys, decode, has_bits, is_sound
 from tests.support.engine import PlainDepots, PlainRedis
 from worker.errors import PayloadError
 from worker.layers.partition import Partition, partition_by
@@ -80,6 +80,8 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
         _, made = spread(puzzle, [header, partition.numbers], lots)
         for place, coded in made.items():
             pieces.setdefault(place, []).extend(blocks_of(LAYER, coded))
+    crowded = span == 3_000 and layout.words == 1 and len(offsets) > 2
+    assert any(has_bits(block.value) for blocks in pieces.values() for block in blocks) == crowded
     expected = successors - set(current) - set(known)
     assert {key for blocks in pieces.values() for key in keys_of(blocks, layout)} >= expected
     found: list[Key] = []

@@ -13,8 +13,8 @@ from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Coded, code_keys
 from storage.layers.digest import lanes_of
 from storage.ledger.manifest import Depth
-from worker.layers.kernels import clear_within, list_bits, merge, set_within, split
-from worker.layers.marks import Marks, Window
+from worker.layers.kernels import Window, list_bits, merge, set_within, split, take_off
+from worker.layers.marks import Marks
 from worker.layers.partition import scatter
 
 #: So many successors at most are marked at a time, so that they stay in the second-level cache.
@@ -81,8 +81,7 @@ def _less(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:
     beyond = [set_within(words, part, base) for part in parts]
     if any(map(len, beyond)):
         return merge([list_bits(words, base, layout), *beyond], known)
-    for others in known:
-        clear_within(words, others, base)
+    take_off((base, words), known)
     return list_bits(words, base, layout)
 
 

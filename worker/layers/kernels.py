@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from puzzles.jit import jit, lowest_bit, popcount
 from puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
 from puzzles.keys.order import equal, insertion_sort, less, members, put, slice_between, sort_keys
+from storage.layers.bitmap import WORD_BITS, Words
 
-Words = NDArray[np.uint64]
+#: A bitmap, and the key that its first bit stands for.
+Window = tuple[Key, Words]
 
 #: A bitmap takes the place of sorting where the keys of a range are dense: fewer than this many numbers per key,
 #: duplicates counted. Measured: docs/measurements.md.
 DENSE_SPAN = 64
-WORD_BITS = 64
 #: So many times fewer keys than others are looked up among them one by one; else both are walked through.
 _FEW = 32
 
@@ -148,8 +148,7 @@ def _merge_dense(parts: Sequence[Keys], known: Iterable[Keys], least: int, most:
     words = np.zeros((most - least) // WORD_BITS + 1, dtype=np.uint64)
     for part in parts:
         set_within(words, part, least)
-    for others in known:
-        clear_within(words, others, least)
+    take_off((least, words), known)
     return list_bits(words, least, layout_of(parts[0]))
 
 
@@ -162,14 +161,32 @@ def set_within(words: Words, keys: Keys, base: Key) -> Keys:
     return others
 
 
-def clear_within(words: Words, keys: Keys, base: Key) -> None:
-    """Clear the bits of those of some increasing keys that a bitmap from `base` on has."""
-    _clear_bits(words, slice_between(keys, base, base + len(words) * WORD_BITS), np.uint64(base))
+def take_off(window: Window, known: Iterable[Keys | Window]) -> None:
+    """Clear the bits of some increasing keys, and those set in other windows, as far as a window has them.
+
+    Other windows begin a number of whole words before or after.
+    """
+    base, words = window
+    for others in known:
+        if isinstance(others, tuple):
+            begin = (others[0] - base) // WORD_BITS
+            mine, theirs = words[max(0, begin) : max(0, begin + len(others[1]))], others[1][max(0, -begin) :]
+            mine &= ~theirs[: len(mine)]
+        else:
+            _clear_bits(words, slice_between(others, base, base + len(words) * WORD_BITS), np.uint64(base))
 
 
-def count_bits(words: Words) -> int:
-    """How many bits are set."""
-    return int(_count_bits(words))
+def clip(window: Window, low: Key, high: Key) -> None:
+    """Clear the bits of keys below `low`, and from `high` on, in the first and the last word."""
+    base, words = window
+    if len(words):
+        words[0] &= ~np.uint64((1 << min(max(low - base, 0), WORD_BITS)) - 1)
+        words[-1] &= np.uint64((1 << min(high - base - (len(words) - 1) * WORD_BITS, WORD_BITS)) - 1)
+
+
+def fill_of(words: Words) -> tuple[int, int]:
+    """How many words have any bits set, and how many bits are."""
+    return int(np.count_nonzero(words)), int(_count_bits(words))
 
 
 def list_bits(words: Words, base: Key, layout: Layout) -> Keys:

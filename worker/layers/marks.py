@@ -5,8 +5,8 @@ from queue import SimpleQueue
 import numpy as np
 
 from puzzles.keys.layout import Key, Keys
-from storage.layers.bitmap import Words
-from worker.layers.kernels import DENSE_SPAN, WORD_BITS, set_within
+from storage.layers.bitmap import WORD_BITS, Words
+from worker.layers.kernels import DENSE_SPAN, Window, clip, set_within
 
 #: Keys of a sample may miss so much of the span of all at either end.
 _MARGIN = 32
@@ -14,10 +14,6 @@ _MARGIN = 32
 _LOOKS = 1 << 12
 #: Threads for each bitmap, for a thread marks less than it expands, and the most bitmaps: all of them are put together.
 _SHARED_BY, _MOST = 2, 16
-
-
-#: A bitmap, and the key that its first bit stands for.
-Window = tuple[Key, Words]
 
 
 class Marks:
@@ -63,11 +59,9 @@ class Marks:
         words = np.zeros(end - begin, dtype=np.uint64)
         for each in self._maps:
             words |= each[begin:end]
-        base = self._base + begin * WORD_BITS
-        if len(words):
-            words[0] &= ~np.uint64((1 << min(max(low - base, 0), WORD_BITS)) - 1)
-            words[-1] &= np.uint64((1 << min(high - base - (len(words) - 1) * WORD_BITS, WORD_BITS)) - 1)
-        return base, words
+        window = self._base + begin * WORD_BITS, words
+        clip(window, low, high)
+        return window
 
     def clear(self) -> None:
         """Forget all of them."""

@@ -6,6 +6,7 @@ less, `gather` all of them. Where keys are dense, both work in bitmaps, without 
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
 from puzzles.keys.order import merge_sorted, slice_between
-from storage.layers.bitmap import Words
-from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, join_coded
+from storage.layers.bitmap import WORD_BITS
+from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, join_coded, set_decoded
 from storage.layers.digest import lanes_of
 from worker.errors import PayloadError
-from worker.layers.kernels import DENSE_SPAN, WORD_BITS, clear_within, count_bits, list_bits, merge, set_within, split
+from worker.layers.kernels import DENSE_SPAN, Window, clip, fill_of, list_bits, merge, set_within, split, take_off
 from worker.layers.partition import Partition, scatter
 
 Arrays = Sequence[NDArray[Any]]
@@ -28,6 +29,8 @@ Made = tuple[NDArray[np.uint64], dict[int, Coded]]
 _BATCH = 1 << 14
 #: A bitmap of all successors of a chunk has at most so many bits for each of them, and in all.
 _SPARSEST, _MOST_BITS = 256, 1 << 30
+#: From so many keys in a word on, words are left as they are.
+_CROWDED = 3
 #: So many keys show where the successors of all lie; those may reach this part of the span further at either end.
 _PROBE, _MARGIN = 1 << 12, 32
 
@@ -43,7 +46,8 @@ def spread(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
     keys = _keys(current, puzzle.layout)[skipped : skipped + count]
     if len(keys) != count:
         raise PayloadError(f"{count} keys announced, {len(keys)} found")
-    return np.empty(0, dtype=np.uint64), _expanded(puzzle, number, keys, known, cuts)
+    met = chain([keys], (decode(block, puzzle.layout) for block in known))
+    return np.empty(0, dtype=np.uint64), _expanded(puzzle, number, keys, met, cuts)
 
 
 def gather(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
@@ -56,25 +60,38 @@ def gather(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
     """
     (number, final, nearby), bounds, cuts = arrays[0].tolist(), arrays[1], arrays[2]
     pieces, known = lots
-    keys = _merged(puzzle.layout, pieces, known, key_at(bounds, 0), key_at(bounds, 1))
+    keys, met = _merged(puzzle.layout, pieces, known, nearby, key_at(bounds, 0), key_at(bounds, 1))
     summary = [len(keys), 0, 0, 0, int(len(cuts) > 0)]
     if final and len(keys):
         summary[1:4] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
     made = {0: code_keys(number, keys)} if len(keys) else {}
     if len(cuts):
-        further = _expanded(puzzle, number + 1, keys, known[:nearby], cuts)
+        further = _expanded(puzzle, number + 1, keys, met, cuts)
         made |= {place + 1: coded for place, coded in further.items()}
     return np.array(summary, dtype=np.uint64), made
 
 
-def _expanded(puzzle: Puzzle, number: int, keys: Keys, known: list[Block], cuts: NDArray[np.int64]) -> dict[int, Coded]:
-    """A piece of layer `number` for each range that some keys lead to, less these and the `known` ones."""
+def _expanded(
+    puzzle: Puzzle, number: int, keys: Keys, met: Iterable[Keys | Window], cuts: NDArray[np.int64]
+) -> dict[int, Coded]:
+    """A piece of layer `number` for each range that some keys lead to, less those that were met."""
     if not len(keys):
         return {}
     step = -(-len(keys) // _PROBE)
     window = _window(puzzle.expand(keys[::step]).successors, step)
     batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
-    return _by_range(number, batches, window, keys, known, Partition.of_numbers(cuts))
+    partition = Partition.of_numbers(cuts)
+    if window is None:
+        known = [list_bits(each[1], each[0], puzzle.layout) if isinstance(each, tuple) else each for each in met]
+        return _sorted_pieces(number, batches, known, partition)
+    base, words = window
+    outside = [set_within(words, batch, base) for batch in batches]
+    take_off(window, met)
+    pieces = _dense_pieces(number, window, puzzle.layout, partition)
+    # A known key that is sent all the same does no harm: whoever gathers takes it away.
+    for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
+        pieces[place] = join_coded([pieces[place], coded], puzzle.layout) if place in pieces else coded
+    return pieces
 
 
 def _keys(blocks: list[Block], layout: Layout) -> Keys:
@@ -83,26 +100,6 @@ def _keys(blocks: list[Block], layout: Layout) -> Keys:
         keys[begin : begin + block.size] = decode(block, layout)
         begin += block.size
     return keys
-
-
-def _by_range(
-    number: int, batches: Iterable[Keys], window: tuple[Key, Words] | None, keys: Keys, known: list[Block],
-    partition: Partition,
-) -> dict[int, Coded]:  # fmt: skip
-    """The successors in some batches less `keys` and the `known` ones, coded by range: in the window by its bitmap."""
-    layout = layout_of(keys)
-    if window is None:
-        return _sorted_pieces(number, batches, [keys, _keys(known, layout)], partition)
-    base, words = window
-    outside = [set_within(words, batch, base) for batch in batches]
-    clear_within(words, keys, base)
-    for block in known:
-        clear_within(words, decode(block, layout), base)
-    pieces = _dense_pieces(number, words, base, layout, partition)
-    # A known key that is sent all the same does no harm: whoever gathers takes it away.
-    for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
-        pieces[place] = join_coded([pieces[place], coded], layout) if place in pieces else coded
-    return pieces
 
 
 def fits_bitmap(sample: Keys, count: int) -> bool:
@@ -116,28 +113,41 @@ def _room(sample: Keys, count: int) -> tuple[Key, int] | None:
         return None
     least, most = int(sample.min()), int(sample.max())
     margin = (most - least) // _MARGIN
-    base = max(0, least - margin)
+    base = max(0, least - margin) // WORD_BITS * WORD_BITS
     bits = most + margin - base + 1
     return (base, bits) if bits <= min(_MOST_BITS, _SPARSEST * count) else None
 
 
-def _window(keys: Keys, step: int) -> tuple[Key, Words] | None:
+def _window(keys: Keys, step: int) -> Window | None:
     """The first key and the words of a bitmap for `step` times as many keys as these, about where these are."""
     room = _room(keys, len(keys) * step)
     return room and (room[0], np.zeros(room[1] // WORD_BITS + 1, dtype=np.uint64))
 
 
-def _dense_pieces(number: int, words: Words, base: Key, layout: Layout, partition: Partition) -> dict[int, Coded]:
+def _dense_pieces(number: int, window: Window, layout: Layout, partition: Partition) -> dict[int, Coded]:
     pieces = {}
     for place in range(partition.ranges):
-        low, high = partition.bounds(place, layout)
-        begin, end = (min(max(bound - base, 0), len(words) * WORD_BITS) for bound in (low, high))
-        count = count_bits(words[begin // WORD_BITS : -(-end // WORD_BITS)])
+        base, words = _part(window, *partition.bounds(place, layout))
+        filled, count = fill_of(words)
+        if count >= _CROWDED * filled:
+            coded = code_bits(number, words, base, filled, layout)
+        else:
+            coded = code_keys(number, list_bits(words, base, layout))
         if count:
-            coded = code_bits(number, words, base, begin, end, count, layout)
-            if len(coded.firsts):
-                pieces[place] = coded
+            pieces[place] = coded
     return pieces
+
+
+def _part(window: Window, low: Key, high: Key) -> Window:
+    """The keys of a window with low <= key < high, as a window: a view, or a copy where they do not fill its words."""
+    base, words = window
+    low, high = (min(max(bound, base), base + len(words) * WORD_BITS) for bound in (low, high))
+    begin = (low - base) // WORD_BITS
+    part = base + begin * WORD_BITS, words[begin : -((base - high) // WORD_BITS)]
+    if low % WORD_BITS or high % WORD_BITS:
+        part = part[0], part[1].copy()
+        clip(part, low, high)
+    return part
 
 
 def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], partition: Partition) -> dict[int, Coded]:
@@ -156,16 +166,38 @@ def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], part
     return pieces
 
 
-def _merged(layout: Layout, pieces: list[Block], known: list[Block], low: Key, last: Key) -> Keys:
-    """The distinct keys from `low` to `last` of some blocks, in any order, that are none of the known ones."""
+def _merged(
+    layout: Layout, pieces: list[Block], known: list[Block], nearby: int, low: Key, last: Key
+) -> tuple[Keys, list[Keys | Window]]:
+    """The distinct keys from `low` to `last` of some blocks, in any order, that are none of the known ones.
+
+    And what they may lead back to: themselves, and `nearby` of the known blocks.
+    """
     least = max(low, min((block.first for block in pieces), default=low))
     if least > last:
-        return layout.empty(0)
+        return layout.empty(0), []
     if layout.words == 1 and last - least < min(_MOST_BITS, DENSE_SPAN * sum(block.size for block in pieces)):
-        return _merged_in_bitmap(layout, pieces, known, least, last)
+        found, older = (_marked(layout, blocks, least, last) for blocks in (pieces, known[:nearby]))
+        take_off(found, [older])
+        take_off(found, (decode(block, layout) for block in known[nearby:]))
+        return list_bits(found[1], found[0], layout), [found, older]
     # Neither the pieces nor the known blocks end where the range does.
     parts, olds = ([slice_between(decode(block, layout), low, last + 1) for block in lot] for lot in (pieces, known))
-    return merge(parts or [layout.empty(0)], _fewer(_runs(olds), sum(map(len, parts))))
+    keys = merge(parts or [layout.empty(0)], _fewer(_runs(olds), sum(map(len, parts))))
+    return keys, [keys, *olds[:nearby]]
+
+
+def _marked(layout: Layout, blocks: list[Block], least: Key, last: Key) -> Window:
+    """The keys from `least` to `last` of some blocks."""
+    base = least // WORD_BITS * WORD_BITS
+    words = np.zeros((last - base) // WORD_BITS + 1, dtype=np.uint64)
+    for block in blocks:
+        if has_bits(block.value):
+            set_decoded(block, words, base, layout)
+        else:
+            set_within(words, decode(block, layout), base)
+    clip((base, words), least, last + 1)
+    return base, words
 
 
 def _runs(batches: list[Keys]) -> list[Keys]:
@@ -185,14 +217,3 @@ def _fewer(runs: list[Keys], count: int) -> list[Keys]:
     while len(runs) > 1 and len(runs[0]) + len(runs[1]) < count:
         runs = sorted([merge_sorted(runs[:2]), *runs[2:]], key=len)
     return runs
-
-
-def _merged_in_bitmap(layout: Layout, pieces: list[Block], known: list[Block], least: Key, last: Key) -> Keys:
-    words = np.zeros((last - least) // WORD_BITS + 1, dtype=np.uint64)
-    for block in pieces:
-        set_within(words, decode(block, layout), least)
-    for block in known:
-        clear_within(words, decode(block, layout), least)
-    # The last word reaches beyond the range.
-    words[-1] &= np.uint64((1 << (last - least) % WORD_BITS + 1) - 1)
-    return list_bits(words, least, layout)
