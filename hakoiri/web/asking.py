@@ -1,6 +1,7 @@
 """What the routes share: the run that a request names, the puzzle that it names, and answers that may be kept."""
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -15,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
+from hakoiri.web.problems import Unchanged
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Question, Questions
 from puzzles.contract import Puzzle
@@ -92,10 +94,13 @@ class Asked:
 
     def content(self, run: Run, content: bytes) -> Response:
         """What is sent, as `answer`."""
-        headers = self._kept(run.store.state)
-        if headers and self._request.headers.get("if-none-match") == headers["ETag"]:
-            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return Response(content, headers=headers, media_type="application/json")
+        return Response(content, headers=self._kept(run.store.state), media_type="application/json")
+
+    def require_changed(self) -> None:
+        """`Unchanged` where the client has the answer, which is not computed then: its tag names run and question."""
+        headers = self._kept(self._runs.status(self.directory).state)
+        if headers and self._request.headers["if-none-match"] == headers["ETag"]:
+            raise Unchanged(headers)
 
     def headers(self) -> dict[str, str]:
         """Those of an answer that say how long it may be kept."""
@@ -104,7 +109,8 @@ class Asked:
     def _kept(self, state: State) -> dict[str, str]:
         if state.status != "complete" or not state.digest or self._name != self.directory.name:
             return {}
-        return {"ETag": f'"{state.digest[:32]}"', "Cache-Control": _FOR_EVER}
+        asked = zlib.crc32(f"{self._request.url.path}?{self._request.url.query}".encode())
+        return {"ETag": f'"{state.digest[:32]}-{asked:08x}"', "Cache-Control": _FOR_EVER}
 
 
 async def asked_run(request: Request, run: RunName) -> Asked:
@@ -113,7 +119,10 @@ async def asked_run(request: Request, run: RunName) -> Asked:
     directory = runs.named(run)
     if directory is None:
         directory = await run_in_threadpool(runs.find, run)
-    return Asked(request, run, directory)
+    asked = Asked(request, run, directory)
+    if request.method == "GET" and "if-none-match" in request.headers:
+        await run_in_threadpool(asked.require_changed)
+    return asked
 
 
 AskedRun = Annotated[Asked, Depends(asked_run)]

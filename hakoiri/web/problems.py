@@ -1,11 +1,13 @@
 """Errors as problem details (RFC 9457), with the next step as data, as words and, where there is one, as a request."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
 from hakoiri.steps import in_command_line
@@ -41,6 +43,14 @@ _REQUESTS: dict[str, tuple[str, str]] = {
 _QUESTIONS = {"path": "path?to=goal", "farthest": "path?to=farthest", "diameter": "components/0/diameter"}
 
 
+class Unchanged(Exception):  # noqa: N818
+    """The client has the answer; `headers` say which it is and how long it may be kept."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        super().__init__()
+        self.headers = headers
+
+
 def problem(status: int, detail: str, kind: str = "", steps: tuple[Step, ...] = (), **more: Any) -> JSONResponse:
     """A problem as a response; `kind` names what went wrong, such as ``unknown-run``."""
     title = HTTPStatus(status).phrase
@@ -56,6 +66,7 @@ def handlers() -> dict[int | type[Exception], Any]:
     """What turns exceptions into responses, for the application."""
     return {
         HakoiriError: lambda _, error: refused(error),
+        Unchanged: lambda _, error: Response(status_code=HTTPStatus.NOT_MODIFIED, headers=error.headers),
         MemoryError: lambda _, error: problem(HTTPStatus.INSUFFICIENT_STORAGE, str(error) or "not enough memory"),
         RequestValidationError: lambda _, error: _unfit(error),
         HTTPException: lambda _, error: _plain(error),
