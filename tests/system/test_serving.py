@@ -3,8 +3,9 @@
 import json
 import signal
 import socket
+import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,25 +88,89 @@ def test_a_run_from_the_request_to_its_end_and_a_kill(serve: Callable[..., Serve
             layers += [row["depth"]] if kind == "layer" else []
     assert layers == list(range(168))
     assert server.client.get(f"{where}/distance?to=goal").json()["length"] == 116
+    assert len(family(server)) == 2
+    killed(server)
+
+
+def killed(server: Server) -> None:
+    """SIGKILL to the server alone; all that it has started leave by themselves."""
     processes = family(server)
-    assert len(processes) == 2
     server.process.kill()
-    wait_until(lambda: gone(processes), 30, "the coordinator to leave")
+    wait_until(lambda: gone(processes), 60, f"all of them to leave: {processes}")
 
 
 @pytest.mark.slow
 def test_a_kill_in_the_midst_of_a_run(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    """The next server goes on with it, from its last commit."""
     server = serve()
-    long = server.client.post("/api/runs", json={"puzzle": "pancakes", "options": {"n": "11"}}).headers["location"]
-    wait_until(lambda: server.client.get(long).json()["status"] == "running", 60, "a run under way")
-    processes = family(server)
-    server.process.kill()
-    wait_until(lambda: gone(processes), 30, "the coordinator to leave")
-    run = long.rpartition("/")[2]
-    before = hakoiri.ask("status", run)
-    assert before["status"] in ("interrupted", "queued") and before["configurations"] < 39_916_800
-    assert hakoiri.here("coordinator", "--threads", "--burst", "--json").json["runs"][0]["status"] == "complete"
-    assert hakoiri.ask("status", run)["configurations"] == 39_916_800
+    wanted = {"puzzle": "pancakes", "options": {"n": "11"}}
+    where = server.client.post("/api/runs", json=wanted).headers["location"]
+    wait_until(lambda: (server.client.get(where).json()["depth"] or 0) > 2, 60, "a run under way")
+    killed(server)
+    before = hakoiri.ask("status", where.rpartition("/")[2])
+    assert before["status"] == "interrupted" and 0 < before["configurations"] < 39_916_800
+    server = serve()
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", 120, "its end")
+    found = server.client.get(where).json()
+    assert found["configurations"] == 39_916_800
+    assert len({layer["session"] for layer in server.client.get(f"{where}/layers").json()["layers"]}) == 2
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_midst_of_questions_a_file_and_streams(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    """Nobody works on, nothing stays locked; what is asked again is answered, and a file goes on where it was cut."""
+    run = hakoiri.json("run", "pancakes", "-o", "n=10")["run"]
+    server = serve()
+    where = f"/api/runs/{run}"
+    asked = server.client.get(f"{where}/path?from=0x5&to=farthest")
+    exported = server.client.get(f"{where}/export.csv")
+    assert (asked.status_code, exported.status_code) == (202, 202)
+    with closing(server.events(where)) as events:
+        _, last, _ = next(events)
+        assert len(family(server)) == 4, "the server, its coordinator and two who answer"
+        killed(server)
+        with pytest.raises(httpx2.TransportError):
+            tuple(events)
+    server = serve("--no-drive")
+    for question in (asked, exported):
+        row = server.client.get(question.headers["location"]).json()
+        assert (row["status"], row["reason"]) == ("failed", "it was stopped")
+    again = server.client.get(f"{where}/path?from=0x5&to=farthest")
+    assert (again.status_code, again.headers["location"]) == (202, asked.headers["location"])
+    wait_until(lambda: server.client.get(again.headers["location"]).json()["status"] == "answered", 120, "an answer")
+    wait_until(lambda: server.client.get(f"{where}/export.csv").status_code == 200, 120, "the file")
+    with closing(server.events(where, last)) as events:
+        assert next(events)[0] in ("layer", "state")
+    with server.client.stream("GET", f"{where}/export.csv") as stream:
+        begun = next(stream.iter_raw())
+        killed(server)
+    server = serve("--no-drive")
+    whole = next(hakoiri.data.glob(".questions/*/*/export.csv")).read_bytes()
+    rest = server.client.get(f"{where}/export.csv", headers={"Range": f"bytes={len(begun)}-"})
+    assert (rest.status_code, begun + rest.content == whole) == (206, True)
+    assert server.client.delete(where).json()["runs"] == [run]
+    assert not [*hakoiri.data.glob(".questions/*")]
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_midst_of_a_request_with_a_key(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
+    """Killed as soon as something of it is on disk, the request that comes again makes no second run."""
+    wanted = {"json": {"puzzle": "hanoi"}, "headers": {"Idempotency-Key": "one"}}
+    server = serve("--no-drive")
+
+    def ask() -> None:
+        with suppress(httpx2.TransportError):
+            server.client.post("/api/runs", **wanted)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    wait_until(lambda: [*hakoiri.data.glob(".requests/*")], 60, "a trace of the request")
+    killed(server)
+    asking.join()
+    server = serve()
+    where = {server.client.post("/api/runs", **wanted).headers["location"] for _ in range(3)}
+    assert [f"/api/runs/{row['run']}" for row in server.client.get("/api/runs").json()["runs"]] == [*where]
+    wait_until(lambda: server.client.get(*where).json()["status"] == "complete", 60, "its end")
 
 
 @pytest.mark.slow
@@ -123,9 +188,7 @@ def test_several_processes_answer_and_end_together(serve: Callable[..., Server])
         assert server.client.get(question).json()["status"] in ("running", "answered")
     wait_until(lambda: server.client.get(question).json()["status"] == "answered", 60, "the proof")
     assert server.client.get(question).json()["answer"]["ok"]
-    processes = family(server)
-    server.process.kill()
-    wait_until(lambda: gone(processes), 30, "all of them to leave")
+    killed(server)
 
 
 @pytest.mark.slow
@@ -166,7 +229,7 @@ def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve
 
 @pytest.mark.slow
 def test_who_is_slow_holds_nobody_up(serve: Callable[..., Server]) -> None:
-    """Requests that never come to their end, answers that nobody takes in, streams that are dropped."""
+    """Requests that never come to their end, answers that nobody takes in or byte by byte, connections left idle."""
     server = serve("--no-drive")
     port = server.client.base_url.port or 0
     head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
@@ -180,11 +243,16 @@ def test_who_is_slow_holds_nobody_up(serve: Callable[..., Server]) -> None:
         for what, connection in slow.items():
             connection.sendall(begun[what].encode())
             connection.settimeout(60)
+        for _ in range(200):
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
         for _ in range(150):
             # Asks again and again, and takes nothing in.
             greedy = open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
             greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             greedy.sendall(f"GET /api/openapi.json HTTP/1.1\r\n{head}\r\n".encode() * 20)
+        lazy = open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
+        lazy.sendall(f"GET /api/puzzles HTTP/1.1\r\n{head}\r\n".encode())
+        assert b"".join(lazy.recv(1) for _ in range(500)).startswith(b"HTTP/1.1 200")
         assert server.client.get("/api/puzzles").status_code == 200
         assert slow["headers"].recv(100) == b"" == slow["nothing"].recv(100)
         assert b"408" in slow["body"].recv(1000)

@@ -123,6 +123,9 @@ def test_limits(served: Served) -> None:
     long = json.dumps({"puzzle": "x" * (1 << 20)})
     for body in (long, (part.encode() for part in (long[:9], long[9:]))):
         assert post("/api/runs", content=body, headers={"Content-Type": "application/json"}).status_code == 413
+    for deep in (b"[" * 500_000, b'{"a": ' * 50_000, b'{"puzzle": "tiles", "sizes": %s}' % (b"[" * 900 + b"]" * 900)):
+        refused = post("/api/runs", content=deep, headers={"Content-Type": "application/json"})
+        assert refused.status_code in (400, 422), refused.text
     assert get(f"/api/runs?status={'x' * 20_000}").status_code == 414
     for path in ("/api/runs?limit=0", "/api/runs?limit=9999", f"/api/runs/{served.small}/layers/1?limit=1001"):
         assert get(path).status_code == 422
