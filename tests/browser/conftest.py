@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec
 from tests.support.runs import driven
-from tests.system.helpers import HAKOIRI, Hakoiri
+from tests.system.helpers import HAKOIRI, Hakoiri, Running
 
 #: Until something is there that must be there; the machine may be busy.
 _MOST_MILLISECONDS = 30_000
@@ -55,12 +55,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (PuzzleSpec("tiles"), "explore", {}, {}),
     ]
     names = [driven(command.data, *run).name for run in wanted]
-    serving = command.start("serve", "--port", "0", executable=HAKOIRI)
+    yield Site(*entered(command.start("serve", "--port", "0", executable=HAKOIRI)), *names)
+    command.close()
+
+
+def entered(serving: Running) -> tuple[str, str]:
+    """Where a server is, and its token."""
     serving.wait_for("coordinator ready")
     found = re.search(r"(http://\S+/)\?token=(\S+)", serving.stdout)
     assert found, serving.stdout
-    yield Site(found[1], found[2], *names)
-    command.close()
+    return found[1], found[2]
 
 
 @pytest.fixture(scope="session")
@@ -81,11 +85,11 @@ def page(site: Site, browser: Browser, request: pytest.FixtureRequest) -> Iterat
     """A page that has come in by its token, of the size of a parameter; nothing may go wrong on its console."""
     size = getattr(request, "param", WIDE)
     context = browser.new_context(viewport=size, has_touch=size is NARROW, base_url=site.address)
-    yield from watched(context, site)
+    yield from watched(context, site.token)
     context.close()
 
 
-def watched(context: BrowserContext, site: Site) -> Iterator[Page]:
+def watched(context: BrowserContext, token: str) -> Iterator[Page]:
     """A page; what goes wrong on it is the test's failure."""
     wrong: list[str] = []
 
@@ -100,6 +104,6 @@ def watched(context: BrowserContext, site: Site) -> Iterator[Page]:
     expect.set_options(_MOST_MILLISECONDS)
     page.on("console", said)
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.goto(f"/?token={site.token}")
+    page.goto(f"/?token={token}")
     yield page
     assert not wrong

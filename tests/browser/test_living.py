@@ -1,11 +1,14 @@
 """A large run in a real browser: it is begun, watched as it grows, paused, gone on with and deleted."""
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, entered, watched
+from tests.system.helpers import HAKOIRI, Hakoiri
+from tests.system.servers import RedisServer, started_workers
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -86,3 +89,33 @@ def test_a_study_a_hunt_and_an_optimisation_are_begun_and_grow(page: Page, site:
     expect(page.locator(".state")).to_contain_text("complete")
     page.get_by_role("link", name="Best play").click()
     expect(page.locator(".distance")).to_contain_text("points · start")
+
+
+def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: Path) -> None:
+    """With Redis: layers that workers make, who they are, what is on disk; and that Redis is gone."""
+    hakoiri = Hakoiri(tmp_path)
+    with RedisServer(tmp_path / "redis") as redis_server, started_workers(hakoiri, redis_server.url, 2):
+        serving = hakoiri.start("serve", "--port", "0", "--redis", redis_server.url, executable=HAKOIRI)
+        site = entered(serving)
+        context = browser.new_context(base_url=site[0])
+        for page in watched(context, site[1]):
+            page.goto("/#/new/tiles")
+            page.get_by_label("rows", exact=True).fill("4")
+            page.get_by_label("columns", exact=True).fill("4")
+            page.get_by_role("button", name="Start", exact=True).click()
+            facts = page.locator(".facts")
+            expect(facts).to_contain_text(re.compile(r"workers2 on \S+"))
+            expect(facts).to_contain_text(re.compile(r"on disk[\d.]+ MB"))
+            run = page.url.rpartition("/")[2]
+            health = page.request.get("/api/health").json()
+            assert (health["ok"], health["workers"], len(health["hosts"])) == (True, 2, 1)
+            page.wait_for_function(
+                "() => parseInt(/(\\d+) layers/.exec(document.querySelector('.histogram').ariaLabel)[1]) > 21"
+            )
+            page.get_by_role("button", name="Pause").click()
+            expect(page.locator(".state")).to_contain_text("cancelled")
+            redis_server.kill()
+            assert page.request.get("/api/health").status == 503
+            assert page.request.get(f"/api/runs/{run}").json()["status"] == "cancelled"
+        context.close()
+    hakoiri.close()

@@ -28,7 +28,7 @@ SCHEMES = ["light", "dark"]
 def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, size: Any, scheme: Any) -> None:
     """WCAG 2.2, levels A and AA, on each page; and no page is wider than its screen."""
     context = browser.new_context(viewport=size, color_scheme=scheme, base_url=site.address, reduced_motion="reduce")
-    for page in watched(context, site):
+    for page in watched(context, site.token):
         for name, (address, shown) in PAGES.items():
             page.goto("/" + address.format(explored=site.explored, counted=site.counted))
             expect(page.locator(shown).first).to_be_visible()
@@ -42,7 +42,7 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, 
 def test_the_colours_of_text_and_pieces_can_be_told_apart(site: Site, browser: Browser, scheme: Any) -> None:
     """Contrast by WCAG's formula: 4.5 for text on its grounds, 3 for what must be seen to play."""
     context = browser.new_context(color_scheme=scheme, base_url=site.address)
-    for page in watched(context, site):
+    for page in watched(context, site.token):
         page.goto(f"/#/runs/{site.explored}/board")
         expect(page.locator(".move.best").first).to_be_visible()
         colours = page.evaluate(COLOURS)
@@ -96,7 +96,7 @@ def test_the_first_view_is_light_and_quick(site: Site, browser: Browser) -> None
     for _ in range(3):
         context = browser.new_context(base_url=site.address)
         context.add_init_script(DRAWN)
-        for page in watched(context, site):
+        for page in watched(context, site.token):
             expect(page.locator(".run .picture").first).to_be_visible()
             seconds.append(page.evaluate("window.drawnAfter") / 1000)
             loaded = page.evaluate("performance.getEntriesByType('resource').map(entry => entry.encodedBodySize)")

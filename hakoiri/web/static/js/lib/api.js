@@ -59,6 +59,9 @@ export async function get(words, query, {waiting = () => {}} = {}) {
   throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.bounds});
 }
 
+// Who lives, as well where somebody is missing.
+export const health = async () => (await fetch(address(["health"]))).json();
+
 export const post = async (words, body) => (await ask("POST", address(words), body ?? {})).json();
 
 export const remove = words => ask("DELETE", address(words));

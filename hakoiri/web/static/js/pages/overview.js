@@ -1,7 +1,7 @@
 // A run as it stands, or as it grows: figures, and the histogram of its layers.
 
 import {Histogram} from "../charts/histogram.js";
-import {get} from "../lib/api.js";
+import {get, health} from "../lib/api.js";
 import {h, put} from "../lib/dom.js";
 import {follow} from "../lib/events.js";
 import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
@@ -39,6 +39,7 @@ class Overview {
 
   async load() {
     this.#figures();
+    if (moving(this.run)) await this.#helpers();
     if (LAYERED.has(this.run.mode)) {
       const {layers} = await get(["runs", this.run.run, "layers"]);
       for (const layer of layers) this.layers[layer.depth] = layer.size;
@@ -82,8 +83,9 @@ class Overview {
 
   // Who works on it; without workers on other machines it is threads of the coordinator.
   async #helpers() {
-    const {workers, hosts} = await get(["health"]).catch(() => ({workers: 0, hosts: []}));
-    Object.assign(this.run, {workers, hosts: hosts.length});
+    const {hosts, reason} = await health().catch(() => ({hosts: [], reason: ""}));
+    Object.assign(this.run, {hosts, missing: reason});
+    this.#figures();
   }
 
   // At most once for each picture of the screen.
@@ -108,7 +110,8 @@ class Overview {
   #figures() {
     const {run} = this;
     const rest = left(run.seconds_left);
-    put(this.progress, moving(run) && [barOf(run), h("p", {}, [run.progress.headline, rest && `${rest} left`].filter(Boolean).join(" · "))]);
+    put(this.progress, moving(run) && [barOf(run), h("p", {}, [run.progress.headline, rest && `${rest} left`].filter(Boolean).join(" · ")),
+      run.missing && h("p", {class: "reason"}, run.missing)]);
     put(this.figures, ...factsOf(run).filter(([, value]) => value !== null && value !== "–").map(([name, value, wide]) =>
       h("div", {class: wide ? "wide" : null}, h("dt", {}, name), h("dd", {}, value))));
   }
@@ -117,6 +120,7 @@ class Overview {
 const some = value => (value === null || value === undefined ? null : number(value));
 
 function factsOf(run) {
+  const disk = run.stored_bytes || run.progress.disk;
   return [
     [run.progress.unit, number(run.progress.done)],
     ["layers", LAYERED.has(run.mode) && run.depth !== null ? number(run.depth + 1) : null],
@@ -129,12 +133,13 @@ function factsOf(run) {
     ["in moves", some(run.moves)],
     ["rounds", some(run.rounds)],
     ["computing", run.seconds ? duration(run.seconds) : null],
-    ["rate", run.rate ? `${short(run.rate)} ${run.rate_unit === "configurations/s" ? "/s" : run.rate_unit}` : null],
-    ["on disk", run.stored_bytes ? bytes(run.stored_bytes) : run.progress.disk ? bytes(run.progress.disk) : null],
-    ["workers", run.workers ? `${number(run.workers)} on ${counted(run.hosts, "host")}` : null],
-    ["driven by", run.holder || null],
+    ["rate", run.rate ? `${short(run.rate)}${run.rate_unit === "configurations/s" ? "/s" : ` ${run.rate_unit}`}` : null],
+    ["on disk", disk ? bytes(disk) : null],
+    ["bytes for each", disk && run.configurations ? (disk / run.configurations).toFixed(2) : null],
+    ["workers", run.hosts?.length ? run.hosts.map(({host, workers}) => `${number(workers)} on ${host}`).join(", ") : null],
     ["begun", run.created ? when(run.created) : null],
     ["run", h("code", {}, run.run)],
+    ["driven by", run.holder ? h("small", {}, run.holder) : null, true],
     ["digest", run.digest ? h("code", {}, run.digest) : null, true],
   ];
 }

@@ -7,6 +7,9 @@ import {button, h, say} from "../lib/dom.js";
 const SIGNS = {queued: "○", running: "◔", complete: "●", interrupted: "◐", cancelled: "◌", failed: "✕"};
 const RESUMABLE = new Set(["interrupted", "cancelled", "failed"]);
 
+// Queued where nobody takes queued runs.
+export const lonely = run => run.status === "queued" && run.served === false && h("p", {class: "reason"}, "No coordinator takes queued runs here.");
+
 export const moving = run => run.status === "queued" || run.status === "running";
 
 export const stateBadge = run => h("span", {class: `state is-${run.status.replace(" ", "-")}`}, h("span", {"aria-hidden": "true"}, SIGNS[run.status] ?? "!"), ` ${run.status}`);
