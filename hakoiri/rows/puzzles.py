@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from puzzles.capabilities import Dealt, Placements, Scored
+from puzzles.capabilities import Dealt, Family, Placements, Scored, Sized
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import key_at
 from puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
@@ -19,7 +19,14 @@ def puzzle_row(name: str, kind: type[Puzzle]) -> dict[str, Any]:
     options = [
         {"name": option, "default": what.default, "allowed": what.describe()} for option, what in kind.options.items()
     ]
-    return {"name": name, "summary": kind.summary, "options": options, "notes": _notes(kind)}
+    sizes = kind.size_options if issubclass(kind, Sized) else (kind.size_option,) if issubclass(kind, Dealt) else ()
+    return {
+        "name": name,
+        "summary": kind.summary,
+        "options": options,
+        "size_options": [*sizes],
+        "notes": _notes(kind),
+    }
 
 
 def full_puzzle_row(spec: PuzzleSpec) -> dict[str, Any]:
@@ -62,6 +69,9 @@ def _notes(kind: type[Puzzle]) -> list[str]:
         "needs --from BOARD": kind.start_is_board,
         "--from DEAL": issubclass(kind, Dealt) and not kind.start_is_board,
         "--from BOARD": issubclass(kind, Scored) and kind.large_boards,
+        "moves score": issubclass(kind, Scored),
+        "study --n SIZES": issubclass(kind, Sized),
+        "study boards": issubclass(kind, Family),
         "--whole": kind.configurations is not Puzzle.configurations,
         "--merge-mirrors": kind.canonical is not Puzzle.canonical,
         "--goal": not tree,

@@ -91,6 +91,24 @@ def test_a_study_a_hunt_and_an_optimisation_are_begun_and_grow(page: Page, site:
     expect(page.locator(".distance")).to_contain_text("points · start")
 
 
+def test_studies_of_sizes_and_of_boards_are_begun(page: Page, site: Site) -> None:
+    page.goto("/#/new/pancakes")
+    page.get_by_label("study one size after another").check()
+    page.get_by_label("sizes").fill("3, 4, 5, 6")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(page.get_by_role("img", name="moves by size: 4 points, up to 7")).to_be_visible()
+    expect(page.get_by_role("row", name="n=6 6 720 7 7 7 720")).to_be_visible()
+    page.goto("/#/new/sliding")
+    page.get_by_label("study all boards of some pieces").check()
+    page.get_by_label("columns x rows").fill("2x3")
+    page.get_by_label("pieces", exact=True).fill("1x2:1 1x1:*")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".state")).to_contain_text("complete")
+    expect(page.get_by_role("img", name=re.compile("Components of each diameter"))).to_be_visible()
+    expect(page.locator(".pair svg")).to_have_count(2)
+
+
 def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: Path) -> None:
     """With Redis: layers that workers make, who they are, what is on disk; and that Redis is gone."""
     hakoiri = Hakoiri(tmp_path)

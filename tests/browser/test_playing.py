@@ -214,6 +214,18 @@ def test_fingers_tap_and_drag(page: Page, site: Site) -> None:
     assert page.evaluate("scrollY") == 0
 
 
+def test_the_best_play_that_a_run_has_proved_is_replayed(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.tilted}")
+    page.get_by_role("link", name="Best play").click()
+    expect(page.locator(".panel")).to_contain_text("proved to be the best there is")
+    play = page.request.get(f"/api/runs/{site.tilted}/play").json()
+    for board in play["boards"][1:]:
+        page.get_by_role("button", name="Step").click()
+        expect(page.locator(".distance")).to_have_text(f"{board['score']} points · {board['move']}")
+    expect(page.get_by_role("button", name="Step")).to_be_disabled()
+    assert play["boards"][-1]["score"] == play["score"]
+
+
 def test_a_best_play_is_replayed_and_stars_are_drawn(page: Page, site: Site) -> None:
     page.goto(f"/#/runs/{site.optimised}/best")
     expect(page.locator(".distance")).to_contain_text("0 points · start")

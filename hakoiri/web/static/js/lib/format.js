@@ -34,4 +34,4 @@ export const counted = (count, one, many = `${one}s`) => `${number(count)} ${cou
 export const when = text => new Date(text.replace(" ", "T")).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"});
 
 // metric=unit, rows=3: without braces.
-export const options = values => Object.entries(values ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
+export const options = values => Object.entries(values ?? {}).filter(([, value]) => value).map(([name, value]) => `${name} ${value}`).join(", ");

@@ -91,8 +91,8 @@ class RunForm {
     event.preventDefault();
     this.send.disabled = true;
     const goal = this.goal.value.trim();
-    const {without, ...mode} = this.mode.value();
-    const options = this.#options().filter(([name]) => name !== without);
+    const {without = [], ...mode} = this.mode.value();
+    const options = this.#options().filter(([name]) => !without.includes(name));
     const asked = {
       puzzle: this.chosen.name,
       options: {...Object.fromEntries(options), ...(goal ? {goal} : {})},

@@ -12,7 +12,7 @@ const TABS = [
   {name: "board", words: "Board", kinds: ["explore", "whole"], page: () => import("./play.js")},
   {name: "components", words: "Components", kinds: ["explore", "whole"], page: () => import("./components.js")},
   {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
-  {name: "best", words: "Best play", kinds: ["optimise"], page: () => import("./best.js")},
+  {name: "best", words: "Best play", kinds: ["explore", "optimise"], note: "moves score", page: () => import("./best.js")},
 ];
 
 export async function show(place, {path: [, name, asked = ""], query}, current) {
@@ -23,8 +23,9 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   const below = h("div", {});
   put(place, head, below);
   if (!current()) return null;
-  const redraw = async () => drawHead(head, await get(["runs", name]), tab, redraw);
-  drawHead(head, run, tab, redraw);
+  const notes = await notesOf(run.puzzle);
+  const redraw = async () => drawHead(head, await get(["runs", name]), tab, notes, redraw);
+  drawHead(head, run, tab, notes, redraw);
   const {show: draw} = await tab.page();
   try {
     return await draw(below, {run, query, redraw}, current);
@@ -35,8 +36,16 @@ export async function show(place, {path: [, name, asked = ""], query}, current) 
   }
 }
 
-function drawHead(head, run, tab, redraw) {
-  const tabs = TABS.filter(({kinds}) => !kinds || kinds.includes(run.mode));
+// What there is to know of a puzzle, nothing of one that the server was not started with.
+const known = new Map();
+
+async function notesOf(puzzle) {
+  if (!known.has(puzzle)) known.set(puzzle, await get(["puzzles", puzzle]).then(({notes}) => notes, () => []));
+  return known.get(puzzle);
+}
+
+function drawHead(head, run, tab, notes, redraw) {
+  const tabs = TABS.filter(({kinds, note}) => (!kinds || kinds.includes(run.mode)) && (!note || notes.includes(note)));
   const gone = async () => {
     try {
       await redraw();

@@ -1,9 +1,9 @@
 // What is to be done with a puzzle: how much of it is counted, or a study, a hunt, an optimisation, each with its fields.
 
 import {h} from "../lib/dom.js";
-import {boundsOf, field, numeric} from "./fields.js";
+import {boundsOf, check, field, numeric} from "./fields.js";
 
-// {element, value}: the part of the form, and what it adds to a new run. `without` is an option that then goes unsaid.
+// {element, value}: the part of the form, and what it adds to a new run. `without` are options that then go unsaid.
 export function modesOf(puzzle) {
   const choices = choicesFor(puzzle, new Set(puzzle.notes));
   const rows = choices.map(({words, fields = []}, place) => {
@@ -29,22 +29,52 @@ function choicesFor(puzzle, notes) {
     {words: "count until the first goal", value: () => ({mode: "explore", until_goal: true})},
   ];
   if (notes.has("--whole")) found.push({words: "count the whole space, with all components", value: () => ({mode: "whole"})});
-  if (notes.has("--from DEAL") && puzzle.options.some(boundsOf)) found.push(studyOf(puzzle));
-  if (notes.has("--from DEAL")) found.push(huntOf());
-  if (notes.has("--from BOARD")) found.push(optimisationOf());
+  if (notes.has("--from DEAL")) found.push(studyOf(puzzle), huntOf());
+  if (notes.has("moves score")) found.push(optimisationOf());
+  if (notes.has("study --n SIZES")) found.push(sizesOf(puzzle));
+  if (notes.has("study boards")) found.push(boardsOf());
   return found;
 }
 
-// Deals of several sizes: the first option that is a number says how large a deal is.
-function studyOf({options}) {
-  const size = options.find(boundsOf);
+// Deals of several sizes.
+function studyOf({options, size_options: without}) {
+  const size = options.find(({name}) => name === without[0]);
   const [least] = boundsOf(size);
-  const sizes = h("input", {value: `${least}, ${least + 1}, ${least + 2}`, required: true, pattern: "\\s*\\d+(\\s*,\\s*\\d+)*\\s*"});
+  const sizes = numbers([least, least + 1, least + 2]);
   const deals = numeric(100, 1);
   return {
     words: "study random deals",
     fields: [field("sizes", size.name, sizes, `some of ${size.allowed}, with commas`), field("deals", "deals of each", deals)],
-    value: () => ({mode: "study", sizes: sizes.value.split(",").map(Number), deals: Number(deals.value), without: size.name}),
+    value: () => ({mode: "study", sizes: listed(sizes), deals: Number(deals.value), without}),
+  };
+}
+
+const numbers = values => h("input", {value: values.join(", "), required: true, pattern: "\\s*\\d+(\\s*,\\s*\\d+)*\\s*"});
+
+const listed = input => input.value.split(",").map(Number);
+
+// The same puzzle for one size after another.
+function sizesOf({size_options: without}) {
+  const sizes = numbers([3, 4, 5, 6]);
+  return {
+    words: "study one size after another",
+    fields: [field("members", "sizes", sizes, "with commas; of tiles the cells of a board")],
+    value: () => ({mode: "sizes", sizes: listed(sizes), without}),
+  };
+}
+
+// All mixes of pieces on a board, and of each all components.
+function boardsOf() {
+  const size = h("input", {value: "3x4", required: true, pattern: "\\s*\\d+x\\d+\\s*"});
+  const pieces = h("input", {value: "2x2:1 1x2:* 2x1:* 1x1:*", class: "long", required: true, spellcheck: "false"});
+  const empty = h("input", {value: "2", required: true});
+  const goal = h("input", {placeholder: "none"});
+  const pairs = check("pairs", "count all diametral pairs");
+  return {
+    words: "study all boards of some pieces",
+    fields: [field("size", "columns x rows", size), field("pieces", "pieces", pieces, "width x height : how many, * for any number"),
+      field("empty", "empty cells", empty, "2, 2.. or 2..4"), field("where", "goal", goal, "2x2@4,2: a piece at row, column"), pairs.element],
+    value: () => ({mode: "boards", size: size.value.trim(), pieces: pieces.value, empty: empty.value, goal: goal.value.trim(), pairs: pairs.input.checked}),
   };
 }
 

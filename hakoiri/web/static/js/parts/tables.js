@@ -1,10 +1,12 @@
 // The tables of a run, as its kind makes them, with a plot where there is something to see.
 
 import {Histogram} from "../charts/histogram.js";
-import {get} from "../lib/api.js";
-import {h} from "../lib/dom.js";
-import {number} from "../lib/format.js";
 import {Curve} from "../charts/curve.js";
+import {get} from "../lib/api.js";
+import {h, put} from "../lib/dom.js";
+import {number} from "../lib/format.js";
+import {startOf} from "./pictures.js";
+import {still} from "../picture/shapes.js";
 
 // Runs that are told by their layers or components.
 const OTHERS = new Set(["explore", "whole", "hardest"]);
@@ -13,7 +15,7 @@ export async function tablesOf(run) {
   if (OTHERS.has(run.mode)) return [];
   const found = await get(["runs", run.run, "summary"]);
   const plotted = PLOTS[run.mode]?.(found);
-  return [plotted, ...found.tables.map(tableOf)].filter(Boolean);
+  return [plotted, ...found.tables.map(tableOf), drawnOf(run, found)].flat().filter(Boolean);
 }
 
 const card = (title, ...content) => h("section", {class: "card"}, h("h2", {}, title), ...content);
@@ -32,11 +34,32 @@ const PLOTS = {
     const rounds = tables.find(({name}) => name === "rounds")?.rows ?? [];
     return rounds.length > 1 && card("Score of each round, by seconds", new Curve({across: "seconds", up: "score", stairs: true}, rounds.map(({seconds, score}) => [seconds, score])).element);
   },
+  sizes: ({rows = []}) => {
+    const points = rows.map(({size, depth}) => [size, depth]);
+    return points.length > 1 && card("Moves from the start to the farthest configuration, by size", new Curve({across: "size", up: "moves"}, points).element);
+  },
+  boards: ({diameters = {}}) => {
+    const counts = Array.from({length: Math.max(0, ...Object.keys(diameters).map(Number)) + 1}, (_, diameter) => diameters[diameter] ?? 0);
+    return counts.length > 1 && card("Components of each diameter", new Histogram({bar: "diameter", of: "components", title: "Components of each diameter"}).show(counts).element);
+  },
   tree: ({layers = []}) => {
     if (layers.length < 2) return null;
     return card("Levels", new Histogram({bar: "level", of: "placings", title: "Placings on each level of the tree"}).show(layers).element);
   },
 };
+
+// What was found, drawn: the farthest pair of a study of boards, the hardest deal of a hunt.
+function drawnOf(run, {pair, best}) {
+  const texts = pair ?? (best?.deal ? [best.deal] : []);
+  if (!texts.length) return null;
+  const boards = texts.map(text => {
+    const place = h("div", {});
+    startOf({...run, start: text}).then(found => put(place, still(found.picture, text))).catch(error => put(place, error.message));
+    return place;
+  });
+  return card(pair ? "The two that are farthest apart" : "The hardest deal", h("div", {class: "pair"}, h("div", {class: "two"}, boards)),
+    texts.map(text => h("p", {class: "small"}, h("code", {}, text))));
+}
 
 export function tableOf({name, title, rows, rest}) {
   if (!rows.length) return null;
