@@ -1,5 +1,9 @@
 """What the interface answers is what the command line answers."""
 
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -7,8 +11,12 @@ import pytest
 
 from hakoiri.api import open_run
 from hakoiri.web.runs.positions import position_row, table_of
+from hakoiri.web.settings import Settings
 from puzzles.keys.layout import ints
-from tests.web.conftest import Served
+from puzzles.registry import PuzzleSpec
+from tests.support.runs import driven
+from tests.system.helpers import Hakoiri, wait_until
+from tests.web.conftest import TOKEN, Served, client_of
 
 
 def asked(served: Served, path: str, status: int = 200) -> dict[str, Any]:
@@ -41,28 +49,94 @@ def test_runs_page_by_page(served: Served) -> None:
     assert asked(served, "/api/runs?status=failed") == {"runs": [], "next": None}
 
 
-@pytest.mark.parametrize(
-    ("path", "line"),
-    [
-        ("{small}/layers", "layers {small}"),
-        ("{whole}/layers", "layers {whole}"),
-        ("{whole}/components", "components {whole}"),
-        ("{small}/components", "components {small}"),
-        ("{directed}/components", "components {directed}"),
-        ("{directed}/components/strong", "components {directed} --strong"),
-        ("{whole}/components/1/diameter", "diameter {whole} --component 1"),
-        ("{whole}/components/1/diameter?all=true", "diameter {whole} --component 1 --all"),
-        ("{small}/components/0/diameter", "diameter {small}"),
-        ("{small}/path?to=farthest", "path {small} --to farthest"),
-        ("{small}/distance?to=1.2/345", "distance {small} 1.2/345"),
-        ("{small}/path?to=goal&from=1.2/345", "path {small} --to goal --from 1.2/345"),
-        ("{whole}/path?to=.AAC/BBD.&from=AABB/C..D", "path {whole} --to .AAC/BBD. --from AABB/C..D"),
-    ],
-)
+#: What is asked over HTTP, and on the command line.
+SAME = [
+    ("{small}/layers", "layers {small}"),
+    ("{whole}/layers", "layers {whole}"),
+    ("{whole}/components", "components {whole}"),
+    ("{small}/components", "components {small}"),
+    ("{directed}/components", "components {directed}"),
+    ("{directed}/components/strong", "components {directed} --strong"),
+    ("{whole}/components/1/diameter", "diameter {whole} --component 1"),
+    ("{whole}/components/1/diameter?all=true", "diameter {whole} --component 1 --all"),
+    ("{small}/components/0/diameter", "diameter {small}"),
+    ("{small}/path?to=farthest", "path {small} --to farthest"),
+    ("{small}/distance?to=1.2/345", "distance {small} 1.2/345"),
+    ("{small}/path?to=goal&from=1.2/345", "path {small} --to goal --from 1.2/345"),
+    ("{whole}/path?to=.AAC/BBD.&from=AABB/C..D", "path {whole} --to .AAC/BBD. --from AABB/C..D"),
+]
+
+
+@pytest.mark.parametrize(("path", "line"), SAME)
 def test_an_answer(served: Served, path: str, line: str) -> None:
     names = {"small": served.small, "whole": served.whole, "directed": served.directed}
     expected = served.said(*(word.format(**names) for word in line.split()))
     assert asked(served, f"/api/runs/{path.format(**names)}") == expected
+
+
+def test_one_component(served: Served) -> None:
+    for run in (served.whole, served.directed):
+        rows = served.said("components", run)["components"]
+        assert asked(served, f"/api/runs/{run}/components/{len(rows) - 1}") == {"run": run} | rows[-1]
+
+
+def test_all_of_a_run(served: Served) -> None:
+    """What `run` and `resume` print of a complete one, and its tables."""
+    for run in (served.small, served.whole):
+        found = asked(served, f"/api/runs/{run}/summary")
+        del found["tables"]
+        assert found == served.said("resume", run)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Runs of other kinds, to be changed: `small` is given its goal distances, `whole` are stars, `directed` plays."""
+    command = Hakoiri(tmp_path_factory.mktemp("others"))
+    made: list[tuple[PuzzleSpec, str]] = [
+        (PuzzleSpec("tiles", {"rows": "2", "columns": "2"}), "explore"),
+        (PuzzleSpec("magic-star", {"points": "6", "solutions": "keep"}), "tree"),
+        (PuzzleSpec("nakuron", {}, "2/15/55/55/55/10/01"), "explore"),
+    ]
+    names = [driven(command.data, spec, mode, {}, {}).name for spec, mode in made]
+    with client_of(Settings(command.data, token=TOKEN)) as client:
+        yield Served(command.data, client, command, *names)
+
+
+def test_solutions_and_plays_and_goal_distances(others: Served) -> None:
+    run = others.whole
+    found = asked(others, f"/api/runs/{run}/solutions?limit=4")
+    assert len(found.pop("pictures")) == 4
+    assert found == others.said("solutions", run, "--first", "4")
+    play = asked(others, f"/api/runs/{others.directed}/play")
+    assert {name: play[name] for name in ("score", "moves", "sequence")}.items() <= others.said(
+        "resume", others.directed
+    ).items()
+    expected = others.said("hardest", others.small)
+    assert asked(others, f"/api/runs/{others.small}/hardest") == expected
+
+
+def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
+    """In each pair one is made, stopped, gone on with and removed by HTTP, the other by commands."""
+    client = others.client
+    options = ["-o", "rows=2", "-o", "columns=2"]
+    body = {"puzzle": "tiles", "options": {"rows": "2", "columns": "2"}, "name": "web", "mode": "whole"}
+    mine, theirs = (
+        client.post("/api/runs", json=body).json(),
+        others.said("enqueue", "tiles", *options, "--whole", "--name", "line"),
+    )
+    assert (mine["run"], mine["status"]) == ("web", theirs["status"])
+    own = ("run", "created")
+    rows = [
+        {name: value for name, value in others.said("status", run).items() if name not in own}
+        for run in ("web", "line")
+    ]
+    assert rows[0] == rows[1]
+    for verb, status in (("cancel", "cancelled"), ("resume", "queued")):
+        assert client.post(f"/api/runs/web/{verb}").json()["status"] == status
+    assert others.said("cancel", "line")["status"] == "cancelled"
+    assert others.said("status", "web")["status"] == "queued"
+    deleted = client.delete("/api/runs/web").json()
+    assert deleted == others.said("delete", "line", "--yes") | {"runs": ["web"]}
 
 
 def test_a_layer_page_by_page(served: Served) -> None:
@@ -92,10 +166,12 @@ def test_every_position_of_a_run_is_as_far_from_the_goal_as_the_path_is_long(ser
             assert {abs(row["depth"] - move["depth"]) for move in row["moves"]} == {1}
 
 
-def test_a_board_is_drawn(served: Served) -> None:
+def test_a_board_is_drawn(served: Served, tmp_path: Path) -> None:
     response = served.client.get(f"/api/boards/klotski.svg?conf={quote('ABBC/ABBC/DEEF/DGHF/.IJ.')}")
     assert response.headers["content-type"] == "image/svg+xml"
-    assert response.text.startswith("<svg") and "DGHF/.IJ." in response.text
+    drawn = tmp_path / "board.svg"
+    served.command.here("show", "ABBC/ABBC/DEEF/DGHF/.IJ.", "--puzzle", "klotski", "--plot", str(drawn))
+    assert response.text == drawn.read_text(encoding="utf-8")
     assert served.client.get("/api/boards/sliding.svg?conf=AA/.B").status_code == 200
     assert asked(served, "/api/boards/klotski.svg?conf=AB", 422)["type"] == "urn:hakoiri:configuration"
 
@@ -110,3 +186,67 @@ def test_depths_are_goal_distances_where_the_start_is_the_one_goal(served: Serve
                 assert position_row(run, None, f"{key:#x}")["goal_distance"] == depth
     with open_run(served.directed, served.data) as run:
         assert not run.start_is_the_goal()
+
+
+def test_health(served: Served) -> None:
+    """What both say of runs; the command line asks Redis, which this server was started without."""
+    statuses = [row["status"] for row in served.said("runs")["runs"]]
+    assert asked(served, "/api/health", 503)["runs"] == Counter(statuses)
+
+
+@pytest.mark.slow
+def test_long_questions_are_commands(others: Served, tmp_path: Path) -> None:
+    """Each is answered by a process, with what the command says."""
+    where = f"/api/runs/{others.small}"
+    number = others.client.post(f"{where}/verify?full=true").json()["question"]
+    found = wait_until(lambda: (row := asked(others, f"{where}/questions/{number}"))["status"] == "answered" and row)
+    assert found["answer"] == others.said("verify", others.small, "--full")
+    for ending in ("csv", "npz", "graphml", "parquet"):
+        wait_until(lambda ending=ending: others.client.get(f"{where}/export.{ending}").status_code == 200)
+        others.said("export", others.small, "--to", str(tmp_path / f"run.{ending}"))
+        assert others.client.get(f"{where}/export.{ending}").content == (tmp_path / f"run.{ending}").read_bytes()
+
+
+#: Each route, and where it is compared with what the command line says; or why there is nothing to compare it with.
+COMPARED = {
+    "get /api/puzzles": test_puzzles,
+    "get /api/puzzles/{name}": test_puzzles,
+    "get /api/runs": test_runs_and_their_status,
+    "get /api/runs/{run}": test_runs_and_their_status,
+    "post /api/runs": test_runs_are_made_and_ended_as_on_the_command_line,
+    "delete /api/runs/{run}": test_runs_are_made_and_ended_as_on_the_command_line,
+    "post /api/runs/{run}/cancel": test_runs_are_made_and_ended_as_on_the_command_line,
+    "post /api/runs/{run}/resume": test_runs_are_made_and_ended_as_on_the_command_line,
+    "get /api/runs/{run}/components/{component}": test_one_component,
+    "get /api/runs/{run}/layers/{depth}": test_a_layer_page_by_page,
+    "get /api/runs/{run}/positions/{conf}": test_every_position_of_a_run_is_as_far_from_the_goal_as_the_path_is_long,
+    "get /api/boards/{puzzle}.svg": test_a_board_is_drawn,
+    "get /api/runs/{run}/summary": test_all_of_a_run,
+    "get /api/runs/{run}/solutions": test_solutions_and_plays_and_goal_distances,
+    "get /api/runs/{run}/play": test_solutions_and_plays_and_goal_distances,
+    "get /api/runs/{run}/hardest": test_solutions_and_plays_and_goal_distances,
+    "post /api/runs/{run}/verify": test_long_questions_are_commands,
+    "get /api/runs/{run}/export.{ending}": test_long_questions_are_commands,
+    "get /api/runs/{run}/questions/{number}": test_long_questions_are_commands,
+    "delete /api/runs/{run}/questions/{number}": "Ctrl-C",
+    "get /api/runs/{run}/questions/{number}/events": "the same as the question",
+    "get /api/runs/{run}/events": "the rows of status and layers, see test_events",
+    "get /api/boards/{puzzle}.json": "for those who draw boards themselves",
+    "get /api/runs/{run}/pictures/{conf}": "for those who draw boards themselves",
+    "get /metrics": "the counts of runs",
+    "get /api/health": test_health,
+}
+
+
+def test_every_route_is_compared(served: Served) -> None:
+    """A new one is not here, and fails."""
+    known = served.client.get("/api/openapi.json").json()["paths"]
+    routes = {f"{method} {path}" for path, methods in known.items() for method in methods}
+    expressions = {route: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route))) for route in routes}
+    asked_here = {
+        route
+        for path, _ in SAME
+        for route, expression in expressions.items()
+        if expression.fullmatch(f"get /api/runs/{path.partition('?')[0]}")
+    }
+    assert routes == COMPARED.keys() | asked_here
