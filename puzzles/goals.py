@@ -58,17 +58,28 @@ class _Avoiding(Puzzle):
     avoided: Matching
 
     def expand(self, keys: Keys) -> Expansion:
-        successors, counts = super().expand(keys)
-        if not len(successors):
-            return Expansion(successors, counts)
-        keep = ~self.avoided(successors)
-        owners = np.repeat(np.arange(len(counts)), counts)[keep]
-        return Expansion(successors[keep], np.bincount(owners, minlength=len(counts)).astype(counts.dtype))
+        return self._kept(super().expand(keys))
+
+    def retract(self, keys: Keys) -> Expansion:
+        return self._kept(super().retract(keys))  # type: ignore[misc]
 
     def successors(self, key: Key) -> list[Key]:
-        found = super().successors(key)  # type: ignore[safe-super]
+        return self._kept_among(super().successors(key))  # type: ignore[safe-super]
+
+    def predecessors(self, key: Key) -> list[Key]:
+        return self._kept_among(super().predecessors(key))  # type: ignore[misc]
+
+    def _kept(self, found: Expansion) -> Expansion:
+        keys, counts = found
+        if not len(keys):
+            return found
+        keep = ~self.avoided(keys)
+        owners = np.repeat(np.arange(len(counts)), counts)[keep]
+        return Expansion(keys[keep], np.bincount(owners, minlength=len(counts)).astype(counts.dtype))
+
+    def _kept_among(self, found: list[Key]) -> list[Key]:
         avoided = self.avoided(self.keys(found)).tolist() if found else []
-        return [successor for successor, out in zip(found, avoided, strict=True) if not out]
+        return [key for key, out in zip(found, avoided, strict=True) if not out]
 
 
 def avoiding(puzzle: Puzzle, avoided: Matching) -> Puzzle:

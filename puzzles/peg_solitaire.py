@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Choice, Expansion, Matching, Puzzle
+from puzzles.backwards import Reversible
+from puzzles.contract import Choice, Expansion, Matching
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit, lowest_bit
 from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
@@ -70,7 +71,7 @@ _SYMMETRIES = _symmetries()
 _JUMPS = _jumps()
 
 
-class PegSolitaire(Puzzle):
+class PegSolitaire(Reversible):
     """A peg jumps over its neighbour into a hole, and the neighbour is taken away. The goal is one peg in the middle.
 
     Option `symmetry`: by ``on`` a configuration stands for all its turned and mirrored images too, and its key is the
@@ -83,7 +84,7 @@ class PegSolitaire(Puzzle):
     layout = U64
     undirected = False
     # The most jumps that any of the 2^33 boards has; a test finds it row by row.
-    most_successors = 26
+    most_successors = most_predecessors = 26
 
     def prepare(self, start: str | None) -> None:
         self._merged = self.parameters["symmetry"] == "on"
@@ -97,13 +98,25 @@ class PegSolitaire(Puzzle):
         return goal
 
     def expand(self, keys: Keys) -> Expansion:
+        return self._jumped(keys, holes=0)
+
+    def retract(self, keys: Keys) -> Expansion:
+        """A jump backwards is a jump of holes."""
+        return self._jumped(keys, holes=_FULL)
+
+    def _jumped(self, keys: Keys, holes: int) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors)
         counts = np.empty(len(keys), dtype=np.uint16)
-        total = _expand_keys(keys, self._merged, room, counts)
+        total = _expand_keys(keys, holes, self._merged, room, counts)
         return Expansion(room[:total], counts)
 
     def successors(self, key: Key) -> list[Key]:
         return [self._key_of(after) for _, after in _moves(_unpack(key))]
+
+    def predecessors(self, key: Key) -> list[Key]:
+        pegs = _unpack(key)
+        ends = [jump for jump in _JUMPS if jump[2] in pegs and not pegs & {jump[0], jump[1]}]
+        return [self._key_of(pegs - {end} | {begin, over}) for begin, over, end in ends]
 
     def check_key(self, key: Key) -> None:
         if not 0 <= key <= _FULL:
@@ -258,8 +271,11 @@ _FIRST_OF_THREE = sum(1 << _NUMBER[row, column] for row, column in _CELLS if (ro
 
 
 @jit
-def _expand_keys(keys: Keys, merged: bool, room: Keys, counts: Counts) -> int:
-    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total."""
+def _expand_keys(keys: Keys, holes: int, merged: bool, room: Keys, counts: Counts) -> int:
+    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
+
+    Where `holes` are the cells whose holes jump like pegs, none or all, these are the predecessors.
+    """
     images = np.empty(8, dtype=np.int64)
     total = 0
     for i in range(len(keys)):
@@ -274,7 +290,7 @@ def _expand_keys(keys: Keys, merged: bool, room: Keys, counts: Counts) -> int:
             )
         before = total
         for flip in range(2):
-            board = images[flip]
+            board = images[flip] ^ holes
             # A peg in the middle and at one end, a hole at the other.
             starts = board >> 1 & (board ^ board >> 2) & _FIRST_OF_THREE
             while starts != 0:

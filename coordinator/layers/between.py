@@ -4,15 +4,16 @@ So each configuration of a level leads to one of the next, and all ways from the
 paths. They are counted level by level, in Python's integers, and listed by walking along the levels.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from coordinator.session.session import ComputeContext
 from coordinator.steps.window import StoredLayer
+from puzzles.backwards import Reversible
 from puzzles.capabilities import Quotient
-from puzzles.contract import Puzzle
+from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Key, Keys, ints
 from puzzles.keys.order import lower_bounds, members, sort_keys
 from storage.errors import DamagedError
@@ -26,6 +27,13 @@ from worker.tasks import Array
 _AT_ONCE = 1 << 16
 
 
+def moves_back(puzzle: Puzzle) -> Callable[[Keys], Expansion] | None:
+    """What gives the predecessors of a batch, if anything does; of an undirected puzzle they are its successors."""
+    if puzzle.undirected:
+        return puzzle.expand
+    return puzzle.retract if isinstance(puzzle, Reversible) else None
+
+
 class Levels:
     """Levels in the making, from one end on; together they must fit the memory of `context`."""
 
@@ -34,13 +42,12 @@ class Levels:
 
     def lead_on(self, store: RunStore, depth: Depth) -> None:
         """The next level: those of layer `depth` that the last one leads to."""
-        self._add(store, depth, [keys[store.contains(depth, keys)] for keys in self._successors()])
+        self._lead(self._puzzle.expand, store, depth)
 
     def lead_back(self, store: RunStore, depth: Depth) -> None:
         """The next level: those of layer `depth` that lead to the last one."""
-        if self._puzzle.undirected:
-            # The predecessors of a configuration are among its successors.
-            self.lead_on(store, depth)
+        if (before := moves_back(self._puzzle)) is not None:
+            self._lead(before, store, depth)
             return
         layer = StoredLayer(store, depth, store.layer_record(depth).size)
         table, shares = partition_by(self._puzzle.keys([0]), 1).table, self._context.shares
@@ -48,9 +55,9 @@ class Levels:
         found = self._context.map_chunks("leading", ([keys] for keys in chunks), layer.size, [table, self.levels[-1]])
         self._add(store, depth, [keys for _, (keys, _) in found])
 
-    def _successors(self) -> Iterator[Keys]:
-        for keys in split(self.levels[-1], _AT_ONCE):
-            yield merge([self._puzzle.expand(keys).successors], [])
+    def _lead(self, way: Callable[[Keys], Expansion], store: RunStore, depth: Depth) -> None:
+        found = (merge([way(keys).successors], []) for keys in split(self.levels[-1], _AT_ONCE))
+        self._add(store, depth, [keys[store.contains(depth, keys)] for keys in found])
 
     def _add(self, store: RunStore, depth: Depth, parts: list[Keys]) -> None:
         level = merge([self._puzzle.keys([]), *parts], [])

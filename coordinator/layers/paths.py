@@ -1,7 +1,7 @@
 """Exact shortest paths: along stored layers from the start, or by a separate layered search between any two."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple, TypeVar
@@ -9,10 +9,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from coordinator.errors import UnanswerableError
-from coordinator.layers.between import levels_back, levels_on
+from coordinator.executors.threads import ThreadExecutor
+from coordinator.layers.between import levels_back, levels_on, moves_back
 from coordinator.layers.search import LayeredSearch, scratch_search
 from coordinator.session.session import ComputeContext, Control
 from coordinator.steps.window import Layer
+from puzzles.backwards import Backwards, Reversible
 from puzzles.capabilities import Quotient
 from puzzles.contract import Puzzle
 from puzzles.errors import Step
@@ -31,14 +33,13 @@ _KEYS_AT_ONCE = 1 << 18
 def path_from_start(store: RunStore, puzzle: Puzzle, target: Key, depth: Depth) -> list[Key]:
     """A shortest path from the start to `target`, which lies in layer `depth`; of several, always the same.
 
-    Walks back from the target through the stored layers: one block decoded per candidate; of a directed puzzle each
-    layer is expanded until something in it leads to the next configuration.
+    Walks back from the target through the stored layers: one block decoded per candidate; of a directed puzzle that
+    knows no moves backwards each layer is expanded until something in it leads to the next configuration.
     """
     path = [target]
     for earlier in range(depth - 1, -1, -1):
-        if puzzle.undirected:
-            # The predecessors of a configuration are among its successors.
-            candidates = merge([puzzle.expand(puzzle.keys([path[-1]])).successors], [])
+        if (before := moves_back(puzzle)) is not None:
+            candidates = merge([before(puzzle.keys([path[-1]])).successors], [])
             found = candidates[store.contains(earlier, candidates)][:1]
         else:
             found = _first_that_leads_to(puzzle, store.blocks(earlier), path[-1])
@@ -110,17 +111,33 @@ def _search(
     context: ComputeContext, run: RunStore, source: Key, target: Key | None, control: Control
 ) -> Iterator[Meeting | None]:
     """Search until shortest paths are found: from both ends where that is possible."""
-    if target is not None and context.puzzle.undirected:
-        half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
-        with scratch_search(half, run, source, control) as here, scratch_search(half, run, target, control) as there:
-            yield _meet(here, there)
-    else:
+    if target is None or moves_back(context.puzzle) is None:
         with scratch_search(context, run, source, control) as search:
             yield _reach(search, target)
+        return
+    half = replace(context, shares=replace(context.shares, free=context.shares.free // 2))
+    with (
+        _turned_round(half, control) as other,
+        scratch_search(half, run, source, control) as here,
+        scratch_search(other, run, target, control) as there,
+    ):
+        yield _meet(here, there)
+
+
+@contextmanager
+def _turned_round(context: ComputeContext, control: Control) -> Iterator[ComputeContext]:
+    """The same with all moves made backwards, where it matters which way they lead."""
+    puzzle = context.puzzle
+    if not isinstance(puzzle, Reversible):
+        yield context
+        return
+    turned = Backwards(puzzle)
+    with closing(ThreadExecutor(turned, context.local.workers, control)) as threads:
+        yield replace(context, puzzle=turned, executor=threads, local=threads)
 
 
 def _meet(here: LayeredSearch, there: LayeredSearch) -> Meeting | None:
-    """Two searches that meet half-way, each move of either being one that can be taken back."""
+    """Two searches that meet half-way, one of them along the moves and one against them."""
     while here.current.size and there.current.size:
         common = _common(here.current, there.current)
         if (first := next(common, None)) is not None:

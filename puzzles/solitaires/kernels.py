@@ -58,6 +58,27 @@ def list_moves(cells: Cells, blanks: np.uint64, columns: int, any_ace: bool, mov
 
 
 @jit
+def _list_moves_back(place: Places, blanks: np.uint64, columns: int, any_ace: bool, moves: NDArray[np.uint8]) -> int:
+    """Write (card, the blank that it may have come from) of every move that may have been the last one."""
+    suit_size = columns - 1
+    count = 0
+    for card in range(SUITS * suit_size):
+        suit, rank = divmod(card, suit_size)
+        row, column = divmod(int(place[card]), columns)
+        if column == 0:
+            stands = rank == 0 and (any_ace or suit == row)
+        else:
+            stands = rank != 0 and place[card - 1] + 1 == place[card]
+        left = blanks
+        while stands and left != np.uint64(0):
+            moves[count, 0] = card
+            moves[count, 1] = lowest_bit(left)
+            left &= left - np.uint64(1)
+            count += 1
+    return count
+
+
+@jit
 def _nth_bit(bits: np.uint64, number: int) -> int:
     """The place of set bit `number`, counted from 0."""
     place = 0
@@ -105,18 +126,25 @@ def _write_moved(
 
 @jit
 def expand_fields(
-    keys: Words, columns: int, any_ace: bool, words: Table, shifts: Table, masks: Words, room: Words, counts: Counts
-) -> int:
-    """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total."""
+    keys: Words, columns: int, any_ace: bool, back: bool, words: Table, shifts: Table, masks: Words, room: Words,
+    counts: Counts,
+) -> int:  # fmt: skip
+    """Write the successors of all `keys` into `room`, or `back` their predecessors; how many each has into `counts`.
+
+    Returns their total.
+    """
     place = np.empty(SUITS * columns, dtype=np.uint8)
     free = np.empty(SUITS * columns, dtype=np.uint64)
     cells = np.empty(SUITS * columns, dtype=np.int8)
-    moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
+    moves = np.empty((SUITS * SUITS * columns, 2), dtype=np.uint8)
     total = 0
     for index in range(len(keys)):
         _unpack(keys[index], columns, words, shifts, masks, place, free)
         blanks = lay_out(place, columns, cells)
-        count = list_moves(cells, blanks, columns, any_ace, moves)
+        if back:
+            count = _list_moves_back(place, blanks, columns, any_ace, moves)
+        else:
+            count = list_moves(cells, blanks, columns, any_ace, moves)
         for number in range(count):
             card, target = int(moves[number, 0]), int(moves[number, 1])
             _write_moved(keys[index], card, target, words, shifts, place, free, room[total])

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from puzzles.backwards import Reversible
 from puzzles.capabilities import Dealt, Move, SearchOrder
 from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError, Step
@@ -36,7 +37,7 @@ _COLOURS = ("#c0392b", "#b35900", "#0059a8", "#1b1b1b")
 _SIGNS = {"H": "♥", "D": "♦", "S": "♠", "C": "♣"}
 
 
-class Solitaire(Dealt):
+class Solitaire(Dealt, Reversible):
     """Four suits on four rows; cards go one by one into blanks, each to the right of its predecessor.
 
     A *card* is here one of those that lie on the field, numbered suit by suit from 0: ``card % suit_size`` is its
@@ -55,6 +56,7 @@ class Solitaire(Dealt):
         self.columns = self.size
         self.suit_size = self.columns - 1
         self.most_successors = MOST_MOVES if self.any_ace else SUITS
+        self.most_predecessors = SUITS * SUITS * self.suit_size
         self.placing = placing(self.columns)
         self.layout = self.placing.layout
         self.deal = None if start is None else self._deal_of(start)
@@ -141,12 +143,18 @@ class Solitaire(Dealt):
         """The keys of all goals."""
 
     def expand(self, keys: Keys) -> Expansion:
+        return self._moved(keys, self.most_successors, back=False)
+
+    def retract(self, keys: Keys) -> Expansion:
+        return self._moved(keys, self.most_predecessors, back=True)
+
+    def _moved(self, keys: Keys, most: int, back: bool) -> Expansion:
         words = keys.astype(np.uint64, copy=False).reshape(len(keys), self.layout.words)
-        room = np.empty((len(keys) * self.most_successors, self.layout.words), dtype=np.uint64)
+        room = np.empty((len(keys) * most, self.layout.words), dtype=np.uint64)
         counts = np.empty(len(keys), dtype=np.uint16)
         total = expand_fields(
-            words, self.columns, self.any_ace, self.placing.words, self.placing.shifts, self.placing.masks, room,
-            counts,
+            words, self.columns, self.any_ace, back, self.placing.words, self.placing.shifts, self.placing.masks,
+            room, counts,
         )  # fmt: skip
         found = room[:total].astype(self.layout.dtype)
         return Expansion(found if self.layout.words > 1 else found.reshape(-1), counts)
@@ -154,6 +162,20 @@ class Solitaire(Dealt):
     def successors(self, key: Key) -> list[Key]:
         places = self.placing.unpack(key)
         return [self.placing.pack(moved(places, card, cell)) for card, cell in self.moves(places)]
+
+    def predecessors(self, key: Key) -> list[Key]:
+        places = self.placing.unpack(key)
+        blanks = set(range(self.placing.cells)) - {*places}
+        cards = [card for card in range(len(places)) if self._may_have_moved(places, card)]
+        return [self.placing.pack(moved(places, card, blank)) for card in cards for blank in sorted(blanks)]
+
+    def _may_have_moved(self, places: list[int], card: int) -> bool:
+        """Whether a card stands where it could have gone to."""
+        row, column = divmod(places[card], self.columns)
+        suit, rank = divmod(card, self.suit_size)
+        if column == 0:
+            return rank == 0 and (self.any_ace or suit == row)
+        return rank > 0 and places[card - 1] == places[card] - 1
 
     def moves(self, places: list[int]) -> list[tuple[int, int]]:
         """Each card that can move and the blank that it goes to, blanks in reading order."""

@@ -23,7 +23,10 @@ from tests.support.refusals import refused
 from tests.support.searching import SlowRules, Successors
 from tests.support.toy import Toy, is_goal
 
-TOYS = [("u32", "clumped", "no"), ("u128", "spread", "no"), ("u64", "clumped", "yes"), ("u256", "spread", "yes")]
+TOYS = [
+    ("u32", "clumped", "no", "Toy"), ("u128", "spread", "no", "Toy"), ("u64", "clumped", "yes", "Toy"),
+    ("u256", "spread", "yes", "TwoWayToy"),
+]  # fmt: skip
 
 
 def manners() -> list[object]:
@@ -40,8 +43,8 @@ def toy_run(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[Run, nx.DiGraph]]:
     """The exploration of a toy, open, to be asked in memory that suffices or does not, and its moves."""
-    manner, layout, keys, directed = request.param
-    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    manner, layout, keys, directed, kind = request.param
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", kind))
     options = {"layout": layout, "keys": keys, "directed": directed, "size": "240"}
     directory = new_run(tmp_path, options)
     driven(directory, Resources())

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from puzzles.backwards import Reversible
 from puzzles.contract import Choice, Expansion, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
@@ -63,6 +64,20 @@ class Toy(Puzzle):
     def check_key(self, key: Key) -> None:
         if key not in self.table:
             raise ConfigurationError(f"{key:#x} is no vertex")
+
+
+class TwoWayToy(Toy, Reversible):
+    """The same, and it knows what leads to a key."""
+
+    most_predecessors = 240
+
+    def retract(self, keys: Keys) -> Expansion:
+        found = [self.predecessors(key) for key in ints(keys)]
+        counts = np.array([len(before) for before in found], dtype=np.uint16)
+        return Expansion(self.keys([key for before in found for key in before]), counts)
+
+    def predecessors(self, key: Key) -> list[Key]:
+        return [before for before, successors in self.table.items() if key in successors]
 
 
 def is_goal(key: Key) -> bool:
