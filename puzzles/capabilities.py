@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Number, Puzzle
+from puzzles.contract import Expansion, Number, Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Counts, Key, Keys, ints, key_at
 from puzzles.keys.numbering import Placings
@@ -327,3 +327,21 @@ class Quotient(Puzzle):
     @abstractmethod
     def lift(self, path: list[Key], start: Key) -> list[Key]:
         """A path of `base` from `start` whose classes are those of `path`; `start` belongs to the first class."""
+
+
+class Reversible(Puzzle):
+    """A directed puzzle with moves backwards: `retract` is to `predecessors` what `expand` is to `successors`.
+
+    All predecessors count that are configurations, whether a start reaches them or not.
+    """
+
+    #: No configuration has more predecessors than this.
+    most_predecessors: int
+
+    @abstractmethod
+    def retract(self, keys: Keys) -> Expansion:
+        """All predecessors of a batch: those of its first key, then of its second, and so on."""
+
+    @abstractmethod
+    def predecessors(self, key: Key) -> list[Key]:
+        """The predecessors of one key in plain Python: the reference for `retract`."""

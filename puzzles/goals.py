@@ -1,4 +1,4 @@
-"""Goals that the user chooses, and what paths are to avoid, for any puzzle: a configuration, or a pattern.
+"""What is asked of any puzzle: goals that the user chooses, what paths avoid, a configuration or a pattern; moves back.
 
 In a pattern a ``*`` is any one cell of a text, any one word where texts are words, and alone in a row that whole row.
 Where ``*`` means something of its own, as a peg does, ``?`` is written instead.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from puzzles.capabilities import Placements
+from puzzles.capabilities import Placements, Reversible
 from puzzles.contract import Expansion, Matching, Puzzle
 from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Key, Keys, Mask, as_line, ints
@@ -90,6 +90,39 @@ def avoiding(puzzle: Puzzle, avoided: Matching) -> Puzzle:
     made.avoided = avoided
     found: Puzzle = made
     return found
+
+
+class Backwards(Reversible):
+    """`base` with all moves made backwards, for searches: all else of it is asked of `base`."""
+
+    undirected = False
+
+    def __init__(self, base: Reversible) -> None:
+        self._base = base
+        self.name, self.layout, self.parameters = base.name, base.layout, base.parameters
+        self.most_successors, self.most_predecessors = base.most_predecessors, base.most_successors
+        self._start = base.start
+
+    def usual_start(self) -> Key:
+        return self._start
+
+    def expand(self, keys: Keys) -> Expansion:
+        return self._base.retract(keys)
+
+    def successors(self, key: Key) -> list[Key]:
+        return self._base.predecessors(key)
+
+    def retract(self, keys: Keys) -> Expansion:
+        return self._base.expand(keys)
+
+    def predecessors(self, key: Key) -> list[Key]:
+        return self._base.successors(key)
+
+    def check_key(self, key: Key) -> None:
+        self._base.check_key(key)
+
+    def render(self, key: Key) -> str:
+        return self._base.render(key)
 
 
 def any_of(puzzle: Puzzle, texts: Sequence[str]) -> Matching:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.backwards import Reversible
+from puzzles.capabilities import Reversible
 from puzzles.contract import Choice, Expansion, Matching
 from puzzles.errors import ConfigurationError
 from puzzles.jit import jit, lowest_bit

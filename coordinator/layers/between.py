@@ -11,8 +11,7 @@ import numpy as np
 
 from coordinator.session.session import ComputeContext
 from coordinator.steps.window import StoredLayer
-from puzzles.backwards import Reversible
-from puzzles.capabilities import Quotient
+from puzzles.capabilities import Quotient, Reversible
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Key, Keys, ints
 from puzzles.keys.order import lower_bounds, members, sort_keys

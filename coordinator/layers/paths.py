@@ -14,10 +14,10 @@ from coordinator.layers.between import levels_back, levels_on, moves_back
 from coordinator.layers.search import LayeredSearch, scratch_search
 from coordinator.session.session import ComputeContext, Control
 from coordinator.steps.window import Layer
-from puzzles.backwards import Backwards, Reversible
-from puzzles.capabilities import Quotient
+from puzzles.capabilities import Quotient, Reversible
 from puzzles.contract import Puzzle
 from puzzles.errors import Step
+from puzzles.goals import Backwards
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows
 from storage.errors import DamagedError

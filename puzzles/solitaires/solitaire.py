@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from puzzles.backwards import Reversible
-from puzzles.capabilities import Dealt, Move, SearchOrder
+from puzzles.capabilities import Dealt, Move, Reversible, SearchOrder
 from puzzles.contract import Expansion
 from puzzles.errors import ConfigurationError, Step
 from puzzles.keys.layout import Key, Keys, Mask

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from puzzles.backwards import Backwards, Reversible
+from puzzles.capabilities import Reversible
+from puzzles.goals import Backwards
 from puzzles.keys.layout import ints
 from puzzles.keys.order import sort_keys
 from puzzles.keys.splitmix import random_words

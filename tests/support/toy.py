@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.backwards import Reversible
+from puzzles.capabilities import Reversible
 from puzzles.contract import Choice, Expansion, Number, Option, Puzzle
 from puzzles.errors import ConfigurationError
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
