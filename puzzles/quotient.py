@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from puzzles.capabilities import Quotient
 from puzzles.contract import Expansion, Puzzle
-from puzzles.keys.layout import Configuration, Key, Keys, Mask, key_at
+from puzzles.keys.layout import Configuration, Key, Keys, Mask, ints
 from puzzles.keys.order import equal_rows
 from puzzles.pictures.shapes import Picture
 
@@ -30,7 +30,10 @@ class MergedMirrors(Quotient):
 
     def representative(self, key: Key) -> Key:
         """The key that names the class of `key`."""
-        return key_at(self.base.canonical(self.keys([key])), 0)
+        return self._representatives([key])[0]
+
+    def _representatives(self, keys: list[Key]) -> list[Key]:
+        return ints(self.base.canonical(self.keys(keys)))
 
     def usual_start(self) -> Key:
         return self.representative(self.base.usual_start())
@@ -43,7 +46,7 @@ class MergedMirrors(Quotient):
         return Expansion(self.base.canonical(successors), counts)
 
     def successors(self, key: Key) -> list[Key]:
-        return [self.representative(successor) for successor in self.base.successors(key)]
+        return self._representatives(self.base.successors(key))
 
     def configurations(self) -> Iterator[Keys]:
         for block in self.base.configurations():
@@ -82,5 +85,7 @@ class MergedMirrors(Quotient):
         # It exists because the mirror is an automorphism; of several images the least key is taken.
         real = [start]
         for wanted in path[1:]:
-            real.append(min(key for key in self.base.successors(real[-1]) if self.representative(key) == wanted))
+            successors = self.base.successors(real[-1])
+            classes = zip(self._representatives(successors), successors, strict=True)
+            real.append(min(key for found, key in classes if found == wanted))
         return real

@@ -1,6 +1,5 @@
 """Sequences of symbols and their numbers in lexicographic order: the reference for the tables of the kernels."""
 
-from functools import lru_cache
 from math import factorial
 
 from puzzles.keys.layout import Key
@@ -9,7 +8,6 @@ from puzzles.keys.layout import Key
 Amounts = tuple[int, ...]
 
 
-@lru_cache(1 << 16)
 def count_sequences(amounts: Amounts) -> int:
     """How many sequences of these symbols there are."""
     ways = factorial(sum(amounts))
@@ -20,26 +18,24 @@ def count_sequences(amounts: Amounts) -> int:
 
 def number_of(sequence: list[int], amounts: Amounts) -> Key:
     """The number of a sequence among all those of the same symbols."""
-    key = 0
-    for symbol in sequence:
-        key += sum(count_sequences(_less_one(amounts, lesser)) for lesser in range(symbol) if amounts[lesser])
-        amounts = _less_one(amounts, symbol)
+    key, ways, left = 0, count_sequences(amounts), list(amounts)
+    for total, symbol in zip(range(len(sequence), 0, -1), sequence, strict=True):
+        # Of all sequences of what is left as many begin with a symbol as there are of it, of the total.
+        key += ways * sum(left[:symbol]) // total
+        ways = ways * left[symbol] // total
+        left[symbol] -= 1
     return key
 
 
 def sequence_of(key: Key, amounts: Amounts) -> list[int]:
     """The inverse of `number_of`; `key` must be below the number of all sequences."""
-    sequence = []
-    while sum(amounts):
-        for symbol, amount in enumerate(amounts):
-            ways = count_sequences(_less_one(amounts, symbol)) if amount else 0
-            if key < ways:
-                break
-            key -= ways
+    sequence, ways, left = [], count_sequences(amounts), list(amounts)
+    for total in range(sum(amounts), 0, -1):
+        symbol = 0
+        while key >= (beginning := ways * left[symbol] // total):
+            key -= beginning
+            symbol += 1
         sequence.append(symbol)
-        amounts = _less_one(amounts, symbol)
+        ways = beginning
+        left[symbol] -= 1
     return sequence
-
-
-def _less_one(amounts: Amounts, symbol: int) -> Amounts:
-    return (*amounts[:symbol], amounts[symbol] - 1, *amounts[symbol + 1 :])

@@ -243,13 +243,20 @@ class Sliding(Blocks, Dealt, Family):
         free = sorted(self.pieces.free)
         for number, kind in enumerate(sequence_of(key, self.pieces.counts)):
             cell = next(cell for cell in free if cell not in taken)
-            what = f"{key:#x}: piece {number + 1} in reading order, {shape_name(self.pieces.kinds[kind].shape)}, "
             if (kind, cell) not in self.pieces.standing:
-                raise ConfigurationError(f"{what}does not fit on the board at {self._where(cell)}")
+                raise ConfigurationError(
+                    f"{self._nth(key, number, kind)} does not fit on the board at {self._where(cell)}"
+                )
             for cover in sorted(self.pieces.cells(self.pieces.standing[kind, cell])):
                 if cover in taken:
-                    raise ConfigurationError(f"{what}and piece {taken[cover] + 1} both cover {self._where(cover)}")
+                    raise ConfigurationError(
+                        f"{self._nth(key, number, kind)} and piece {taken[cover] + 1} both cover {self._where(cover)}"
+                    )
                 taken[cover] = number
+
+    def _nth(self, key: Key, number: int, kind: int) -> str:
+        shape = shape_name(self.pieces.kinds[kind].shape)
+        return f"{key:#x}: piece {number + 1} in reading order, {shape},"
 
     def _where(self, cell: int) -> str:
         row, column = divmod(cell, self.pieces.columns)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Mask
 from puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
+from puzzles.sliding_blocks.sequences import count_sequences
 from puzzles.sliding_blocks.shapes import directions_along
 
 #: No table has more numbers of 64 bits: 128 MiB.
@@ -94,19 +95,28 @@ def _count_sequences(counts: Sequence[int], strides: Sequence[int]) -> Words:
             f"the pieces have too many different shapes: tables of up to {megabytes:,} MiB, allowed are "
             f"{_MOST_ENTRIES * 8 >> 20}; use fewer kinds of pieces, or tell fewer of them apart"
         )
-    # The sequences of each state: symbol after symbol, choose the places of its pieces among the symbols so far.
-    states = [(0, 1)]
-    for count in counts:
-        states = [(n + more, ways * comb(n + more, more)) for n, ways in states for more in range(count + 1)]
-    words = 1 if states[-1][1] <= _WORD + 1 else 2
-    ways = np.array([[ways >> 64 * word & _WORD for word in range(words)] for _, ways in states], dtype=np.uint64)
-    numbers = np.arange(len(states))
-    found = np.zeros((len(states), len(counts) + 1, words), dtype=np.uint64)
+    ways = _ways(counts)
+    words = ways.shape[1]
+    numbers = np.arange(len(ways))
+    found = np.zeros((len(ways), len(counts) + 1, words), dtype=np.uint64)
     for symbol, (count, stride) in enumerate(zip(counts, strides, strict=True)):
         there = numbers // stride % (count + 1) > 0
         found[:, symbol + 1] = found[:, symbol]
         _add(found[:, symbol + 1], there, ways[numbers[there] - stride])
     return np.ascontiguousarray(found.reshape(-1, words).T)
+
+
+def _ways(counts: Sequence[int]) -> Words:
+    """(states, words of a key): the sequences of each state; the low word first."""
+    words = 1 if count_sequences(tuple(counts)) <= _WORD else 2
+    lengths, ways = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.uint64 if words == 1 else object)
+    # Symbol after symbol, choose the places of its pieces among the symbols so far.
+    for count in counts:
+        choices = [[comb(length, chosen) for chosen in range(count + 1)] for length in range(sum(counts) + 1)]
+        longer = lengths[:, None] + np.arange(count + 1)
+        ways = (ways[:, None] * np.array(choices, dtype=ways.dtype)[longer, np.arange(count + 1)]).ravel()
+        lengths = longer.ravel()
+    return np.stack([(ways >> 64 * word & _WORD).astype(np.uint64) for word in range(words)], axis=1)
 
 
 def _add(sums: Words, chosen: Mask, more: Words) -> None:
