@@ -261,18 +261,16 @@ class Blocks(Puzzle):
 
     def describe_moves(self, path: list[Key]) -> list[str]:
         """The moves by the letters of the first board."""
+        boards = [set(self.unpack(key)) for key in path]
+        text = self.pieces.text(boards[0], {}).replace("/", "")
+        letters = {piece: text[min(self.pieces.cells(piece))] for piece in boards[0]}
         moves = []
-        for (board, later), keys in zip(pairwise(self._followed(path)), pairwise(path), strict=True):
-            (letter,) = [letter for letter, piece in board.items() if later[letter] != piece]
-            moves.append(f"{letter} {describe_steps(self._way(*keys))}")
+        for standing, later in pairwise(boards):
+            (moved,), (target,) = standing - later, later - standing
+            letters[target] = letter = letters.pop(moved)
+            way = self.pieces.way(moved, target, self.pieces.blanks(standing) | self.pieces.cells(moved))
+            moves.append(f"{letter} {describe_steps(way)}")
         return moves
-
-    def _way(self, before: Key, after: Key) -> list[Corner]:
-        """The (row, column) that the piece of a move passes, from where it stood to where it goes."""
-        standing, later = set(self.unpack(before)), set(self.unpack(after))
-        (moved,) = standing - later
-        (target,) = later - standing
-        return self.pieces.way(moved, target, self.pieces.blanks(standing) | self.pieces.cells(moved))
 
     def render_path(self, path: list[Key]) -> list[str]:
         board = self.pieces
