@@ -64,9 +64,15 @@ def modules(package: str) -> list[tuple[str, ast.Module]]:
     return found
 
 
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """All of a piece of source: walked once, for many ask."""
+    return list(ast.walk(tree))
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """What a piece of source imports anywhere, of this project as ``module.name``; relative imports as ``.``."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -83,7 +89,7 @@ def dangers(tree: ast.AST) -> Iterator[str]:
     for name in imported(tree):
         if name.partition(".")[0] in DANGEROUS_MODULES and not name.startswith("importlib.metadata"):
             yield f"imports {name}"
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call):
             function = node.func
             bare = function.id if isinstance(function, ast.Name) else ""
@@ -132,8 +138,8 @@ def test_modules_do_not_import_in_circles() -> None:
     known = {name: tree for package in PACKAGES for name, tree in modules(package)}
     graph = nx.DiGraph()
     for name, tree in known.items():
-        typing_only = {id(node) for block in ast.walk(tree) if _is_for_typing(block) for node in ast.walk(block)}
-        for node in ast.walk(tree):
+        typing_only = {id(node) for block in nodes(tree) if _is_for_typing(block) for node in ast.walk(block)}
+        for node in nodes(tree):
             if isinstance(node, ast.Import | ast.ImportFrom) and id(node) not in typing_only:
                 for used in imported(node):
                     module = used if used in known else used.rpartition(".")[0]
@@ -240,7 +246,7 @@ def test_nobody_compares_kinds_of_run_or_puzzles_by_name(package: str) -> None:
     compared = [
         (name, node.lineno)
         for name, tree in modules(package)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Compare)
         for part in ast.walk(node)
         if isinstance(part, ast.Constant) and part.value in names
@@ -250,7 +256,7 @@ def test_nobody_compares_kinds_of_run_or_puzzles_by_name(package: str) -> None:
 
 def commands(tree: ast.AST) -> Iterator[str]:
     """The texts of a piece of source that name a command or a flag of the command line."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         parts = node.values if isinstance(node, ast.JoinedStr) else [node]
         text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
         if COMMAND.search(text):
@@ -286,7 +292,7 @@ def test_only_flags_that_there_are_are_named() -> None:
         str(node.args[1].value)
         for package in PACKAGES
         for _, tree in modules(package)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Step"
         if isinstance(node.args[0], ast.Constant) and node.args[0].value in naming
         if isinstance(node.args[1], ast.Constant)

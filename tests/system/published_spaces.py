@@ -63,7 +63,7 @@ _TILES = (
     _whole(
         _tiles(3, 3), "A089473",
         1, 2, 4, 8, 16, 20, 39, 62, 116, 152, 286, 396, 748, 1024, 1893, 2512, 4485, 5638, 9529, 10878, 16993, 17110,
-        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2, every_way=True,
+        23952, 20224, 24047, 15578, 14560, 6274, 3910, 760, 221, 2, spills=True, every_way=True,
     ),
     Space(_tiles(2, 4), KORF, configurations=20_160, depth=36),
     Space(_tiles(2, 5), KORF, configurations=1_814_400, depth=55),
@@ -102,7 +102,6 @@ _TWISTY = (
     ),
     _whole(
         "pyraminx", WIDELY, 1, 8, 48, 288, 1728, 9896, 51808, 220111, 480467, 166276, 2457, 32, spills=True,
-        every_way=True,
     ),
 )  # fmt: skip
 

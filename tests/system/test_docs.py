@@ -24,12 +24,13 @@ _WRITTEN = (".png", ".svg", ".gif", ".html", ".graphml", ".csv", ".npz", ".parqu
 _OWN = "my_puzzle.py"
 #: Commands that serve until they are stopped, or need a server: other tests start them.
 _SERVICE = {"coordinator", "worker", "enqueue"}
-_SMALL_BOARD = "/".join(random_board(8, 1, 4).lines())
+#: A round of games has fewer of them the larger the board is.
+_LARGE_BOARD = "/".join(random_board(20, 1, 4).lines())
 #: What would take long, and what is typed instead.
 _LESS = {
     ("--chunk", "1"): (),
     ("--rounds", "3"): ("--rounds", "1"),
-    ("examples/nakuron.txt", "--strategy"): (_SMALL_BOARD, "--strategy"),
+    ("examples/nakuron.txt", "--strategy"): (_LARGE_BOARD, "--strategy"),
     ("last", "--full"): ("last",),
     ("run", "examples/lights_out.py:LightsOut"): ("run", "examples/lights_out.py:LightsOut", "-o", "n=3"),
 }
