@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hakoiri.api import (
         Diameter,
         Hardest,
+        Map,
         Run,
         ShortestPath,
         ShortestPaths,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
-        "Diameter", "Hardest", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore", "open_run",
-        "resume_run", "verify_run",
+        "Diameter", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
+        "open_run", "resume_run", "verify_run",
     ),
     "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
     "puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
@@ -55,9 +56,9 @@ _MODULE_OF = {name: module for module, names in _PLACES.items() for name in name
 
 __all__ = [
     "U32", "U64", "U128", "U256", "Choice", "Circle", "ConfigurationError", "Dealt", "Diameter", "Expansion",
-    "HakoiriError", "Hardest", "Key", "Keys", "Label", "Line", "Number", "Part", "Picture", "Polygon", "Puzzle",
-    "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths", "Span",
-    "Step", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
+    "HakoiriError", "Hardest", "Key", "Keys", "Label", "Line", "Map", "Number", "Part", "Picture", "Polygon",
+    "Puzzle", "PuzzleError", "Rectangle", "Resources", "Run", "Scored", "ScoredMoves", "ShortestPath", "ShortestPaths",
+    "Span", "Step", "Text", "census", "delete_run", "explore", "jit", "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.trees.job import found_solutions
 from hakoiri.components import Diameter
-from hakoiri.goals import GoalAnswers, Hardest
+from hakoiri.goals import Hardest
+from hakoiri.maps import Map, MapAnswers
 from hakoiri.paths import ShortestPath, ShortestPaths
 from hakoiri.steps import noted
 from puzzles.capabilities import Placements
@@ -31,12 +32,12 @@ from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
 __all__ = [
-    "Diameter", "Hardest", "Play", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
+    "Diameter", "Hardest", "Map", "Play", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
     "open_run", "resume_run", "verify_run",
 ]  # fmt: skip
 
 
-class Run(GoalAnswers):
+class Run(MapAnswers):
     """An open run; close it, or use it in a ``with``. `puzzle` is the run's, `store` its data.
 
     `resources` are those of this process that questions may take: threads and memory.

@@ -131,10 +131,7 @@ class ComponentAnswers(PathAnswers):
         """
         self._require_complete()
         self._require_undirected()
-        count = self._components if self.whole else 1
-        number = self.start_component if component is None else component
-        if not 0 <= number < count:
-            raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
+        number = self._number_of(component)
         if every:
             return self._measure_every(number, control or Control(), observer or SilentObserver())
         if self.whole:
@@ -143,6 +140,14 @@ class ComponentAnswers(PathAnswers):
                 return self._measure_left_out(number, control or Control(), observer or SilentObserver())
             return Diameter(record, read_pairs(self.store, number))
         return self._measure(control or Control(), observer or SilentObserver())
+
+    def _number_of(self, component: int | None) -> int:
+        """A component that there is, by default that of the puzzle's start."""
+        count = self._components if self.whole else 1
+        number = self.start_component if component is None else component
+        if not 0 <= number < count:
+            raise UnanswerableError(f"run {self.name} has the components 0 to {count - 1}, not {number}")
+        return number
 
     @property
     def start_component(self) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from hakoiri.cli.answers import asking, components, exporting, hardest, paths
+from hakoiri.cli.answers import asking, components, exporting, hardest, mapping, paths
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.driving import follow_supervisor
@@ -87,6 +87,7 @@ for module in (
     asking,
     hardest,
     exporting,
+    mapping,
     solving,
     dealing,
     optimising,

@@ -5,13 +5,31 @@ from typing import TYPE_CHECKING, Any
 
 from coordinator.errors import UnanswerableError
 from coordinator.runs.summary import layer_row
-from puzzles.keys.layout import ints
+from puzzles.keys.layout import ints, key_at
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
-    from hakoiri.api import Diameter, Hardest, Run, ShortestPath, ShortestPaths
+    from hakoiri.api import Diameter, Hardest, Map, Run, ShortestPath, ShortestPaths
     from puzzles.contract import Puzzle
     from storage.ledger.manifest import ComponentRecord
+
+
+def map_row(run: "Run", found: "Map") -> dict[str, Any]:
+    """What a map shows: which component, how much of it, around which configuration."""
+    origin = key_at(found.keys, 0)
+    return {
+        "component": found.component,
+        "size": found.size,
+        "configurations": len(found.keys),
+        "whole": found.whole,
+        "moves": len(found.moves),
+        "undirected": run.puzzle.undirected,
+        "origin": run.puzzle.render(origin),
+        "start": origin == run.puzzle.start,
+        "depth": int(found.depths.max()),
+        "axes": found.places.shape[1],
+        "stress": round(found.stress, 5),
+    }
 
 
 def layer_rows(run: "Run") -> list[dict[str, Any]]:

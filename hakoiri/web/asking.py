@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi import Path as InPath
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
@@ -72,9 +72,13 @@ class Asked:
         """A question that needs long computing (`hakoiri.web.runs.commands`), begun unless it was asked before."""
         return self._questions.asked(self.directory.name, self._state(), words)
 
-    def file(self, ending: str) -> tuple[Question, Path]:
-        """The same for the run as a file."""
-        return self._questions.file(self.directory.name, self._state(), ending)
+    def file(self, words: list[str], command: Callable[[Path], list[str]], media_type: str) -> Response:
+        """A file that a command makes (`Questions.file`), where it is there, else where to look."""
+        question, target = self._questions.file(self.directory.name, self._state(), words, command)
+        if question.standing != "answered":
+            return pending(question)
+        name = f"{question.run}.{words[-1]}"
+        return FileResponse(target, media_type=media_type, filename=name, headers=self._kept(self._state()))
 
     def question(self, number: str) -> Question:
         """One that was asked before."""
@@ -101,10 +105,6 @@ class Asked:
         headers = self._kept(self._runs.status(self.directory).state)
         if headers and self._request.headers["if-none-match"] == headers["ETag"]:
             raise Unchanged(headers)
-
-    def headers(self) -> dict[str, str]:
-        """Those of an answer that say how long it may be kept."""
-        return self._kept(self._state())
 
     def _kept(self, state: State) -> dict[str, str]:
         if state.status != "complete" or not state.digest or self._name != self.directory.name:

@@ -102,11 +102,11 @@ def distances_from(graph: Graph, source: int) -> Distances:
     return distance
 
 
-def search_order(graph: Graph) -> Vertices:
-    """All vertices of a connected graph, by their distance from the first."""
+def search_order(graph: Graph, source: int = 0) -> Vertices:
+    """All vertices of a connected graph, by their distance from `source`."""
     vertices = len(graph.offsets) - 1
     order = np.empty(vertices, dtype=np.int32)
-    search(graph, 0, np.full(vertices, UNSEEN, dtype=np.int32), order)
+    search(graph, source, np.full(vertices, UNSEEN, dtype=np.int32), order)
     return order
 
 

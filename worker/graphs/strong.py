@@ -72,6 +72,15 @@ def transposed(graph: Graph) -> Graph:
     return Graph(back.indptr.astype(np.int64), back.indices.astype(np.int32))
 
 
+def both_ways(graph: Graph) -> Graph:
+    """The graph with a counterpart for every edge, the targets of each vertex sorted."""
+    vertices = len(graph.offsets) - 1
+    sources = np.repeat(np.arange(vertices), np.diff(graph.offsets))
+    edges = np.unique(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
+    offsets = np.searchsorted(edges, np.arange(vertices + 1) * vertices)
+    return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
+
+
 def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:
     """Diameter and a pair (from, to) that attains it, per strong component; shape (components, 3).
 

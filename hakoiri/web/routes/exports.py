@@ -1,11 +1,15 @@
-"""Runs as files for other programs."""
+"""Runs as files for other programs, and their components laid out in space, which the page shows."""
 
-from typing import Literal
+from functools import partial
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
-from starlette.responses import FileResponse, Response
+from fastapi import APIRouter, Query
+from starlette.responses import Response
 
-from hakoiri.web.asking import AskedRun, pending
+from coordinator.graphs.building import MOST_VERTICES
+from hakoiri.export.maps import ENDING
+from hakoiri.web.asking import AskedRun
+from hakoiri.web.runs import commands
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 
@@ -20,8 +24,17 @@ _TYPES = {
 @router.get("/export.{ending}", summary="All configurations, with their moves where the form has room for them.")
 def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet"]) -> Response:
     """Written when it is first asked for: until then 202 and where to look. Parts are answered (Range)."""
-    question, target = asked.file(ending)
-    if question.standing != "answered":
-        return pending(question)
-    name = f"{question.run}.{ending}"
-    return FileResponse(target, media_type=_TYPES[ending], filename=name, headers=asked.headers())
+    return asked.file(["export", ending], commands.export, _TYPES[ending])
+
+
+@router.get("/map", summary="The state graph of a component, laid out.", response_class=Response)
+def map_of(
+    asked: AskedRun,
+    component: Annotated[int | None, Query(ge=0, le=MOST_VERTICES, description="Else that of the start.")] = None,
+    axes: Annotated[int, Query(alias="dim", ge=2, le=3)] = 3,
+) -> Response:
+    """Binary (`hakoiri.export.maps`), made when it is first asked for: until then 202 and where to look."""
+    with asked.opened() as run:
+        number = run.mapped_component(component)
+    words = ["map", str(number), str(axes), ENDING]
+    return asked.file(words, partial(commands.map_of, number, axes), "application/octet-stream")

@@ -38,6 +38,11 @@ def export(target: Path) -> list[str]:
     return ["export", "--to", str(target)]
 
 
+def map_of(component: int, axes: int, target: Path) -> list[str]:
+    """A component laid out, as a file."""
+    return ["map", "--component", str(component), "--dim", str(axes), "--to", str(target)]
+
+
 def line(words: list[str], run: str, settings: Mapping[str, str]) -> list[str]:
     """A whole command that asks a run; `settings` are those of the server: where runs lie, and how much memory."""
     options = (word for name, value in settings.items() for word in (f"--{name}", value))

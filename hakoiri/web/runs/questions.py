@@ -5,7 +5,7 @@ A question about a run lies beside the runs, in a folder of its own, which any p
     holder   who answers it, as of a run that is driven: locked by that process for as long as it lives
     answer   what it printed: one JSON object
     said     what it said besides: how far it is, and what went wrong
-    export.* the file that was asked for
+    export.*, map.* the file that was asked for
 """
 
 import fcntl
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -141,14 +141,19 @@ class Questions:
                 self._begin(question, words)
         return question
 
-    def file(self, run: str, state: State, ending: str) -> tuple[Question, Path]:
-        """The question for a run as a file, which is there when it is answered."""
-        question = self._named(run, state, ["export", ending])
-        target = question.folder / f"export.{ending}"
+    def file(
+        self, run: str, state: State, words: list[str], command: Callable[[Path], list[str]]
+    ) -> tuple[Question, Path]:
+        """The question for a file, which is there when it is answered.
+
+        `words` name it, the last one its ending; `command` makes it where it is to be.
+        """
+        question = self._named(run, state, words)
+        target = question.folder / f"{words[0]}.{words[-1]}"
         with self._lock:
             there = question.standing == "running" or (question.standing == "answered" and target.exists())
             if not there and not question.has_just_failed:
-                self._begin(question, commands.export(target))
+                self._begin(question, command(target))
         return question, target
 
     def known(self, run: str, number: str) -> Question:

@@ -1,0 +1,95 @@
+"""A component laid out, and what that needs: which configurations, and how eccentric they are."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator.graphs.eccentricities import Bounds
+from coordinator.graphs.measuring import settle_component
+from coordinator.session.session import ComputeContext, Control, Observer
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Key, Keys
+from storage.ledger.manifest import Progress
+from worker.graphs.layout import MOST_ROUNDS, along_axes, choose_pivots, pivot_count, pivot_places, refined, stress
+from worker.graphs.searches import Distances, Graph
+from worker.layers.kernels import merge
+
+#: A vertex takes, besides its row of distances from the pivots, which is held three times: its places, its moves.
+_BYTES_BESIDE_ROWS = 400
+#: The stress is that of all pairs with so many vertices, which are chosen by chance where there are more.
+_STRESS_SOURCES = 500
+#: Eccentricities are known where so many moves of the search, vertices times searches, settle them: some seconds.
+_MOST_LOOKED_AT = 20_000_000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each vertex lies, (vertices, axes), and how badly that shows the distances."""
+
+    places: NDArray[np.float32]
+    stress: float
+
+
+class _EnoughError(Exception):
+    """All is settled, or has been tried for long enough."""
+
+
+def lay_out(
+    context: ComputeContext, graph: Graph, axes: int, seed: int, control: Control, observer: Observer
+) -> Layout:
+    """A connected, undirected graph laid out on 2 or 3 axes: for the same seed always the same.
+
+    Quickest where the vertices are in the order of a search from the first. Raises `OverBudgetError` where memory is
+    too little, `StopRun` when `control` says so.
+    """
+    vertices = len(graph.offsets) - 1
+    needed = vertices * (12 * pivot_count(vertices) + _BYTES_BESIDE_ROWS)
+    context.budget.require(f"a map of {vertices:,} configurations", needed)
+    random = np.random.default_rng(seed)
+    pivots = choose_pivots(graph, random)
+    control.check()
+    places = pivot_places(pivots, axes)
+    for number, _ in enumerate(refined(graph, pivots, places, axes, random), 1):
+        headline = f"laying out {vertices:,} configurations"
+        observer.progress(Progress(number, MOST_ROUNDS, "rounds at most", headline))
+        control.check()
+    found = along_axes(places)
+    sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)
+    return Layout(np.ascontiguousarray(found[:axes].T), stress(graph, found, sources))
+
+
+def nearest_layers(puzzle: Puzzle, origin: Key, most: int, control: Control) -> list[Keys]:
+    """The layers around a configuration, whole ones, as many as have `most` configurations together."""
+    layers, count = [puzzle.keys([origin])], 1
+    while True:
+        control.check()
+        after = merge([puzzle.expand(layers[-1]).successors], layers)
+        count += len(after)
+        if not len(after) or count > most:
+            return layers
+        layers.append(after)
+
+
+def settled_eccentricities(context: ComputeContext, graph: Graph, bounds: Bounds, control: Control) -> Distances | None:
+    """The eccentricity of each vertex, if `bounds` know them, or soon do."""
+    looks = _MOST_LOOKED_AT // len(bounds.lower)
+
+    def report() -> None:
+        nonlocal looks
+        control.check()
+        looks -= 1
+        if looks <= 0 or not bounds.open.any():
+            raise _EnoughError
+
+    with suppress(_EnoughError):
+        if bounds.open.any():
+            settle_component(context, graph, bounds, report)
+    return None if bounds.open.any() else bounds.lower
+
+
+def whole_layers(sizes: Sequence[int], most: int) -> int:
+    """How many of the first layers have at most `most` configurations together; one at least."""
+    return max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))

@@ -1,0 +1,58 @@
+"""``map``: a component laid out in space, as a file for the page and for other programs."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hakoiri.cli.answers.asking import opened
+from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.render.tables import facts, print_json, stderr, stdout
+from puzzles.errors import counted
+
+
+def draw_map(
+    name: RunArgument,
+    target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write it; as docs/http.md says.")],
+    component: Annotated[
+        int | None,
+        typer.Option("--component", min=0, metavar="K", help="Its number.", show_default="that of the puzzle's start"),
+    ] = None,
+    dim: Annotated[Literal["2", "3"], typer.Option("--dim", help="In a plane or in space.")] = "3",
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Lay a component out in space: configurations as far apart as the moves between them, nearly. `serve` shows it.
+
+    Of a component of more than 100,000 configurations the layers nearest to its start, up to 20,000.
+    """
+    from coordinator.errors import StopRun
+    from coordinator.session.session import Control
+    from hakoiri.export.maps import write_map
+    from hakoiri.render.progress import shown_progress
+    from hakoiri.rows.answers import map_row
+
+    control = Control()
+    with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                found = run.map(component, int(dim), control, progress)
+        except StopRun as stop:
+            stderr().print(f"{stop.reason}: nothing is written")
+            raise typer.Exit(received.exit_code) from None
+        write_map(run, found, target)
+        row = map_row(run, found)
+        if json:
+            print_json({"run": run.name, "file": str(target)} | row)
+            return
+    part = "" if found.whole else f", the nearest to {row['origin']}"
+    rows = {"configurations": f"{row['configurations']:,}{part}", "moves": f"{row['moves']:,}", "stress": row["stress"]}
+    stdout().print(facts(rows))
+    stdout().print(f"{counted(len(found.keys), 'points')} written to {target}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("map", epilog="Example: hakoiri map last --to klotski.hakomap")(draw_map)

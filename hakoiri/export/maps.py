@@ -1,0 +1,68 @@
+"""A map as one file: what it shows as JSON, then its arrays, little-endian, one after the other.
+
+    0   8 bytes   ``HAKOMAP1``
+    8   uint32    how long the JSON is, spaces at its end included
+    12  JSON      `hakoiri.rows.answers.map_row` and ``arrays``: a list of ``name``, ``type``, ``shape``, ``offset``
+
+``type`` is float32, int32, uint32 or uint8; ``offset`` counts bytes from the beginning of the file, and is a multiple
+of 8. Point 0 is the origin, and the others follow by their distance from it:
+
+    places          float32 (points, axes)   where a point lies; a move has the length 1
+    moves           uint32 (moves, 2)        points between which a move leads, of an undirected puzzle each once
+    keys            uint8 (points, bytes)    the packed key of each point, its highest byte first
+    depth           int32 (points)           moves from the origin; -1 in all three: there is no way
+    goal_distance   int32 (points)           moves to the nearest goal, if they are known
+    eccentricity    int32 (points)           moves to the farthest configuration, if they are known
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from hakoiri.api import Map, Run
+from hakoiri.rows.answers import map_row
+from puzzles.keys.layout import layout_of
+from storage.engine.files import replaced
+
+MAGIC = b"HAKOMAP1"
+#: Of its name.
+ENDING = "hakomap"
+#: The header is filled up to a multiple of this, and the parts with it.
+_ALIGNED = 8
+
+
+def write_map(run: Run, found: Map, target: Path) -> None:
+    """Write a map of `run` to `target`, replacing it in one step."""
+    keys = np.frombuffer(layout_of(found.keys).big_endian(found.keys), dtype=np.uint8)
+    parts = {
+        "places": found.places.astype("<f4"),
+        "moves": found.moves.astype("<u4"),
+        "keys": keys.reshape(len(found.keys), -1),
+        "depth": found.depths.astype("<i4"),
+        "goal_distance": None if found.goals is None else found.goals.astype("<i4"),
+        "eccentricity": None if found.eccentricities is None else found.eccentricities.astype("<i4"),
+    }
+    arrays = {name: array for name, array in parts.items() if array is not None}
+    with replaced(target) as part, part.open("wb") as file:
+        file.write(_header(run, found, arrays))
+        for array in arrays.values():
+            file.write(_filled(array.tobytes()))
+
+
+def _header(run: Run, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
+    """Magic, length and JSON; the offsets in it depend on how long it is itself, so room is left for the longest."""
+    row = {"run": run.name} | map_row(run, found)
+    most = len(json.dumps(row)) + 100 * (len(arrays) + 1)
+    begin = offset = len(MAGIC) + 4 + most + -(len(MAGIC) + 4 + most) % _ALIGNED
+    listed = []
+    for name, array in arrays.items():
+        listed.append({"name": name, "type": array.dtype.name, "shape": array.shape, "offset": offset})
+        offset += len(_filled(array.tobytes()))
+    text = json.dumps(row | {"arrays": listed}).encode().ljust(begin - len(MAGIC) - 4)
+    return MAGIC + len(text).to_bytes(4, "little") + text
+
+
+def _filled(raw: bytes) -> bytes:
+    """With zeros up to where the next part may begin."""
+    return raw + bytes(-len(raw) % _ALIGNED)

@@ -1,0 +1,136 @@
+"""The map of a component of an open run: its configurations in space, as far apart as the moves between them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coordinator.graphs.building import build_graph
+from coordinator.graphs.eccentricities import read_bounds
+from coordinator.graphs.layout import lay_out, nearest_layers, settled_eccentricities, whole_layers
+from coordinator.session.session import Control, Observer, SilentObserver
+from coordinator.spaces.slabs import Slabs
+from hakoiri.goals import GoalAnswers
+from puzzles.keys.layout import Key, Keys, key_at, layout_of
+from puzzles.keys.order import lower_bounds, order_of
+from storage.results.census import read_component
+from worker.graphs.lanes import distances_to
+from worker.graphs.searches import Distances, Graph, distances_from, inner_graph, search_order
+from worker.graphs.strong import both_ways, transposed
+
+#: Components of up to so many configurations are shown whole; of larger ones the layers nearest to the origin that
+#: have up to so many together.
+MOST_SHOWN, MOST_OF_LARGER = 100_000, 20_000
+
+
+@dataclass(frozen=True)
+class Map:
+    """A component laid out, or its layers nearest to the origin, by the distance from it: `keys` begin with the origin.
+
+    `size` is that of the component, ``None`` where the run does not know; `whole` says whether all of it is here.
+    `places` are (configurations, axes), a move having the length 1; `moves` pairs of places in `keys`, of an undirected
+    puzzle each once. `depths` are distances from the origin, `goals` those to the nearest goal, -1 where there is no
+    way; with the eccentricities these are ``None`` where they are not known. `stress` is the mean square of how much
+    the distances in space differ from those in moves, as a part of these.
+    """
+
+    component: int
+    size: int | None
+    whole: bool
+    keys: Keys
+    places: NDArray[np.float32]
+    moves: NDArray[np.uint32]
+    depths: Distances
+    goals: Distances | None
+    eccentricities: Distances | None
+    stress: float
+
+
+class MapAnswers(GoalAnswers):
+    """An open run whose components may be looked at."""
+
+    def map(
+        self,
+        component: int | None = None,
+        axes: int = 3,
+        control: Control | None = None,
+        observer: Observer | None = None,
+    ) -> Map:
+        """A component laid out in space (or a plane: `axes` 2), by default that of the puzzle's start.
+
+        The same run gives the same map. Raises `OverBudgetError` where memory is too little, `StopRun` when `control`
+        says so.
+        """
+        number, control = self.mapped_component(component), control or Control()
+        size, origin, keys = self._shown(number, control)
+        whole = len(keys) == size
+        with self._context(control) as context:
+            graph = build_graph(context, keys, whole, control)
+            eccentricities = None
+            if whole and self.puzzle.undirected:
+                bounds = read_bounds(self.store, number, len(keys))
+                eccentricities = settled_eccentricities(context, graph, bounds, control)
+            order = search_order(self._both_ways(graph), _place_of(keys, origin))
+            graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
+            seed = int(self.store.state.digest[:16] or "0", 16)
+            both = self._both_ways(graph)
+            layout = lay_out(context, both, axes, seed, control, observer or SilentObserver())
+        keys, depths = keys[order], distances_from(graph, 0)
+        return Map(
+            number, size, whole, keys, layout.places, _moves(graph, self.puzzle.undirected), depths,
+            self._goals(keys, graph, depths, whole), None if eccentricities is None else eccentricities[order],
+            layout.stress,
+        )  # fmt: skip
+
+    def mapped_component(self, component: int | None = None) -> int:
+        """The component that `map` shows; `UnanswerableError` where there is none."""
+        self._require_graph()
+        if self.whole:
+            self._require_complete()
+        self.require_layer(0)
+        return self._number_of(component)
+
+    def _shown(self, number: int, control: Control) -> tuple[int | None, Key, Keys]:
+        """The size of a component, the origin, and the configurations that are shown of it in increasing order."""
+        size, origin, layers = self._explored() if not self.whole else self._counted(number, control)
+        keys = np.concatenate(layers)
+        return size, origin, keys[order_of(keys)]
+
+    def _explored(self) -> tuple[int | None, Key, list[Keys]]:
+        """Of a search from a start: whole layers, all that there are if they are not too many."""
+        sizes = self.layer_sizes
+        shown = len(sizes) if sum(sizes) <= MOST_SHOWN else whole_layers(sizes, MOST_OF_LARGER)
+        layers = [self.layer(depth) for depth in range(shown)]
+        return sum(sizes) if self.exhausted else None, key_at(layers[0], 0), layers
+
+    def _counted(self, number: int, control: Control) -> tuple[int, Key, list[Keys]]:
+        """Of a census: the component, or where it is large the layers around its start or its least configuration."""
+        record = read_component(self.store, number)
+        origin = self.puzzle.start if number == self.start_component else record.representative
+        if record.size > MOST_SHOWN:
+            return record.size, origin, nearest_layers(self.puzzle, origin, MOST_OF_LARGER, control)
+        keys, _ = Slabs(self.store).members([number], control)
+        return record.size, origin, [keys]
+
+    def _both_ways(self, graph: Graph) -> Graph:
+        return graph if self.puzzle.undirected else both_ways(graph)
+
+    def _goals(self, keys: Keys, graph: Graph, depths: Distances, whole: bool) -> Distances | None:
+        """How far each configuration is from its nearest goal, as far as that is known of the run."""
+        if not whole:
+            known = self.known_distances()
+            return depths if self.start_is_the_goal() else None if known is None else known.of(keys).astype(np.int32)
+        goals = np.flatnonzero(self.puzzle.is_goal(keys)).astype(np.int32)
+        return distances_to(graph if self.puzzle.undirected else transposed(graph), goals) if len(goals) else None
+
+
+def _place_of(keys: Keys, key: Key) -> int:
+    """Where a key is among increasing ones that hold it."""
+    return int(lower_bounds(keys, layout_of(keys).pack([key]))[0])
+
+
+def _moves(graph: Graph, undirected: bool) -> NDArray[np.uint32]:
+    """The moves as pairs of vertices, of an undirected graph each once."""
+    sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.uint32), np.diff(graph.offsets))
+    moves = np.stack([sources, graph.targets.astype(np.uint32)], axis=1)
+    return moves[moves[:, 0] < moves[:, 1]] if undirected else moves
