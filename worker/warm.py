@@ -15,6 +15,7 @@ from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
 from worker.graphs.forests import PAIR_LAYOUTS, balance, fold
 from worker.graphs.lanes import bound_each, distances_to, widest
+from worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from worker.graphs.searches import (
     Graph,
     all_eccentricities,
@@ -41,6 +42,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
     """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
     load_search_kernels(puzzle)
     load_graph_kernels(puzzle)
+    load_layout_kernels()
     load_solving_kernels(puzzle)
     load_walking_kernels(puzzle)
     load_moving_kernels(puzzle)
@@ -107,6 +109,17 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
     inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     Bounds(inner, transposed(inner)).look_from(0)
+
+
+def load_layout_kernels() -> None:
+    """The same for maps of components, whatever the puzzle."""
+    graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
+    random = np.random.default_rng(0)
+    pivots = choose_pivots(graph, random)
+    places = pivot_places(pivots, 3)
+    next(refined(graph, pivots, places, 3, random))
+    stress(graph, places, pivots.vertices)
+    distances_to(graph, pivots.vertices)
 
 
 def load_solving_kernels(puzzle: Puzzle) -> None:

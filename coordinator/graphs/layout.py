@@ -13,7 +13,7 @@ from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.ledger.manifest import Progress
-from worker.graphs.layout import MOST_ROUNDS, along_axes, choose_pivots, pivot_count, pivot_places, refined, stress
+from worker.graphs.layout import along_axes, choose_pivots, pivot_count, pivot_places, refined, round_count, stress
 from worker.graphs.searches import Distances, Graph
 from worker.layers.kernels import merge
 
@@ -52,9 +52,9 @@ def lay_out(
     pivots = choose_pivots(graph, random)
     control.check()
     places = pivot_places(pivots, axes)
+    headline = f"laying out {vertices:,} configurations"
     for number, _ in enumerate(refined(graph, pivots, places, axes, random), 1):
-        headline = f"laying out {vertices:,} configurations"
-        observer.progress(Progress(number, MOST_ROUNDS, "rounds at most", headline))
+        observer.progress(Progress(number, round_count(vertices), "rounds at most", headline))
         control.check()
     found = along_axes(places)
     sources = random.choice(vertices, min(vertices, _STRESS_SOURCES), replace=False).astype(np.int32)

@@ -1,5 +1,6 @@
 """What the interface answers is what the command line answers."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from urllib.parse import quote
 import pytest
 
 from hakoiri.api import open_run
+from hakoiri.export.maps import write_map
 from hakoiri.web.runs.positions import position_row, table_of
+from hakoiri.web.runs.questions import Question, Questions
 from hakoiri.web.settings import Settings
 from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
@@ -174,6 +177,33 @@ def test_a_board_is_drawn(served: Served, tmp_path: Path) -> None:
     assert response.text == drawn.read_text(encoding="utf-8")
     assert served.client.get("/api/boards/sliding.svg?conf=AA/.B").status_code == 200
     assert asked(served, "/api/boards/klotski.svg?conf=AB", 422)["type"] == "urn:hakoiri:configuration"
+
+
+def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here in this process; in a browser by one of its own."""
+    asked = []
+
+    def begin(_: Questions, question: Question, words: list[str]) -> None:
+        question.folder.mkdir(parents=True)
+        asked.append(words)
+        served.client.app.state.runs.close()  # type: ignore[attr-defined]
+        _, _, component, _, dim, _, target = words
+        with open_run(question.run, served.data) as run:
+            write_map(run, run.map(int(component), int(dim)), Path(target))
+        (question.folder / "answer").write_text(json.dumps({"run": question.run}), encoding="utf-8")
+
+    monkeypatch.setattr(Questions, "_begin", begin)
+    where = f"/api/runs/{served.small}/map"
+    first = served.client.get(where)
+    assert (first.status_code, first.content[:8]) == (200, b"HAKOMAP1")
+    assert "immutable" in first.headers["cache-control"]
+    again = served.client.get(where, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert served.client.get(f"{where}?component=0&dim=3").content == first.content
+    assert len(asked) == 1
+    flat = served.client.get(f"{where}?dim=2")
+    assert flat.status_code == 200 and len(flat.content) < len(first.content)
+    assert len(asked) == 2
 
 
 def test_depths_are_goal_distances_where_the_start_is_the_one_goal(served: Served) -> None:

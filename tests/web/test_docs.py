@@ -19,7 +19,7 @@ from tests.web.conftest import TOKEN, Served, client_of
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"
 #: Begin processes of their own, or never end.
-_OF_THEIR_OWN = ("/events", "/verify", "/export.", "/questions/")
+_OF_THEIR_OWN = ("/events", "/verify", "/export.", "/map", "/questions/")
 
 
 def lines() -> Iterator[str]:

@@ -163,6 +163,8 @@ def test_what_is_finished_may_be_kept(served: Served, monkeypatch: pytest.Monkey
         ("/api/runs/{directed}/components/0/diameter", 409, "unanswerable"),
         ("/api/runs/{small}/questions/x", 404, "unknown-run"),
         ("/api/runs/{small}/export.exe", 422, "request"),
+        ("/api/runs/{small}/map?component=1", 409, "unanswerable"),
+        ("/api/runs/{small}/map?dim=4", 422, "request"),
         ("/api/puzzles/nope", 422, "puzzle"),
         ("/api/boards/nope.svg", 422, "puzzle"),
         ("/api/boards/etc.py:X.svg", 422, "puzzle"),

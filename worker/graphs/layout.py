@@ -25,8 +25,9 @@ _AXES = 3
 _MOST_PIVOTS, _LEAST_PIVOTS, _ROWS = 400, 200, 10_000_000
 #: Vertices that are moved together by what they see of the pivots: what it takes stays in the nearest cache.
 _BLOCK = 1024
-#: The layout rests when a round moves its vertices by less than this part of its size, or after so many rounds.
-_STILL, MOST_ROUNDS = 2e-3, 60
+#: The layout rests when a round moves its vertices by less than this part of its size, or after so many rounds, fewer
+#: where there are many vertices.
+_STILL, _MOST_ROUNDS, _LEAST_ROUNDS, _MOVED = 3e-4, 300, 40, 2_000_000
 #: What would lie in one place lies so far apart, by chance, else nothing would part it.
 _JITTER = 0.1
 _NEAR = np.float32(1e-12)
@@ -42,6 +43,11 @@ class Pivots(NamedTuple):
 def pivot_count(vertices: int) -> int:
     """How many pivots a graph of so many vertices is laid out by."""
     return min(vertices, max(_LEAST_PIVOTS, min(_MOST_PIVOTS, _ROWS // max(1, vertices))))
+
+
+def round_count(vertices: int) -> int:
+    """How many rounds a graph of so many vertices is refined by, at most."""
+    return max(_LEAST_ROUNDS, min(_MOST_ROUNDS, _MOVED // max(1, vertices)))
 
 
 def choose_pivots(graph: Graph, random: np.random.Generator) -> Pivots:
@@ -75,10 +81,10 @@ def pivot_places(pivots: Pivots, axes: int) -> Places:
 
 
 def refined(graph: Graph, pivots: Pivots, places: Places, axes: int, random: np.random.Generator) -> Iterator[None]:
-    """Move `places` by rounds of sparse stress until they rest, at most `MOST_ROUNDS` times."""
+    """Move `places` by rounds of sparse stress until they rest, at most `round_count` times."""
     places[:axes] += _JITTER * random.standard_normal(places[:axes].shape, dtype=np.float32)
     weights = _weights(pivots.rows)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(round_count(places.shape[1])):
         moved, size = _round(graph, pivots.vertices, pivots.rows, weights, places)
         yield
         if moved <= _STILL**2 * size:

@@ -42,20 +42,20 @@ async function problem(answer) {
 
 const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
-// An answer. One that takes long computing is waited for; `waiting` hears how far it is: of a question that is answered by
-// a process of its own {question, headline}, of a run {progress}. What it had proved when it was stopped is `bounds` of
-// the error.
-export async function get(words, query, {waiting = () => {}} = {}) {
+// An answer, of the `form` json or, of a file, arrayBuffer. One that takes long computing is waited for; `waiting` hears how
+// far it is: of a question that is answered by a process of its own {question, headline}, of a run {progress}. What it had
+// proved when it was stopped is `bounds` of the error.
+export async function get(words, query, {waiting = () => {}, form = "json"} = {}) {
   const answer = await ask("GET", address(words, query));
+  if (answer.status !== 202) return answer[form]();
   let found = await answer.json();
-  if (answer.status !== 202) return found;
   while (found.status === "running" || found.status === "queued") {
     waiting(found);
     await sleep(PAUSE);
     found = await (await ask("GET", answer.headers.get("Location"))).json();
   }
-  if (found.status === "answered") return found.answer;
-  if (found.status === "complete") return get(words, query);
+  if (found.status === "answered" && form === "json") return found.answer;
+  if (found.status === "answered" || found.status === "complete") return get(words, query, {form});
   throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.bounds});
 }
 

@@ -11,6 +11,7 @@ const TABS = [
   {name: "", words: "Overview", kinds: null, page: () => import("./overview.js")},
   {name: "board", words: "Board", kinds: ["explore", "whole"], page: () => import("./play.js")},
   {name: "components", words: "Components", kinds: ["explore", "whole"], page: () => import("./components.js")},
+  {name: "map", words: "Map", kinds: ["explore", "whole"], page: () => import("./map.js")},
   {name: "solutions", words: "Solutions", kinds: ["tree"], page: () => import("./solutions.js")},
   {name: "best", words: "Best play", kinds: ["explore", "optimise"], note: "moves score", page: () => import("./best.js")},
 ];

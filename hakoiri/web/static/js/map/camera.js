@@ -1,0 +1,94 @@
+// Where a map is looked at from: turned about its middle, or about a point, from a distance.
+
+const HALF_ANGLE = Math.tan(Math.PI / 9);
+const [NEAREST, FARTHEST] = [1.5, 3];
+
+export class Camera {
+  // `places` lie about 0; their extents say from how far all of it is seen.
+  constructor(places) {
+    this.extent = [0, 0, 0];
+    places.forEach((value, place) => { this.extent[place % 3] = Math.max(this.extent[place % 3], Math.abs(value)); });
+    this.radius = Math.max(1, Math.hypot(...this.extent));
+    this.aspect = 1;
+    this.reset();
+  }
+
+  // All of it, its longest side along that of the screen.
+  reset() {
+    this.middle = [0, 0, 0];
+    this.turned = [0, 0, 0, 1];
+    const [wide, high, deep] = this.extent;
+    const upright = this.aspect < 0.8 && wide > high;
+    if (upright) this.#turn([0, 0, 1], Math.PI / 2);
+    if (deep > 0) {
+      this.turn(0.45, 0);
+      this.turn(0, 0.3);
+    }
+    const [across, up] = upright ? [high, wide] : [wide, high];
+    this.distance = 1.08 * (Math.max(across / this.aspect, up, 1) / HALF_ANGLE + deep / 2);
+    this.fitted = this.distance;
+  }
+
+  // By angles: to the right, and down.
+  turn(across, down) {
+    this.#turn([0, 1, 0], across);
+    this.#turn([1, 0, 0], down);
+  }
+
+  roll(angle) {
+    this.#turn([0, 0, 1], angle);
+  }
+
+  zoom(factor) {
+    this.distance = Math.max(NEAREST, Math.min(FARTHEST * this.radius / HALF_ANGLE, this.distance / factor));
+  }
+
+  // By parts of the height of the screen.
+  shift(across, up) {
+    const {x, y} = this.axes();
+    const step = 2 * HALF_ANGLE * this.distance;
+    this.middle = this.middle.map((value, axis) => value - step * (across * x[axis] + up * y[axis]));
+  }
+
+  // Looks at a place from near enough to see what is beside it.
+  visit(place) {
+    this.middle = [...place];
+    this.distance = Math.min(this.distance, Math.max(12, this.fitted / 6));
+  }
+
+  #turn([x, y, z], angle) {
+    const [sine, cosine] = [Math.sin(angle / 2), Math.cos(angle / 2)];
+    const [a, b, c, d] = [x * sine, y * sine, z * sine, cosine];
+    const [e, f, g, h] = this.turned;
+    const found = [d * e + a * h + b * g - c * f, d * f - a * g + b * h + c * e, d * g + a * f - b * e + c * h, d * h - a * e - b * f - c * g];
+    const length = Math.hypot(...found);
+    this.turned = found.map(value => value / length);
+  }
+
+  // The directions of the screen in the space of the map: to the right, up, and towards the eye.
+  axes() {
+    const [a, b, c, d] = this.turned;
+    return {
+      x: [1 - 2 * (b * b + c * c), 2 * (a * b - c * d), 2 * (a * c + b * d)],
+      y: [2 * (a * b + c * d), 1 - 2 * (a * a + c * c), 2 * (b * c - a * d)],
+      z: [2 * (a * c - b * d), 2 * (b * c + a * d), 1 - 2 * (a * a + b * b)],
+    };
+  }
+
+  // From the space of the map to that of the screen, column by column, as WebGL takes it; w is the distance from the eye.
+  matrix() {
+    const {x, y, z} = this.axes();
+    const dot = (one, other) => one[0] * other[0] + one[1] * other[1] + one[2] * other[2];
+    const [far, near] = [this.distance + 2 * this.radius, Math.max(0.2, this.distance - 2 * this.radius)];
+    const [right, up] = [1 / (HALF_ANGLE * this.aspect), 1 / HALF_ANGLE];
+    const [depth, lift] = [(far + near) / (near - far), 2 * far * near / (near - far)];
+    const away = -this.distance - dot(z, this.middle);
+    const columns = [0, 1, 2].map(axis => [right * x[axis], up * y[axis], depth * z[axis], -z[axis]]);
+    return new Float32Array([...columns.flat(), -right * dot(x, this.middle), -up * dot(y, this.middle), depth * away + lift, -away]);
+  }
+
+  // How many pixels a move at a distance from the eye takes on a screen of this height is this divided by the distance.
+  scale(height) {
+    return height / (2 * HALF_ANGLE);
+  }
+}

@@ -1,0 +1,220 @@
+// The map of a component: its state graph in space, coloured by distances, with the way to the chosen configuration.
+
+import {button, h, put, say} from "../lib/dom.js";
+import {counted, number} from "../lib/format.js";
+import {Camera} from "../map/camera.js";
+import {boundsOf, shares} from "../map/colours.js";
+import {Hands} from "../map/hands.js";
+import {legendOf} from "../map/legend.js";
+import {keyOf, pointsOf, read} from "../map/read.js";
+import {Scene} from "../map/scene.js";
+import {Ways} from "../map/ways.js";
+import {patiently} from "../parts/waiting.js";
+import {still} from "../picture/shapes.js";
+import {Positions} from "../play/positions.js";
+import {address, go, note} from "../router.js";
+
+export async function show(place, {run, query}, current) {
+  const asked = {component: query.k, dim: query.dim};
+  const map = read(await patiently(place, ["runs", run.run, "map"], asked, "arrayBuffer"));
+  if (!current()) return null;
+  const view = new View(run, map, query);
+  put(place, view.element);
+  await view.open(query);
+  return () => view.end();
+}
+
+class View {
+  constructor(run, map, query) {
+    Object.assign(this, {run, map, query, from: 0, chosen: 0, positions: new Positions(run.run), ways: new Ways(map)});
+    const origin = map.start ? "from the start" : "from the least one";
+    this.names = {depth: origin, goal_distance: "to the goal", eccentricity: "to the farthest one"};
+    this.by = query.by in map.columns ? query.by : "depth";
+    this.canvas = h("canvas", {class: "map", tabindex: "0", role: "application", "aria-label": this.#summary(), "aria-describedby": "map-help"});
+    this.camera = new Camera(map.places);
+    this.scene = Scene.on(this.canvas, map, this.camera, () => coloursOf(this.canvas));
+    this.hands = new Hands(this.canvas, this.camera, (x, y, twice) => this.#tap(x, y, twice), () => this.scene?.ask());
+    this.legend = h("figure", {class: "legend"});
+    this.card = h("section", {class: "card chosen", "aria-label": "The chosen configuration"});
+    this.element = h("section", {class: "mapped"}, this.#stage(), this.card);
+    this.theme = new MutationObserver(() => this.scene?.ask());
+    this.sizes = new ResizeObserver(() => this.#fit());
+    this.scheme = matchMedia("(prefers-color-scheme: dark)");
+    this.repaint = () => this.scene?.ask();
+  }
+
+  async open({at, from}) {
+    this.theme.observe(document.documentElement, {attributeFilter: ["data-theme"]});
+    this.scheme.addEventListener("change", this.repaint);
+    this.sizes.observe(this.canvas);
+    this.#fit();
+    this.camera.reset();
+    this.#paint();
+    this.from = from && this.map.whole ? await this.#pointOf(from) : 0;
+    await this.choose(at ? await this.#pointOf(at) : this.places.goal ?? 0);
+  }
+
+  end() {
+    this.theme.disconnect();
+    this.sizes.disconnect();
+    this.scheme.removeEventListener("change", this.repaint);
+    this.scene?.end();
+  }
+
+  // In words what the map shows, for those who do not see it, too.
+  #summary() {
+    const {map} = this;
+    const {depth} = map;
+    const of = map.size === null ? "as far as the run has gone" : `of ${number(map.size)}`;
+    const part = map.whole ? "" : `, the nearest to ${map.start ? "the start" : map.origin}, ${of}`;
+    return `Component ${number(map.component)} laid out in ${map.axes === 3 ? "space" : "a plane"}: ${counted(map.points, "configuration")}${part}, ${counted(map.moves.length / 2, "move")}; the farthest is ${counted(depth, "move")} ${map.start ? "from the start" : `from ${map.origin}`}.`;
+  }
+
+  #stage() {
+    const {map, camera} = this;
+    const turn = (words, label, act) => button(words, () => { act(); this.scene?.ask(); }, {"aria-label": label, title: label});
+    const step = Math.PI / 12;
+    const off = Math.round(100 * Math.sqrt(map.stress));
+    return h("div", {class: "view"},
+      this.#choices(),
+      this.scene ? this.canvas : h("p", {class: "reason", role: "alert"}, "This browser has no WebGL 2, so the map cannot be drawn. Its configurations can be chosen all the same."),
+      this.legend,
+      this.scene && h("div", {class: "row tools"},
+        turn("←", "Turn to the left", () => camera.turn(-step, 0)), turn("→", "Turn to the right", () => camera.turn(step, 0)),
+        turn("↑", "Turn upwards", () => camera.turn(0, -step)), turn("↓", "Turn downwards", () => camera.turn(0, step)),
+        turn("+", "Nearer", () => camera.zoom(1.4)), turn("−", "Farther", () => camera.zoom(1 / 1.4)),
+        turn("All", "All of the map", () => camera.reset())),
+      h("p", {class: "muted small", id: "map-help"}, "Drag or use the arrow keys to turn it, two fingers, the wheel, + and − to come nearer. Tap a point to see its board, twice to go there."),
+      h("p", {class: "muted small"}, this.#summary(), ` Distances on it are off by ${off} % (root mean square).`));
+  }
+
+  // Which component, in a plane or in space, and by which distances it is coloured.
+  #choices() {
+    const {map, run} = this;
+    const count = run.components ?? 1;
+    const component = h("input", {type: "number", min: 0, max: count - 1, value: map.component, id: "map-component", onchange: () => component.checkValidity() && this.#leave({k: component.value})});
+    const flat = choice("map-axes", "Axes", [[3, "3D"], [2, "2D"]], map.axes, axes => this.#leave({dim: axes === 2 ? "2" : null}));
+    const by = choice("map-by", "Coloured by", Object.keys(map.columns).map(name => [name, this.names[name]]), this.by, name => {
+      this.by = name;
+      this.#paint();
+      this.#note();
+    });
+    return h("div", {class: "row choices"}, by, flat,
+      count > 1 && h("label", {for: "map-component"}, "Component ", component, h("span", {class: "muted"}, ` of ${number(count)}`)));
+  }
+
+  // Another map: what is asked of it.
+  #leave(query) {
+    go(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, ...query});
+  }
+
+  #fit() {
+    if (this.scene && this.canvas.isConnected) this.scene.fit();
+  }
+
+  #paint() {
+    const distances = this.map.columns[this.by];
+    const bounds = boundsOf(distances);
+    this.scene?.colour(shares(distances, bounds));
+    put(this.legend, ...legendOf(bounds, `Moves ${this.names[this.by]}`, distances.includes(-1)));
+  }
+
+  // Points that have a name.
+  get places() {
+    const {depth, goal_distance: goal, eccentricity} = this.map.columns;
+    const least = values => values.reduce((best, value, point) => (value >= 0 && value < values[best] ? point : best), 0);
+    const goals = goal && goal.indexOf(0);
+    return {start: 0, goal: goals >= 0 ? goals : undefined, farthest: depth.indexOf(this.map.depth), centre: eccentricity && least(eccentricity)};
+  }
+
+  async #pointOf(configuration) {
+    this.known ??= pointsOf(this.map);
+    const {key} = await this.positions.of(configuration);
+    return this.known.get(key) ?? 0;
+  }
+
+  async #tap(x, y, twice) {
+    const point = this.scene.at(x, y);
+    if (point < 0) return;
+    if (twice) {
+      this.camera.visit(this.map.places.subarray(3 * point, 3 * point + 3));
+      this.scene.ask();
+    }
+    await this.choose(point);
+  }
+
+  async choose(point) {
+    this.chosen = point;
+    this.way = this.ways.path(this.from, point);
+    const marks = [{point: this.from, colour: "way", hole: 0}, {point, colour: "chosen", hole: 0.45}];
+    this.scene?.show(this.way ?? [], marks);
+    try {
+      const position = await this.positions.of(keyOf(this.map, point));
+      if (this.chosen !== point) return;
+      this.#told(point, position);
+    } catch (error) {
+      put(this.card, h("p", {class: "reason", role: "alert"}, error.message));
+    }
+  }
+
+  #told(point, position) {
+    const {map, run, names} = this;
+    const {configuration} = position;
+    this.at = configuration;
+    const facts = Object.entries(map.columns).map(([name, values]) => [names[name], values[point] < 0 ? null : values[point]]);
+    const focused = this.card.contains(document.activeElement);
+    const way = this.way ? `The line: ${counted(this.way.length - 1, "move")}${this.from === 0 && map.start ? " from the start" : ""}` : "No way leads here";
+    put(this.card,
+      h("a", {class: "board", href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`}, still(position.picture, configuration)),
+      h("p", {class: "where"}, h("code", {}, configuration)),
+      h("dl", {class: "facts"}, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value))))),
+      h("p", {class: "muted"}, way),
+      h("div", {class: "row"},
+        h("a", {class: "button strong", href: address(["runs", run.run, "board"], {at: configuration})}, "Play from here"),
+        map.whole && (this.from === point ? this.from !== 0 && button("Line from the beginning", () => this.#begin(0)) : button("Line from here", () => this.#begin(point)))),
+      h("h2", {}, "Go to"),
+      h("div", {class: "row"}, this.#named()),
+      h("h2", {}, "Moves"),
+      h("ol", {class: "moves"}, position.moves.map(move => this.#move(move))));
+    if (focused) this.card.querySelector(".moves button:not(:disabled)")?.focus();
+    say(`${configuration}: ${facts.map(([name, value]) => `${number(value)} ${name}`).join(", ")}.`);
+    this.#note();
+  }
+
+  // The line leads from there to the chosen point.
+  #begin(point) {
+    this.from = point;
+    this.began = point ? this.at : null;
+    this.choose(this.chosen);
+  }
+
+  #named() {
+    const words = {start: this.map.start ? "Start" : "Beginning", goal: "Nearest goal", farthest: "Farthest", centre: "Centre"};
+    return Object.entries(this.places).filter(([, point]) => point !== undefined).map(([name, point]) => button(words[name], () => this.choose(point), {disabled: point === this.chosen}));
+  }
+
+  // What is beyond the part that is shown is not on the map.
+  #move({move, key}) {
+    this.known ??= pointsOf(this.map);
+    const point = this.known.get(key);
+    const distance = point === undefined ? null : this.map.columns[this.by][point];
+    return h("li", {}, h("button", {type: "button", class: "move", disabled: point === undefined, onclick: () => this.choose(point)},
+      h("span", {}, move), h("span", {class: "muted"}, distance === null ? "not shown" : `${number(distance < 0 ? null : distance)} ${this.names[this.by]}`)));
+  }
+
+  #note() {
+    note(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, from: this.began, at: this.at});
+  }
+}
+
+// One of some values, as buttons beside each other.
+function choice(name, title, values, chosen, changed) {
+  return h("fieldset", {class: "switch"}, h("legend", {class: "unseen"}, title), values.map(([value, words]) => h("label", {},
+    h("input", {type: "radio", name, checked: value === chosen, onchange: () => changed(value)}), h("span", {}, words))));
+}
+
+// The style of the canvas names the colours of the page that are used on it.
+function coloursOf(canvas) {
+  const style = getComputedStyle(canvas);
+  return {ground: style.backgroundColor, way: style.color, unknown: style.borderTopColor, chosen: style.fill};
+}
