@@ -18,6 +18,7 @@ PAGES = {
     "overview": ("#/runs/{explored}", ".bars"),
     "board": ("#/runs/{explored}/board", ".move.best"),
     "components": ("#/runs/{counted}/components", ".pair svg"),
+    "map": ("#/runs/{counted}/map?k=2", ".chosen svg"),
 }
 #: Texts on pieces are large and graphics beside their names in the list of moves; what must be read is all the rest.
 SCHEMES = ["light", "dark"]

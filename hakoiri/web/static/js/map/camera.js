@@ -2,31 +2,54 @@
 
 const HALF_ANGLE = Math.tan(Math.PI / 9);
 const [NEAREST, FARTHEST] = [1.5, 3];
+// Beside all of it.
+const ROOM = 1.03;
 
 export class Camera {
-  // `places` lie about 0; their extents say from how far all of it is seen.
+  // `places` are three numbers a point.
   constructor(places) {
-    this.extent = [0, 0, 0];
-    places.forEach((value, place) => { this.extent[place % 3] = Math.max(this.extent[place % 3], Math.abs(value)); });
-    this.radius = Math.max(1, Math.hypot(...this.extent));
+    this.places = places;
+    this.solid = places.some((value, place) => place % 3 === 2 && value !== 0);
+    this.radius = Math.max(1, ...this.#extents([1, 0, 0], [0, 1, 0], [0, 0, 1]).map(([least, most]) => Math.max(-least, most)));
     this.aspect = 1;
     this.reset();
   }
 
-  // All of it, its longest side along that of the screen.
+  // All of it, its longest side along that of the screen, and a little from above.
   reset() {
-    this.middle = [0, 0, 0];
     this.turned = [0, 0, 0, 1];
-    const [wide, high, deep] = this.extent;
-    const upright = this.aspect < 0.8 && wide > high;
-    if (upright) this.#turn([0, 0, 1], Math.PI / 2);
-    if (deep > 0) {
+    if (this.aspect < 0.8) this.#turn([0, 0, 1], Math.PI / 2);
+    if (this.solid) {
       this.turn(0.45, 0);
       this.turn(0, 0.3);
     }
-    const [across, up] = upright ? [high, wide] : [wide, high];
-    this.distance = 1.08 * (Math.max(across / this.aspect, up, 1) / HALF_ANGLE + deep / 2);
+    const {x, y, z} = this.axes();
+    const halves = this.#extents(x, y, z).map(([least, most]) => (least + most) / 2);
+    this.middle = [0, 1, 2].map(axis => halves[0] * x[axis] + halves[1] * y[axis] + halves[2] * z[axis]);
+    this.distance = 1;
+    for (let place = 0; place < this.places.length; place += 3) {
+      const [across, up, near] = this.#along(place, [x, y, z]).map((value, axis) => value - halves[axis]);
+      this.distance = Math.max(this.distance, near + ROOM * Math.max(Math.abs(across) / this.aspect, Math.abs(up)) / HALF_ANGLE);
+    }
     this.fitted = this.distance;
+  }
+
+  // Least and greatest of all points along some axes.
+  #extents(...axes) {
+    const found = [[Infinity, -Infinity], [Infinity, -Infinity], [Infinity, -Infinity]];
+    for (let place = 0; place < this.places.length; place += 3) {
+      this.#along(place, axes).forEach((value, axis) => {
+        found[axis][0] = Math.min(found[axis][0], value);
+        found[axis][1] = Math.max(found[axis][1], value);
+      });
+    }
+    return found;
+  }
+
+  // Where a point is along some axes.
+  #along(place, axes) {
+    const {places} = this;
+    return axes.map(axis => places[place] * axis[0] + places[place + 1] * axis[1] + places[place + 2] * axis[2]);
   }
 
   // By angles: to the right, and down.

@@ -4,7 +4,7 @@ import {isDark, partsOf, pixels, RAMPS} from "./colours.js";
 import {LINES, MARKS, POINTS, RIBBON} from "./shaders.js";
 
 // Sizes in pixels of the page.
-const [LEAST, MOST, BALL] = [1.7, 26, 0.42];
+const [LEAST, MOST, BALL] = [2, 26, 0.42];
 const [HALO, WAY, MARK, NEAR] = [3.4, 1.8, 17, 18];
 
 export class Scene {

@@ -28,7 +28,7 @@ class View {
   constructor(run, map, query) {
     Object.assign(this, {run, map, query, from: 0, chosen: 0, positions: new Positions(run.run), ways: new Ways(map)});
     const origin = map.start ? "from the start" : "from the least one";
-    this.names = {depth: origin, goal_distance: "to the goal", eccentricity: "to the farthest one"};
+    this.names = {depth: origin, goal_distance: "to the goal", eccentricity: "eccentricity"};
     this.by = query.by in map.columns ? query.by : "depth";
     this.canvas = h("canvas", {class: "map", tabindex: "0", role: "application", "aria-label": this.#summary(), "aria-describedby": "map-help"});
     this.camera = new Camera(map.places);
@@ -116,7 +116,8 @@ class View {
     const distances = this.map.columns[this.by];
     const bounds = boundsOf(distances);
     this.scene?.colour(shares(distances, bounds));
-    put(this.legend, ...legendOf(bounds, `Moves ${this.names[this.by]}`, distances.includes(-1)));
+    const words = this.by === "eccentricity" ? "Eccentricity" : `Moves ${this.names[this.by]}`;
+    put(this.legend, ...legendOf(bounds, words, distances.includes(-1)));
   }
 
   // Points that have a name.
@@ -163,7 +164,8 @@ class View {
     this.at = configuration;
     const facts = Object.entries(map.columns).map(([name, values]) => [names[name], values[point] < 0 ? null : values[point]]);
     const focused = this.card.contains(document.activeElement);
-    const way = this.way ? `The line: ${counted(this.way.length - 1, "move")}${this.from === 0 && map.start ? " from the start" : ""}` : "No way leads here";
+    const begin = this.from ? "chosen before" : map.start ? "the start" : "the least one";
+    const way = this.way ? `The path from ${begin}: ${counted(this.way.length - 1, "move")}` : `No path leads here from ${begin}`;
     put(this.card,
       h("a", {class: "board", href: address(["runs", run.run, "board"], {at: configuration}), "aria-label": `Play ${configuration}`}, still(position.picture, configuration)),
       h("p", {class: "where"}, h("code", {}, configuration)),
@@ -171,17 +173,18 @@ class View {
       h("p", {class: "muted"}, way),
       h("div", {class: "row"},
         h("a", {class: "button strong", href: address(["runs", run.run, "board"], {at: configuration})}, "Play from here"),
-        map.whole && (this.from === point ? this.from !== 0 && button("Line from the beginning", () => this.#begin(0)) : button("Line from here", () => this.#begin(point)))),
+        map.whole && this.from !== point && button("Path from here", () => this.#begin(point)),
+        this.from !== 0 && button(map.start ? "Path from the start" : "Path from the least one", () => this.#begin(0))),
       h("h2", {}, "Go to"),
       h("div", {class: "row"}, this.#named()),
       h("h2", {}, "Moves"),
-      h("ol", {class: "moves"}, position.moves.map(move => this.#move(move))));
+      h("ol", {class: "moves"}, position.moves.length ? position.moves.map(move => this.#move(move)) : h("li", {class: "muted"}, "none")));
     if (focused) this.card.querySelector(".moves button:not(:disabled)")?.focus();
-    say(`${configuration}: ${facts.map(([name, value]) => `${number(value)} ${name}`).join(", ")}.`);
+    say(`${configuration}: ${Object.entries(map.columns).map(([name, values]) => this.#worded(name, values[point])).join(", ")}.`);
     this.#note();
   }
 
-  // The line leads from there to the chosen point.
+  // The path leads from there to the chosen point.
   #begin(point) {
     this.from = point;
     this.began = point ? this.at : null;
@@ -199,7 +202,13 @@ class View {
     const point = this.known.get(key);
     const distance = point === undefined ? null : this.map.columns[this.by][point];
     return h("li", {}, h("button", {type: "button", class: "move", disabled: point === undefined, onclick: () => this.choose(point)},
-      h("span", {}, move), h("span", {class: "muted"}, distance === null ? "not shown" : `${number(distance < 0 ? null : distance)} ${this.names[this.by]}`)));
+      h("span", {}, move), h("span", {class: "muted"}, distance === null ? "not shown" : this.#worded(this.by, distance))));
+  }
+
+  // 57 to the goal; eccentricity 136
+  #worded(name, value) {
+    const words = [number(value < 0 ? null : value), this.names[name]];
+    return (name === "eccentricity" ? words.reverse() : words).join(" ");
   }
 
   #note() {
