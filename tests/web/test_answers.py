@@ -235,6 +235,9 @@ def test_long_questions_are_commands(others: Served, tmp_path: Path) -> None:
         wait_until(lambda ending=ending: others.client.get(f"{where}/export.{ending}").status_code == 200)
         others.said("export", others.small, "--to", str(tmp_path / f"run.{ending}"))
         assert others.client.get(f"{where}/export.{ending}").content == (tmp_path / f"run.{ending}").read_bytes()
+    wait_until(lambda: others.client.get(f"{where}/map").status_code == 200)
+    others.said("map", others.small, "--to", str(tmp_path / "run.hakomap"))
+    assert others.client.get(f"{where}/map").content == (tmp_path / "run.hakomap").read_bytes()
 
 
 #: Each route, and where it is compared with what the command line says; or why there is nothing to compare it with.
@@ -257,6 +260,7 @@ COMPARED = {
     "get /api/runs/{run}/hardest": test_solutions_and_plays_and_goal_distances,
     "post /api/runs/{run}/verify": test_long_questions_are_commands,
     "get /api/runs/{run}/export.{ending}": test_long_questions_are_commands,
+    "get /api/runs/{run}/map": test_long_questions_are_commands,
     "get /api/runs/{run}/questions/{number}": test_long_questions_are_commands,
     "delete /api/runs/{run}/questions/{number}": "Ctrl-C",
     "get /api/runs/{run}/questions/{number}/events": "the same as the question",
