@@ -6,7 +6,7 @@ Nothing of it is needed for good: pieces can be made again, blocks of layers are
 import math
 import operator
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import compress
@@ -18,27 +18,34 @@ from numpy.typing import NDArray
 
 from coordinator.executors.plane import Plane
 from coordinator.session.tuning import Tuning
+from puzzles.keys.layout import Keys
 from storage.layers.coded import Coded
 from storage.ledger.manifest import Depth
 from worker.errors import DepotLostError, PayloadError
 from worker.tasks import Array
 from worker.transport.connection import get_bytes
 from worker.transport.depots import MAIN
-from worker.transport.pieces import LENGTH, Lot, Origin, PieceName, names_of, read_answer, stretches
+from worker.transport.pieces import BLOCKS, LENGTH, PIECES, Lot, Origin, ValueName, names_of, read_answer, stretches
 
 
-class Answer(NamedTuple):
-    """What a worker says of half of a layer step: its numbers, and where the blocks of each piece lie that it left.
+class Pieces(NamedTuple):
+    """Blocks of pieces, and the key range that each lies in, in increasing order."""
 
-    It is `lost` where something that the request refers to is not in Redis any more.
-    """
+    lot: Lot
+    ranges: NDArray[np.int64]
 
-    number: int
+
+class Left(NamedTuple):
+    """What a worker says of half of a layer step: its numbers, some keys that it made; where what it left lies."""
+
     numbers: Array
-    lots: Mapping[int, Lot]
-    lost: bool = False
+    sample: Keys
+    blocks: Lot
+    pieces: Pieces
 
 
+#: The number of a request, and ``None`` where something that it refers to is not in Redis any more.
+Answer = tuple[int, Left | None]
 #: Fewer bytes say nothing of how fast they come.
 _TELLING = 1 << 18
 #: Commands in one round trip.
@@ -48,7 +55,7 @@ _OWN_STAGE = 0
 
 
 class Lying:
-    """The pieces of a session by depot and key, with their bytes."""
+    """The values of a session by depot and key, with their bytes."""
 
     def __init__(self, plane: Plane, session: str, tuning: Tuning) -> None:
         self.plane, self._session, self._keep = plane, session, tuning.keep
@@ -81,12 +88,12 @@ class Lying:
         shares = self.plane.shares
         steady = [depot for depot in shares if not self.plane.is_frail(depot)]
         for depot in [*sorted(steady, key=lambda depot: self._bytes.get(depot, 0) - shares[depot]), MAIN]:
-            if self.plane.call(depot, lambda there: there.set(origin.key(0), coded.data, ex=keep)):
+            if self.plane.call(depot, lambda there: there.set(origin.key(BLOCKS), coded.data, ex=keep)):
                 break
-        self._add(PieceName(depot, origin.key(0)), len(coded.data))
-        return origin.lot(depot, 0, number, coded)
+        self._add(ValueName(depot, origin.key(BLOCKS)), len(coded.data))
+        return origin.lot(depot, BLOCKS, number, coded)
 
-    def _add(self, name: PieceName, size: int) -> None:
+    def _add(self, name: ValueName, size: int) -> None:
         held = self._held.setdefault(name.depot, {})
         self._bytes[name.depot] = self._bytes.get(name.depot, 0) + size - held.get(name.key, 0)
         held[name.key] = size
@@ -100,16 +107,18 @@ class Lying:
                 f"what a worker says of request {number} of layer {layer} is not readable: {error}"
             ) from None
         if said is None or self.plane.is_out(said.depot):
-            return Answer(number, np.empty(0), {}, lost=True)
-        lots = {piece: origin.lot(said.depot, piece, layer, coded) for piece, coded in said.pieces.items()}
-        for piece, lot in lots.items():
-            size = int(lot.places[:, LENGTH].sum())
-            self._add(PieceName(said.depot, origin.key(piece)), size)
-            self.left += size
-        return Answer(number, said.numbers, lots)
+            return number, None
+        own = int(np.searchsorted(said.pieces, 1))
+        parts = enumerate((said.blocks.between(0, own), said.blocks.between(own, len(said.pieces))))
+        blocks, pieces = (origin.lot(said.depot, value, layer, coded) for value, coded in parts)
+        for value, lot in ((BLOCKS, blocks), (PIECES, pieces)):
+            if size := int(lot.places[:, LENGTH].sum()):
+                self._add(ValueName(said.depot, origin.key(value)), size)
+                self.left += size
+        return number, Left(said.numbers, said.sample, blocks, Pieces(pieces, said.pieces[own:] - 1))
 
-    def get(self, name: PieceName) -> bytes | memoryview | None:
-        """A piece, if it is still there."""
+    def get(self, name: ValueName) -> bytes | memoryview | None:
+        """A value, if it is still there."""
         began = time.monotonic()
         value = self.plane.call(name.depot, lambda depot: get_bytes(depot, name.key))
         if value is not None and len(value) > _TELLING:
@@ -122,12 +131,16 @@ class Lying:
         there = [self._knows(name) for name in names_of(self._session, places)]
         return np.repeat(np.array(there, dtype=np.bool_), np.diff([*stretches(places), len(places)]))
 
-    def names(self, lot: Lot) -> list[PieceName]:
-        """The pieces that some blocks lie in."""
+    def lacks(self, lot: Lot) -> bool:
+        """Whether anything of some blocks is lost, as far as is known."""
+        return not self.has(lot.places).all()
+
+    def names(self, lot: Lot) -> list[ValueName]:
+        """The values that some blocks lie in."""
         return names_of(self._session, lot.places)
 
-    def drop(self, names: Iterable[PieceName]) -> None:
-        """Take pieces away."""
+    def drop(self, names: Iterable[ValueName]) -> None:
+        """Take values away."""
         known: dict[int, list[str]] = {}
         for name in filter(self._knows, names):
             self._forget(name)
@@ -136,8 +149,8 @@ class Lying:
             for some in _batches(keys):
                 self.plane.call(depot, partial(_unlink, some))
 
-    def retain(self, names: Iterable[PieceName]) -> None:
-        """Take everything away but these pieces."""
+    def retain(self, names: Iterable[ValueName]) -> None:
+        """Take everything away but these values."""
         kept = set(names)
         self.drop([name for name in self._all() if name not in kept])
 
@@ -153,7 +166,7 @@ class Lying:
             for some in _batches(list(held)):
                 there = self.plane.call(depot, partial(_expire, some, self._keep)) or [False] * len(some)
                 for key in compress(some, map(operator.not_, there)):
-                    self._forget(PieceName(depot, key))
+                    self._forget(ValueName(depot, key))
         self._renewed = time.monotonic()
 
     def close(self) -> None:
@@ -166,13 +179,13 @@ class Lying:
                             _unlink(some, connection)
         self.plane.close()
 
-    def _all(self) -> Iterator[PieceName]:
-        return (PieceName(depot, key) for depot, held in self._held.items() for key in held)
+    def _all(self) -> Iterator[ValueName]:
+        return (ValueName(depot, key) for depot, held in self._held.items() for key in held)
 
-    def _knows(self, name: PieceName) -> bool:
+    def _knows(self, name: ValueName) -> bool:
         return name.key in self._held.get(name.depot, ())
 
-    def _forget(self, name: PieceName) -> None:
+    def _forget(self, name: ValueName) -> None:
         self._bytes[name.depot] -= self._held[name.depot].pop(name.key, 0)
 
     def _forget_lost(self) -> None:

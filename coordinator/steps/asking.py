@@ -5,17 +5,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from coordinator.executors.lying import Answer
+from coordinator.executors.lying import Left
 from coordinator.executors.remote import RemoteExecutor
 from puzzles.keys.layout import Layout, ints
-from storage.layers.coded import Block, Coded, has_bits, is_sound, join_coded
+from storage.layers.coded import Block, Coded, has_bits, is_sound
 from storage.ledger.manifest import Depth
 from worker.errors import PayloadError, TaskError
 from worker.tasks import Arrays
-from worker.transport.pieces import LENGTH, Lot, PieceName
+from worker.transport.pieces import LENGTH, Lot, ValueName
 
-#: The piece of an answer that holds blocks of the layer that is made.
-BLOCKS = 0
 #: How many numbers an answer has.
 _NUMBERS = {"gather": 5, "spread": 0}
 
@@ -46,8 +44,8 @@ class Asking:
         """Whether blocks that are also on disk had better make room for pieces."""
         return self._lying.filled > self.share // 2
 
-    def ask(self, task: str, requests: Iterator[Request[_What]]) -> Iterator[tuple[_What, Answer]]:
-        """What is asked for, and the answer, one after the other."""
+    def ask(self, task: str, requests: Iterator[Request[_What]]) -> Iterator[tuple[_What, Left | None]]:
+        """What is asked for, and the answer, one after the other: ``None`` if something was lost."""
         asked: dict[int, Request[_What]] = {}
         lost = False
 
@@ -56,26 +54,23 @@ class Asking:
                 asked[number] = request
                 yield request.arrays
 
-        for answer in self._executor.shuffle(task, self._depth, arrays()):
-            if not answer.lost and len(answer.numbers) != _NUMBERS[task]:
-                raise PayloadError(f"layer {self._depth}: {len(answer.numbers)} numbers are no answer to {task}")
-            if answer.lost and not lost:
+        for number, left in self._executor.shuffle(task, self._depth, arrays()):
+            if left is None and not lost:
                 # Once for all that was under way: one flush is one loss.
                 self._note_loss()
-            lost |= answer.lost
-            request = asked.pop(answer.number)
+            lost |= left is None
+            if left is not None and len(left.numbers) != _NUMBERS[task]:
+                raise PayloadError(f"layer {self._depth}: {len(left.numbers)} numbers are no answer to {task}")
+            request = asked.pop(number)
             if self.is_full:
                 used = set(self._names(other.borrowed for other in asked.values()))
                 self._lying.drop(name for name in self._names([request.borrowed]) if name not in used)
-            yield request.what, answer
+            yield request.what, left
 
-    def fetch(self, answer: Answer) -> Coded | None:
-        """The blocks that an answer tells of, if they lie there and are sound."""
-        if answer.lost:
-            return None
-        if BLOCKS not in answer.lots:
-            return join_coded([], self._layout)
-        lot = answer.lots[BLOCKS]
+    def fetch(self, lot: Lot) -> Coded | None:
+        """Some blocks that a worker has left as one value, if they lie there and are sound."""
+        if not len(lot.counts):
+            return Coded.empty(self._layout)
         (name,) = self._lying.names(lot)
         data = memoryview(self._lying.get(name) or b"")
         coded = Coded(lot.firsts, lot.counts, lot.places[:, LENGTH], data)
@@ -84,7 +79,7 @@ class Asking:
         if len(data) == coded.lengths.sum() and all(sound):
             self._losses = 0
             return coded
-        self.drop(answer.lots.values())
+        self.drop([lot])
         self._note_loss()
         return None
 
@@ -92,7 +87,7 @@ class Asking:
         """Take away what some blocks lie in."""
         self._lying.drop(self._names(lots))
 
-    def _names(self, lots: Iterable[Lot]) -> Iterator[PieceName]:
+    def _names(self, lots: Iterable[Lot]) -> Iterator[ValueName]:
         return chain.from_iterable(self._lying.names(lot) for lot in lots)
 
     def _note_loss(self) -> None:

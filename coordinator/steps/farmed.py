@@ -12,28 +12,29 @@ checkpoints, each range is merged into one batch of blocks, which goes to its sp
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from coordinator.executors.lying import Answer
+from coordinator.executors.lying import Left, Pieces
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.session import Session
-from coordinator.steps.asking import BLOCKS, Asking, Request
+from coordinator.steps.asking import Asking, Request
+from coordinator.steps.expanded import Ahead, Cut, Expanded
 from coordinator.steps.pace import Pace, Worth
-from coordinator.steps.shelf import Ahead, Cut, Shelves
+from coordinator.steps.shelf import Shelves
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer
-from puzzles.keys.layout import Key, ints
+from puzzles.keys.layout import Key, Keys, ints
 from puzzles.keys.order import sort_keys
 from storage.layers.coded import Coded, code_packed, join_coded
 from storage.ledger.manifest import Depth
 from worker.layers.partition import Partition, partition_by
 from worker.layers.shuffle import fits_bitmap
 from worker.tasks import Array
-from worker.transport.pieces import LENGTH, Lot, join_lots
+from worker.transport.pieces import BEGIN, Lot, join_lots
 
 #: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
@@ -74,33 +75,32 @@ class FarmedStep(LayerStep):
         # What a worker sorts, and what lies in Redis of the ranges under way: pieces, known blocks and new ones.
         fitting = max(_LEAST_RANGE, self._asking.share // (_RANGE_BYTES * self._workers))
         self._range_keys = max(1, min(fitting, self._context.tuning.task_bytes // self._layout.bytes))
-        #: By chunk of U(N) that is expanded and not spilled, and by range, the pieces.
-        self._spread: dict[Cut, dict[int, Lot]] = {}
-        #: The most that the pieces of a configuration take.
-        self._bytes_each = 1.0
+        #: What is known of U(N), its chunks that are expanded and not spilled; and what is going to be of U(N+1).
+        self._found = shelves.ahead_of(current)
+        self._ahead = Ahead(Expanded(executor.lying, self._layout))
+        self._expanded = Expanded(executor.lying, self._layout)
         #: By unit, what is merged and not yet taken in; and the blocks taken in.
-        self._gathered: dict[_Unit, Answer] = {}
+        self._gathered: dict[_Unit, Left] = {}
         self._taken: list[Lot] = []
-        #: What is expanded of the new layer, and by unit the bytes that are yet to come of that.
-        self._ahead: Ahead | None = None
-        self._goes_on, self._merging_since = False, 0.0
+        #: By unit the bytes that are yet to come of the new layer expanded.
         self._coming: dict[_Unit, float] = {}
+        self._goes_on, self._merging_since = False, 0.0
 
     def _begin(self) -> None:
         self._bounds = [self._partition.bounds(number, self._layout) for number in range(self._partition.ranges)]
-        pieces = (lot for lots in self._spread.values() for lot in lots.values())
-        known = (self._shelves.of(layer).names() for layer in self._known)
-        self._lying.retain(chain.from_iterable(chain(known, map(self._lying.names, pieces))))
+        known = [self._shelves.of(layer).names() for layer in self._known]
+        self._lying.retain(chain.from_iterable([*known, self._expanded.names]))
+
+    def _sample(self) -> Keys:
+        """Of those that workers told, where they made the layer: nothing is decoded here."""
+        return super()._sample() if self._found is None else self._found.sample
 
     def _cut(self) -> Partition:
         """As it was cut when the first chunks were expanded, if any were."""
-        ahead = self._shelves.ahead_of(self._current)
-        if ahead is None:
+        if self._found is None or self._found.partition is None or not len(self._found.expanded):
             return super()._cut()
-        self._spread = ahead.pieces
-        for cut in ahead.pieces:
-            self._note_bytes(cut)
-        return ahead.partition
+        self._expanded = self._found.expanded
+        return self._found.partition
 
     def _made(self) -> Layer:
         self._pieces = None
@@ -115,18 +115,18 @@ class FarmedStep(LayerStep):
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Have chunks expanded from key number `begin` on, until Redis is full enough or a checkpoint is due."""
-        if not begin and self._spread:
-            begin = sum(cut.size for cut in self._spread)
+        if not begin and len(self._expanded):
+            begin = self._expanded.configurations
             self._pace.expand(0, begin)
             yield begin
 
         def cuts() -> Iterator[Cut]:
-            before, sent = len(self._spread), list[Cut]()
+            sent = self._expanded.configurations
             for cut in self._shelves.of(self._current).cuts(begin, self._chunk_size(self._current.size)):
                 yield cut
-                sent.append(cut)
-                under_way = sum(cut.size for cut in sent[len(self._spread) - before :]) + cut.size
-                if self._checkpoint_is_due or self._lying.filled + under_way * self._bytes_each > self._asking.share:
+                sent += cut.size
+                coming = (sent - self._expanded.configurations + cut.size) * self._expanded.bytes_each
+                if self._checkpoint_is_due or self._lying.filled + coming > self._asking.share:
                     return
 
         if begin < self._current.size:
@@ -136,7 +136,7 @@ class FarmedStep(LayerStep):
         """How many configurations one worker expands at a time, of some."""
         if self._shares.chunk is not None:
             return self._shares.chunk
-        room = self._asking.share / (2 * self._workers * self._bytes_each)
+        room = self._asking.share / (2 * self._workers * self._expanded.bytes_each)
         most = min(room, _MOST_CHUNK, _MOST_SECONDS / self._seconds_each)
         if not fits_bitmap(self._successors, int(most * self._branching)):
             most = min(most, self._range_keys / max(1.0, self._branching))
@@ -149,20 +149,15 @@ class FarmedStep(LayerStep):
         while True:
             lost = []
             requests = (self._spread_request(cut) for cut in cuts)
-            for cut, answer in self._asking.ask("spread", requests):
-                if answer.lost:
+            for cut, left in self._asking.ask("spread", requests):
+                if left is None:
                     lost.append(cut)
                     continue
-                self._spread[cut] = dict(answer.lots)
-                self._note_bytes(cut)
+                self._expanded.add(cut, left.pieces)
                 yield cut.size
             if not lost:
                 return
             cuts = iter(lost)
-
-    def _note_bytes(self, cut: Cut) -> None:
-        lengths = (int(lot.places[:, LENGTH].sum()) for lot in self._spread[cut].values())
-        self._bytes_each = max(self._bytes_each, sum(lengths) / cut.size)
 
     def _spread_request(self, cut: Cut) -> Request[Cut]:
         shelf = self._shelves.of(self._current)
@@ -175,19 +170,17 @@ class FarmedStep(LayerStep):
 
     def _spill_all(self) -> None:
         """Merge the pieces of each range, and put them away on disk."""
-        left = {number for lots in self._spread.values() for number in lots}
-        while left:
-            units = [_Unit(number, *self._bounds[number]) for number in sorted(left)]
-            for unit, answer in self._asking.ask("gather", self._gather_requests(units, final=False)):
-                if (coded := self._asking.fetch(answer)) is not None:
+        waiting = {number: _Unit(number, *self._bounds[number]) for number in sorted(self._expanded.ranges)}
+        while waiting:
+            for unit, left in self._asking.ask("gather", self._gather_requests([*waiting.values()], final=False)):
+                if left is not None and (coded := self._asking.fetch(left.blocks)) is not None:
                     self._spill.append(unit.number, coded)
-                    self._asking.drop(answer.lots.values())
-                    self._drop_pieces(unit.number)
-                    left.discard(unit.number)
+                    self._asking.drop([left.blocks])
+                    del waiting[unit.number]
                 self._session.control.check()
-            if left:
-                self._recover(left)
-        self._spread.clear()
+            if waiting:
+                self._recover(waiting)
+        self._expanded.clear()
 
     # Second half
 
@@ -197,51 +190,56 @@ class FarmedStep(LayerStep):
         self._begin_ahead()
         while self._partial.merged < self._partition.ranges:
             waiting = [unit for unit in chain.from_iterable(units.values()) if unit not in self._gathered]
-            for unit, answer in self._asking.ask("gather", self._gather_requests(waiting, final=True)):
+            for unit, left in self._asking.ask("gather", self._gather_requests(waiting, final=True)):
                 self._coming.pop(unit, None)
-                if answer.lost:
+                if left is None:
                     # There may have been too little room for both.
                     self._goes_on = False
                 else:
-                    self._gathered[unit] = answer
+                    self._gathered[unit] = left
                 self._take_ranges(units)
                 self._session.control.check()
             self._take_ranges(units)
             if units:
-                self._recover(set(units))
+                self._recover(units)
 
     def _units(self, number: int) -> list[_Unit]:
         """A range in as many units as fit a worker: the sample may have misled, or older keys crowd there."""
         low, high = self._bounds[number]
-        lots = self._pieces_in(number)
-        keys = sum(int(lot.counts.sum()) for lot in lots) + self._spill.keys_in(number)
+        lot = self._expanded.within(number)
+        keys = int(lot.counts.sum()) + self._spill.keys_in(number)
         pieces = self._pieces_of(keys, low, high)
-        firsts = sorted(first for lot in lots for first in ints(lot.firsts))
-        firsts += [first for packed in self._spill.read(number) for first in ints(packed.firsts)] if pieces > 1 else []
-        step = max(1, len(firsts) // pieces)
-        cuts = sorted({cut for cut in sorted(firsts)[step::step] if low < cut < high}) if pieces > 1 else []
+        cuts: list[Key] = []
+        if pieces > 1:
+            spilled = (ints(packed.firsts) for packed in self._spill.read(number))
+            firsts = sorted(chain(ints(lot.firsts), *spilled))
+            cuts = sorted({cut for cut in firsts[:: max(1, len(firsts) // pieces)] if low < cut < high})
         units = [_Unit(number, begin, end) for begin, end in pairwise([low, *cuts, high])]
         if not keys:
-            self._gathered.update((unit, Answer(0, np.zeros(5, dtype=np.uint64), {})) for unit in units)
+            nothing = Pieces(Lot.empty(self._layout), np.empty(0, dtype=np.int64))
+            left = Left(np.zeros(5, dtype=np.uint64), self._layout.empty(0), nothing.lot, nothing)
+            self._gathered.update((unit, left) for unit in units)
         return units
 
     def _gather_requests(self, units: Iterable[_Unit], final: bool) -> Iterator[Request[_Unit]]:
         """Of those units whose pieces are not known to be lost."""
         nothing = Lot.empty(self._layout)
         for unit in units:
-            lots = [nothing, *self._pieces_in(unit.number)]
-            if not all(self._lying.has(lot.places).all() for lot in lots):
+            lot = self._expanded.within(unit.number)
+            if self._lying.lacks(lot):
                 continue
             spilled = self._spilled(unit.number) if final else []
             nearby = [self._shelves.of(layer).between(unit.low, unit.high) for layer in self._known if final]
-            pieces = join_lots([_overlapping(lot, unit) for lot in (*lots, *spilled)])
+            pieces = join_lots([lot, *spilled])
+            if len(pieces.counts) and (unit.low, unit.high) != self._bounds[unit.number]:
+                pieces = _overlapping(pieces, unit)
             further = self._further(unit, int(pieces.counts.sum())) if final else _NOWHERE
             # What is made of U(N+1) may lie in U(N) again, if moves can be taken back.
             leads_back = len(nearby[0].counts) if final and self._puzzle.undirected else 0
             header = np.array([self._depth, final, leads_back], dtype=np.int64)
             bounds = self._layout.pack([unit.low, unit.high - 1])
-            arrays = [header, bounds, further, *pieces, *join_lots([nothing, *nearby])]
-            yield Request(unit, arrays, join_lots([nothing, *nearby, *spilled]))
+            known = join_lots([nothing, *nearby])
+            yield Request(unit, [header, bounds, further, *pieces, *known], join_lots([known, *spilled]))
 
     def _take_ranges(self, units: dict[int, list[_Unit]]) -> None:
         """Stage the next ranges as far as all their units are merged and lie there; a range is taken whole."""
@@ -249,30 +247,29 @@ class FarmedStep(LayerStep):
             number = self._partial.merged
             found = []
             for unit in units[number]:
-                coded = self._asking.fetch(self._gathered[unit])
+                coded = self._asking.fetch(self._gathered[unit].blocks)
                 if coded is None:
                     del self._gathered[unit]
                     return
                 found.append((self._gathered[unit], coded))
-            for answer, coded in found:
-                self._take_in_coded(answer, coded)
-            self._drop_pieces(number)
+            for left, coded in found:
+                self._take_in_coded(left, coded)
             del units[number]
             self._finish_range(number)
 
-    def _take_in_coded(self, answer: Answer, coded: Coded) -> None:
+    def _take_in_coded(self, left: Left, coded: Coded) -> None:
         begin, first = self._partial.size, sum(len(lot.counts) for lot in self._taken)
-        *summary, expanded = answer.numbers
+        *summary, expanded = left.numbers
         self._add(np.array(summary), self._store.stage_coded(self._depth, coded, self._partial.index))
-        blocks, pieces = answer.lots.get(BLOCKS), {number: answer.lots[number] for number in answer.lots if number}
-        if blocks is None:
+        if not len(coded.firsts):
             return
-        self._taken.append(blocks)
+        self._taken.append(left.blocks)
+        self._ahead.samples.append(left.sample)
         if self._asking.is_full:
-            self._asking.drop([blocks])
-        if expanded and self._ahead is not None:
-            cut = Cut(begin, self._partial.size - begin, 0, first, first + len(blocks.counts))
-            self._ahead.add(cut, pieces)
+            self._asking.drop([left.blocks])
+        if expanded:
+            cut = Cut(begin, self._partial.size - begin, 0, first, first + len(coded.firsts))
+            self._ahead.add(cut, left.pieces)
 
     # The layer after this one
 
@@ -287,59 +284,48 @@ class FarmedStep(LayerStep):
             successors = sort_keys(self._puzzle.expand(nearby).successors.copy())
             # Of a directed puzzle they may lead nowhere.
             sample = successors if len(successors) else self._successors
-            self._ahead = Ahead(partition_by(sample, -(-following // self._chunk_size(following))))
+            self._ahead.partition = partition_by(sample, -(-following // self._chunk_size(following)))
             self._merging_since = time.monotonic()
 
     def _expected(self) -> tuple[int, int]:
         """About how many configurations this layer has, and the one after it, if growth goes on changing as it did."""
         before, last, size = (self._store.layer_record(max(0, self._depth - back)).size for back in (3, 2, 1))
         growth, change = size / last, size / last / (last / before)
-        pieces = sum(int(lot.counts.sum()) for lots in self._spread.values() for lot in lots.values())
-        expected = min(pieces, math.ceil(size * growth * change))
+        expected = min(self._expanded.keys, math.ceil(size * growth * change))
         return expected, math.ceil(expected * min(growth * change**2, self._branching))
 
     def _further(self, unit: _Unit, keys: int) -> Array:
         """The ranges of the layer after this one, if a unit of so many successors is to be expanded at once."""
-        self._coming[unit] = keys * self._bytes_each
+        self._coming[unit] = keys * self._expanded.bytes_each
         room = self._asking.share // 2 - self._lying.filled - sum(self._coming.values())
         late = time.monotonic() - self._merging_since > self._context.tuning.checkpoint
         self._goes_on = self._goes_on and room > 0 and not late
-        return self._ahead.partition.numbers if self._goes_on and self._ahead else _NOWHERE
+        return self._ahead.partition.numbers if self._goes_on and self._ahead.partition else _NOWHERE
 
     # What lies in Redis
 
-    def _recover(self, ranges: set[int]) -> None:
+    def _recover(self, ranges: Collection[int]) -> None:
         """Have the chunks expanded again of which a piece of one of these ranges is lost."""
         self._lying.look()
-        lost = [
-            cut for cut, lots in self._spread.items()
-            if any(number in ranges and not self._lying.has(lot.places).all() for number, lot in lots.items())
-        ]  # fmt: skip
-        for cut in lost:
-            self._asking.drop(self._spread.pop(cut).values())
+        lost = self._expanded.take_lost(ranges)
         if lost:
             self._session.observer.note(f"chunks whose pieces were lost are expanded again: {len(lost)}")
         for _ in self._spread_all(iter(lost)):
             self._session.control.check()
 
-    def _pieces_in(self, number: int) -> list[Lot]:
-        return [lots[number] for lots in self._spread.values() if number in lots]
-
     def _spilled(self, number: int) -> list[Lot]:
         """The spilled blocks of a range, in Redis for this once."""
         frames, lots = self._spill.read(number), []
         while some := list(islice(frames, _FRAMES)):
-            coded = join_coded([code_packed(self._depth, packed, self._layout) for packed in some], self._layout)
+            coded = join_coded([code_packed(self._depth, packed, self._layout) for packed in some])
             lots.append(self._lying.put(self._depth, coded))
         return lots
 
-    def _drop_pieces(self, number: int) -> None:
-        self._asking.drop([lots.pop(number) for lots in self._spread.values() if number in lots])
-
 
 def _overlapping(lot: Lot, unit: _Unit) -> Lot:
-    """The blocks that may hold keys of a unit: a block ends before the next one begins, if that is a greater one."""
+    """The blocks that may hold keys of a unit: a block ends before the next of its value begins, if that is greater."""
     firsts = ints(lot.firsts)
-    nexts = [*firsts[1:], 0][: len(firsts)]
-    kept = [first < unit.high and not first < after <= unit.low for first, after in zip(firsts, nexts, strict=True)]
+    together = [*(lot.places[1:, :BEGIN] == lot.places[:-1, :BEGIN]).all(axis=1).tolist(), False]
+    follows = zip(firsts, [*firsts[1:], 0], together, strict=True)
+    kept = [first < unit.high and not (same and first < after <= unit.low) for first, after, same in follows]
     return lot.take(np.array(kept, dtype=np.bool_))

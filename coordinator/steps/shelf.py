@@ -5,30 +5,18 @@ Nothing is decoded here. A block that is not in Redis any more is put there agai
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from coordinator.executors.lying import Lying
+from coordinator.steps.expanded import Ahead, Cut
 from coordinator.steps.window import Blocks, Layer
 from puzzles.keys.layout import Key, ints
-from worker.layers.partition import Partition
-from worker.transport.pieces import COLUMNS, NUMBER, Lot, PieceName, join_lots
+from worker.transport.pieces import COLUMNS, Lot, ValueName, join_lots
 
-#: Blocks put into one piece: some megabytes.
+#: Blocks put into one value: some megabytes.
 _AT_ONCE = 64
-
-
-class Cut(NamedTuple):
-    """The keys of a layer from number `begin` on, `size` of them: those of some blocks less the first `skipped`."""
-
-    begin: int
-    size: int
-    skipped: int
-    first: int
-    end: int
 
 
 class Shelf:
@@ -42,8 +30,8 @@ class Shelf:
         nowhere = Lot(np.full((count, COLUMNS), -1), blocks.firsts, np.full(count, -1))
         self._lot = join_lots(lots) if lots else nowhere
 
-    def names(self) -> list[PieceName]:
-        """The pieces in which its blocks lie, or have lain."""
+    def names(self) -> list[ValueName]:
+        """The values in which its blocks lie, or have lain."""
         return self._lying.names(self._lot)
 
     def lot(self, begin: int, end: int) -> Lot:
@@ -90,21 +78,6 @@ class Shelf:
             self._lot.places[chosen], self._lot.counts[chosen] = lot.places, lot.counts
 
 
-@dataclass
-class Ahead:
-    """The chunks of a layer, from its first on, that were expanded by those who merged them: their pieces, by range."""
-
-    partition: Partition
-    pieces: dict[Cut, dict[int, Lot]] = field(default_factory=dict)
-
-    def add(self, cut: Cut, pieces: dict[int, Lot]) -> None:
-        """What the keys of a chunk lead to, by range from 1 on; passed over if the chunk before is missing."""
-        if cut.begin == sum(before.size for before in self.pieces):
-            for lot in pieces.values():
-                lot.places[:, NUMBER] += 1
-            self.pieces[cut] = {number - 1: lot for number, lot in pieces.items()}
-
-
 class Shelves:
     """The shelves of the layers that a search has at hand."""
 
@@ -121,11 +94,9 @@ class Shelves:
         return self._shelves[layer]
 
     def ahead_of(self, layer: Layer) -> Ahead | None:
-        """What is expanded of a layer, for once."""
+        """What workers have made of a layer besides itself, for once."""
         return self._ahead.pop(layer, None)
 
-    def remember(self, layer: Layer, lots: list[Lot], ahead: Ahead | None) -> None:
-        """All blocks of a layer that is going to be in the store lie in Redis, or did; `ahead` is expanded of it."""
-        self._made[layer] = lots
-        if ahead is not None and ahead.pieces:
-            self._ahead[layer] = ahead
+    def remember(self, layer: Layer, lots: list[Lot], ahead: Ahead) -> None:
+        """All blocks of a layer that is going to be in the store lie in Redis, or did; and what else was made of it."""
+        self._made[layer], self._ahead[layer] = lots, ahead

@@ -146,12 +146,15 @@ class LayerStep:
 
     def _look(self) -> None:
         """Inspect and time a sample, and sort what it leads to."""
-        sample = self._current.sample()
+        sample = self._sample()
         began = time.perf_counter()
         expansion = inspected_expansion(self._puzzle, sample, self._depth)
         self._seconds_each = (time.perf_counter() - began) / len(sample)
         self._branching = len(expansion.successors) / len(sample)
         self._successors = sort_keys(expansion.successors.copy())
+
+    def _sample(self) -> Keys:
+        return self._current.sample()
 
     def _cut(self) -> Partition:
         """Ranges of about equally many successors, judged by those of the sample."""

@@ -16,6 +16,7 @@ from worker.layers.kernels import difference
 
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192
+SAMPLED = _SAMPLE_PLACES * _SAMPLE_KEYS
 #: Blocks read at a time.
 _AT_ONCE = 8
 
@@ -119,7 +120,7 @@ class HeldLayer:
         return keys
 
     def sample(self) -> Keys:
-        step = max(1, self.size // (_SAMPLE_PLACES * _SAMPLE_KEYS))
+        step = max(1, self.size // SAMPLED)
         return np.concatenate([piece[::step] for piece in self._pieces])
 
     def blocks(self) -> Blocks:

@@ -34,6 +34,12 @@ class Coded(NamedTuple):
     lengths: NDArray[np.int64]
     data: memoryview
 
+    @classmethod
+    def empty(cls, layout: Layout) -> "Coded":
+        """No blocks."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(layout.empty(0), nothing, nothing, memoryview(b""))
+
     def parts(self) -> Iterator[tuple[Key, int, memoryview]]:
         """(first key, how many keys, their differences) of each block, as `Packed.parts` gives them."""
         for first, count, value in zip(ints(self.firsts), self.counts.tolist(), self.values(), strict=True):
@@ -95,16 +101,13 @@ def code_packed(number: int, packed: Packed, layout: Layout) -> Coded:
     return Coded(packed.firsts, packed.counts, lengths, memoryview(b"".join(values)))
 
 
-def join_coded(parts: Sequence[Coded], layout: Layout) -> Coded:
-    """The blocks of all of them in turn."""
+def join_coded(parts: Sequence[Coded]) -> Coded:
+    """The blocks of all of them in turn; there is at least one."""
     if len(parts) == 1:
         return parts[0]
-    firsts = np.concatenate([layout.empty(0), *(part.firsts for part in parts)])
-    counts, lengths = (
-        np.concatenate([np.empty(0, dtype=np.int64), *columns])
-        for columns in ([part.counts for part in parts], [part.lengths for part in parts])
-    )
-    return Coded(firsts, counts, lengths, memoryview(b"".join(part.data for part in parts)))
+    *columns, data = zip(*parts, strict=True)
+    firsts, counts, lengths = map(np.concatenate, columns)
+    return Coded(firsts, counts, lengths, memoryview(b"".join(data)))
 
 
 def count_of(value: Buffer) -> int:

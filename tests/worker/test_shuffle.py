@@ -20,7 +20,7 @@ from worker.layers.partition import Partition, partition_by
 from worker.layers.shuffle import Made, gather, spread
 from worker.transport.depots import MAIN, Depots
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import DEPOT, LENGTH, NUMBER, Lot, Origin, perform, read_answer
+from worker.transport.pieces import DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin, perform, read_answer
 
 LAYER = 7
 
@@ -77,9 +77,8 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
     pieces: dict[int, list[Block]] = {}
     for skipped, count in ((0, 400), (400, len(current) - 400)):
         header = np.array([skipped, count, LAYER], dtype=np.int64)
-        _, made = spread(puzzle, [header, partition.numbers], lots)
-        for place, coded in made.items():
-            pieces.setdefault(place, []).extend(blocks_of(LAYER, coded))
+        for place, coded in spread(puzzle, [header, partition.numbers], lots).pieces.items():
+            pieces.setdefault(place - 1, []).extend(blocks_of(LAYER, coded))
     crowded = span == 3_000 and layout.words == 1 and len(offsets) > 2
     assert any(has_bits(block.value) for blocks in pieces.values() for block in blocks) == crowded
     expected = successors - set(current) - set(known)
@@ -90,10 +89,11 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
         low, last = partition.bounds(place, layout)[0], partition.bounds(place, layout)[1] - 1
         mine = {key for key in expected if low <= key <= last}
         for begin, end in ((low, (low + last) // 2), ((low + last) // 2 + 1, last)):
-            summary, merged = gathered(puzzle, pieces.get(place, []), lots, begin, end, partition)
+            summary, sample, merged = gathered(puzzle, pieces.get(place, []), lots, begin, end, partition)
             keys = keys_of(blocks_of(LAYER, merged.pop(0)), layout) if 0 in merged else []
             assert summary[:2].tolist() == [len(keys), sum(key % 3 == 0 for key in keys)]
             assert summary[4]
+            assert ints(sample) == keys[:: -(-len(keys) // 1_024) or 1]
             assert set(keys) == {key for key in mine if begin <= key <= end}
             assert_expanded(puzzle, keys, partition, merged)
             found += keys
@@ -159,30 +159,30 @@ def performed(
 
 def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition]) -> None:
     server, puzzle, lot, partition = left
-    _, depot, pieces = read_answer(performed(server, puzzle, lot, partition))
+    _, depot, sample, pieces, coded = read_answer(performed(server, puzzle, lot, partition))
     assert depot == MAIN
-    assert len(pieces) == partition.ranges
-    for place, coded in pieces.items():
-        value = server.held[f"hakoiri:here:piece:1.0:2:{place}"]
-        assert len(value) == int(coded.lengths.sum())
-        whole = Coded(coded.firsts, coded.counts, coded.lengths, memoryview(value))
-        low, high = partition.bounds(place, puzzle.layout)
-        assert all(low <= key < high for key in keys_of(blocks_of(LAYER, whole), puzzle.layout))
+    assert not len(sample)
+    assert np.unique(pieces).tolist() == [1, 2, 3]
+    whole = coded._replace(data=memoryview(server.held[f"hakoiri:here:blocks:1.0:2:{PIECES}"]))
+    assert len(whole.data) == int(coded.lengths.sum())
+    for piece, block in zip(pieces.tolist(), blocks_of(LAYER, whole), strict=True):
+        low, high = partition.bounds(piece - 1, puzzle.layout)
+        assert all(low <= key < high for key in keys_of([block], puzzle.layout))
 
 
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [
-        # The numbers, the depot, the pieces, how many blocks each has, and of these first keys, counts and lengths.
+        # The numbers, the depot, some keys, and of the blocks which pieces they are of, first keys, counts and lengths.
         (0, None), (1, np.empty(0, dtype=np.int64)), (1, np.zeros((1, 1), dtype=np.int64)), (2, np.arange(9)),
-        (3, np.arange(3)), (3, np.full(3, 7)), (4, np.empty(0, dtype=np.uint64)), (5, np.arange(1)),
-        (6, np.zeros((2, 2), dtype=np.int64)),
+        (2, np.zeros((1, 2), dtype=np.uint64)), (3, np.arange(2)), (3, np.full((3, 1), 7)), (3, "negative"),
+        (4, np.empty(0, dtype=np.uint64)), (5, np.arange(1)), (6, np.zeros((2, 2), dtype=np.int64)),
     ],
 )  # fmt: skip
 def test_an_answer_of_another_shape_is_refused(place: int, wrong: Any, left: tuple[Any, Steps, Lot, Partition]) -> None:
     answer = performed(*left)
-    assert set(read_answer(answer).pieces) == {0, 1, 2}
-    answer[place : place + 1] = [] if wrong is None else [wrong]
+    assert set(read_answer(answer).pieces.tolist()) == {1, 2, 3}
+    answer[place : place + 1] = [] if wrong is None else [-answer[place] if isinstance(wrong, str) else wrong]
     lying = Lying(Plane(Depots(left[0]), DEFAULT, lambda call: call(), lambda text: None), "here", DEFAULT)
     with pytest.raises(PayloadError, match="what a worker says of request 3 of layer 7 is not readable: an answer"):
         lying.answer(3, Origin("here", 1, 3, 1), LAYER, answer)
@@ -217,23 +217,22 @@ def test_a_token_that_is_not_two_numbers_names_no_piece(token: str) -> None:
 
 
 class Full(PlainRedis):
-    """A data Redis with room for one piece."""
+    """A data Redis that notices too late that there is no room."""
 
     def set(self, name: str, value: Any, ex: int) -> bool:
-        """Keep the first."""
-        if self.held:
-            raise redis.exceptions.OutOfMemoryError("command not allowed when used memory > 'maxmemory'")
-        return super().set(name, value, ex)
+        """Keep it, and say no."""
+        super().set(name, value, ex)
+        raise redis.exceptions.OutOfMemoryError("command not allowed when used memory > 'maxmemory'")
 
 
 def test_pieces_for_which_a_depot_has_no_room_lie_in_the_one_redis(left: tuple[Any, Steps, Lot, Partition]) -> None:
     server, puzzle, lot, partition = left
     full = Full()
     depots = PlainDepots(server, [full])
-    _, depot, pieces = read_answer(performed(server, puzzle, lot, partition, depots, depots.numbers[0]))
-    assert depot == MAIN
+    answer = performed(server, puzzle, lot, partition, depots, depots.numbers[0])
+    assert read_answer(answer).depot == MAIN
     assert not full.held, "nobody will ask there for the first"
-    assert {f"hakoiri:here:piece:1.0:2:{place}" for place in pieces} <= server.held.keys()
+    assert f"hakoiri:here:blocks:1.0:2:{PIECES}" in server.held
 
 
 def test_blocks_are_fetched_from_several_depots_in_their_order(left: tuple[Any, Steps, Lot, Partition]) -> None:

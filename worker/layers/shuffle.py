@@ -7,7 +7,7 @@ less, `gather` all of them. Where keys are dense, both work in bitmaps, without 
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,30 @@ from worker.layers.kernels import DENSE_SPAN, Window, clip, fill_of, list_bits, 
 from worker.layers.partition import Partition, scatter
 
 Arrays = Sequence[NDArray[Any]]
-#: What a half makes: some numbers, and blocks by the number of their piece.
-Made = tuple[NDArray[np.uint64], dict[int, Coded]]
+
+
+class Made(NamedTuple):
+    """What a half makes: some numbers, some keys of the layer that it made, and blocks by the number of their piece."""
+
+    numbers: NDArray[np.uint64]
+    sample: Keys
+    pieces: dict[int, Coded]
+
+
 #: Keys expanded at a time, so that their successors stay in the second-level cache.
 _BATCH = 1 << 14
 #: A bitmap of all successors of a chunk has at most so many bits for each of them, and in all.
 _SPARSEST, _MOST_BITS = 256, 1 << 30
 #: From so many keys in a word on, words are left as they are.
 _CROWDED = 3
+#: So many keys of a range that was made are told of.
+_SAMPLED = 1 << 10
 #: So many keys show where the successors of all lie; those may reach this part of the span further at either end.
 _PROBE, _MARGIN = 1 << 12, 32
 
 
 def spread(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
-    """A piece of U(N+1) for each of its key ranges, less the known keys, from some of U(N).
+    """A piece of U(N+1) for each of its key ranges, less the known keys, from some of U(N). Range r is piece r + 1.
 
     `arrays`: [how many keys to pass over, how many to expand, number of U(N+1)], [its partition]; `lots`: blocks of
     U(N), and of known keys.
@@ -47,7 +57,7 @@ def spread(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
     if len(keys) != count:
         raise PayloadError(f"{count} keys announced, {len(keys)} found")
     met = chain([keys], (decode(block, puzzle.layout) for block in known))
-    return np.empty(0, dtype=np.uint64), _expanded(puzzle, number, keys, met, cuts)
+    return Made(np.empty(0, dtype=np.uint64), puzzle.layout.empty(0), _expanded(puzzle, number, keys, met, cuts))
 
 
 def gather(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
@@ -66,15 +76,14 @@ def gather(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
         summary[1:4] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
     made = {0: code_keys(number, keys)} if len(keys) else {}
     if len(cuts):
-        further = _expanded(puzzle, number + 1, keys, met, cuts)
-        made |= {place + 1: coded for place, coded in further.items()}
-    return np.array(summary, dtype=np.uint64), made
+        made |= _expanded(puzzle, number + 1, keys, met, cuts)
+    return Made(np.array(summary, dtype=np.uint64), keys[:: -(-len(keys) // _SAMPLED) or 1].copy(), made)
 
 
 def _expanded(
     puzzle: Puzzle, number: int, keys: Keys, met: Iterable[Keys | Window], cuts: NDArray[np.int64]
 ) -> dict[int, Coded]:
-    """A piece of layer `number` for each range that some keys lead to, less those that were met."""
+    """A piece of layer `number` for each range that some keys lead to, in order, less those that were met."""
     if not len(keys):
         return {}
     step = -(-len(keys) // _PROBE)
@@ -83,15 +92,15 @@ def _expanded(
     partition = Partition.of_numbers(cuts)
     if window is None:
         known = [list_bits(each[1], each[0], puzzle.layout) if isinstance(each, tuple) else each for each in met]
-        return _sorted_pieces(number, batches, known, partition)
+        return dict(sorted(_sorted_pieces(number, batches, known, partition).items()))
     base, words = window
     outside = [set_within(words, batch, base) for batch in batches]
     take_off(window, met)
     pieces = _dense_pieces(number, window, puzzle.layout, partition)
     # A known key that is sent all the same does no harm: whoever gathers takes it away.
     for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
-        pieces[place] = join_coded([pieces[place], coded], puzzle.layout) if place in pieces else coded
-    return pieces
+        pieces[place] = join_coded([pieces[place], coded]) if place in pieces else coded
+    return dict(sorted(pieces.items()))
 
 
 def _keys(blocks: list[Block], layout: Layout) -> Keys:
@@ -134,7 +143,7 @@ def _dense_pieces(number: int, window: Window, layout: Layout, partition: Partit
         else:
             coded = code_keys(number, list_bits(words, base, layout))
         if count:
-            pieces[place] = coded
+            pieces[place + 1] = coded
     return pieces
 
 
@@ -162,7 +171,7 @@ def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], part
         low, high = partition.bounds(place, layout_of(known[0]))
         keys = merge(found, [slice_between(others, low, high) for others in known])
         if len(keys):
-            pieces[place] = code_keys(number, keys)
+            pieces[place + 1] = code_keys(number, keys)
     return pieces
 
 

@@ -33,6 +33,6 @@ def result_key(session: str, token: str, attempt: int) -> str:
     return f"hakoiri:{session}:out:{token}:{attempt}"
 
 
-def piece_key(session: str, stage: int, chunk: int, attempt: int, piece: int) -> str:
+def value_key(session: str, stage: int, chunk: int, attempt: int, value: int) -> str:
     """Coded blocks that an attempt at a chunk has left for other workers."""
-    return f"hakoiri:{session}:piece:{stage}.{chunk}:{attempt}:{piece}"
+    return f"hakoiri:{session}:blocks:{stage}.{chunk}:{attempt}:{value}"

@@ -1,8 +1,9 @@
 """Coded blocks that workers leave in Redis for each other: fetched and left here, named by numbers alone.
 
-A piece is a string key of some blocks, one after the other, in a depot. Its name says which attempt at which chunk left
-it, so that a late or doubled attempt never mixes with the one that counts; it expires unless it is renewed. Where its
-blocks lie in it, and what their first keys are, the coordinator knows and says in requests.
+An attempt leaves two values, string keys in a depot: the blocks of the layer that it made (`BLOCKS`), and those of the
+pieces that it expanded, range after range (`PIECES`). Their names say which attempt at which chunk left them, so that
+a late or doubled attempt never mixes with the one that counts; they expire unless they are renewed. Where blocks lie in
+them, and what their first keys are, the coordinator knows and says in requests.
 """
 
 from collections.abc import Sequence
@@ -17,16 +18,18 @@ from numpy.typing import NDArray
 from redis.exceptions import OutOfMemoryError
 
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, Layout, ints
+from puzzles.keys.layout import Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
-from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound
+from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
 from worker.errors import PayloadError
 from worker.tasks import SHUFFLES, Arrays
 from worker.transport.depots import MAIN, Depots
-from worker.transport.names import piece_key
+from worker.transport.names import value_key
 
+#: The values that an attempt may leave.
+BLOCKS, PIECES = 0, 1
 #: The columns of `Lot.places`.
-DEPOT, STAGE, CHUNK, ATTEMPT, PIECE, BEGIN, LENGTH, NUMBER, COLUMNS = range(9)
+DEPOT, STAGE, CHUNK, ATTEMPT, VALUE, BEGIN, LENGTH, NUMBER, COLUMNS = range(9)
 #: Depots that are read at a time.
 _READERS = 8
 #: Bytes asked for at a time: Redis holds them until they are fetched, as part of its memory.
@@ -39,7 +42,7 @@ _ANSWERED = 7
 class Lot(NamedTuple):
     """Coded blocks that lie in Redis: where (a row of `places` each), their first keys, how many keys they have.
 
-    A place is the depot, stage, chunk, attempt and number of a piece, the block's first byte there and its length, and
+    A place is the depot, stage, chunk, attempt and number of a value, the block's first byte there and its length, and
     the number of the layer that the block is made for.
     """
 
@@ -52,7 +55,7 @@ class Lot(NamedTuple):
         """No blocks."""
         return cls(np.empty((0, COLUMNS), dtype=np.int64), layout.empty(0), np.empty(0, dtype=np.int64))
 
-    def take(self, chosen: "slice | NDArray[np.bool_]") -> "Lot":
+    def take(self, chosen: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Lot":
         """Some of the blocks."""
         return Lot(self.places[chosen], self.firsts[chosen], self.counts[chosen])
 
@@ -64,15 +67,15 @@ def join_lots(lots: Sequence[Lot]) -> Lot:
 
 
 class _Stretch(NamedTuple):
-    """Bytes of a piece that lie one after the other."""
+    """Bytes of a value that lie one after the other."""
 
     key: str
     begin: int
     length: int
 
 
-class PieceName(NamedTuple):
-    """A piece: the depot that it lies in, and its key there."""
+class ValueName(NamedTuple):
+    """A value: the depot that it lies in, and its key there."""
 
     depot: int
     key: str
@@ -80,7 +83,7 @@ class PieceName(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """One attempt at one chunk of a stage: who left some pieces."""
+    """One attempt at one chunk of a stage: who left some values."""
 
     session: str
     stage: int
@@ -95,14 +98,14 @@ class Origin:
             raise PayloadError(f"token {token[:40]!r} is not a stage and a chunk")
         return cls(session, int(numbers[0]), int(numbers[1]), attempt)
 
-    def key(self, piece: int) -> str:
-        """The Redis key of a piece."""
-        return piece_key(self.session, self.stage, self.chunk, self.attempt, piece)
+    def key(self, value: int) -> str:
+        """The Redis key of a value."""
+        return value_key(self.session, self.stage, self.chunk, self.attempt, value)
 
-    def lot(self, depot: int, piece: int, number: int, coded: Coded) -> Lot:
-        """Where the blocks of a piece of layer `number` lie."""
+    def lot(self, depot: int, value: int, number: int, coded: Coded) -> Lot:
+        """Where the blocks of a value lie, which are those of layer `number`."""
         places = np.empty((len(coded.firsts), COLUMNS), dtype=np.int64)
-        places[:, :BEGIN] = depot, self.stage, self.chunk, self.attempt, piece
+        places[:, :BEGIN] = depot, self.stage, self.chunk, self.attempt, value
         places[:, BEGIN] = np.cumsum(coded.lengths) - coded.lengths
         places[:, LENGTH], places[:, NUMBER] = coded.lengths, number
         return Lot(places, coded.firsts, coded.counts)
@@ -115,53 +118,55 @@ def perform(
 
     Where that is full, in the Redis of the queue.
 
-    The answer: its numbers, [the depot], and of the pieces left which they are, how many blocks each has, and of all
-    their blocks the first keys, counts and lengths. `PayloadError` if something is missing or broken; what is broken is
-    removed.
+    The answer: its numbers, [the depot], some keys of the layer that it made; and of all blocks that were left, which
+    piece they belong to (0: that layer), their first keys, counts and lengths. `PayloadError` if something is missing
+    or broken; what is broken is removed.
     """
     lots = [Lot(*arrays[begin : begin + 3]) for begin in range(len(arrays) - 3 * _LOTS, len(arrays), 3)]
     blocks = [_fetch(depots, origin.session, lot) for lot in lots]
     try:
-        numbers, pieces = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], blocks)
+        made = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], blocks)
     except DamagedError as error:
         _remove_broken(depots, origin.session, lots, blocks, puzzle.layout)
         raise PayloadError(str(error)) from error
-    left_in = _leave(depots, into, origin, pieces, keep)
-    return [numbers, np.array([left_in], dtype=np.int64), *_catalogue(pieces, puzzle.layout)]
+    coded = join_coded([Coded.empty(puzzle.layout), *made.pieces.values()])
+    pieces = np.repeat(list(made.pieces), [len(piece.firsts) for piece in made.pieces.values()]).astype(np.int64)
+    end = int(coded.lengths[pieces == 0].sum())
+    left_in = _leave(depots, into, origin, {BLOCKS: coded.data[:end], PIECES: coded.data[end:]}, keep)
+    where = np.array([left_in], dtype=np.int64)
+    return [made.numbers, where, made.sample, pieces, coded.firsts, coded.counts, coded.lengths]
 
 
 class Said(NamedTuple):
-    """What an answer tells: its numbers, the depot of its pieces, and these by number, but for their bytes."""
+    """What an answer tells: as `perform` has it, the blocks but for their bytes."""
 
     numbers: NDArray[Any]
     depot: int
-    pieces: dict[int, Coded]
+    sample: Keys
+    pieces: NDArray[np.int64]
+    blocks: Coded
 
 
 def read_answer(answer: Sequence[NDArray[Any]]) -> Said:
     """What `perform` gave; `PayloadError` for anything else, as far as it shows."""
     shapes = [array.ndim for array in answer]
-    if len(shapes) != _ANSWERED or shapes[:4] + shapes[5:] != [1] * (_ANSWERED - 1) or len(answer[1]) != 1:
+    if len(shapes) != _ANSWERED or [*shapes[:2], shapes[3], *shapes[5:]] != [1] * 5 or len(answer[1]) != 1:
         raise PayloadError("an answer is not the arrays of one")
-    said, (depot,), numbers, sizes, firsts, counts, lengths = answer
-    blocks = len(firsts)
-    if len(numbers) != len(sizes) or (sizes < 1).any() or [sizes.sum(), len(counts), len(lengths)] != [blocks] * 3:
+    numbers, (depot,), sample, pieces, firsts, counts, lengths = answer
+    if [len(pieces), len(counts), len(lengths)] != [len(firsts)] * 3 or (np.diff(pieces, prepend=0) < 0).any():
         raise PayloadError("an answer has other pieces than it says")
-    ends = np.cumsum(sizes)
-    pieces = {
-        number: Coded(firsts[begin:end], counts[begin:end], lengths[begin:end], memoryview(b""))
-        for number, begin, end in zip(numbers.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True)
-    }
-    return Said(said, int(depot), pieces)
+    if not layout_of(firsts).holds(sample):
+        raise PayloadError("an answer has a sample of other keys")
+    return Said(numbers, int(depot), sample, pieces, Coded(firsts, counts, lengths, memoryview(b"")))
 
 
-def names_of(session: str, places: NDArray[np.int64]) -> list[PieceName]:
-    """The pieces in which some blocks lie, one for each stretch of them (`stretches`)."""
-    return [PieceName(depot, piece_key(session, *row)) for depot, *row in places[stretches(places), :BEGIN].tolist()]
+def names_of(session: str, places: NDArray[np.int64]) -> list[ValueName]:
+    """The values in which some blocks lie, one for each stretch of them (`stretches`)."""
+    return [ValueName(depot, value_key(session, *row)) for depot, *row in places[stretches(places), :BEGIN].tolist()]
 
 
 def stretches(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At which rows another stretch of one piece begins."""
+    """At which rows another stretch of one value begins."""
     same = (places[1:, :BEGIN] == places[:-1, :BEGIN]).all(axis=1)
     follows = places[1:, BEGIN] == places[:-1, BEGIN] + places[:-1, LENGTH]
     return np.flatnonzero(np.concatenate([np.ones(min(1, len(places)), dtype=np.bool_), ~(same & follows)]))
@@ -176,7 +181,7 @@ def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
     for begin, end in pairwise(cuts):
         length = int(ends[end - 1] - ends[begin]) + rows[begin][LENGTH]
         depot, *name, first = rows[begin][: BEGIN + 1]
-        wanted.setdefault(depot, {})[begin] = _Stretch(piece_key(session, *name), first, length)
+        wanted.setdefault(depot, {})[begin] = _Stretch(value_key(session, *name), first, length)
 
     def read(depot: int) -> list[bytes]:
         with depots.reach(depot) as connection:
@@ -196,7 +201,7 @@ def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
 
 
 def _read(connection: redis.Redis, wanted: list[_Stretch]) -> list[bytes]:
-    """Some stretches of pieces of one depot; `PayloadError` if any is not there."""
+    """Some stretches of values of one depot; `PayloadError` if any is not there."""
     values: list[bytes] = []
     pipeline, waiting = connection.pipeline(transaction=False), 0
     for stretch in wanted:
@@ -221,41 +226,20 @@ def _check(lot: Lot) -> None:
         raise PayloadError("where pieces lie is not readable: no block is so long")
 
 
-def _leave(depots: Depots, into: int, origin: Origin, pieces: dict[int, Coded], keep: int) -> int:
-    """In which depot the pieces lie now."""
+def _leave(depots: Depots, into: int, origin: Origin, values: dict[int, memoryview], keep: int) -> int:
+    """In which depot the values lie now, but for empty ones."""
     with depots.reach(into) as depot:
         try:
-            _put(depot, origin, pieces, keep)
+            for number, value in values.items():
+                if value:
+                    depot.set(origin.key(number), value, ex=keep)
         except OutOfMemoryError:
             if into == MAIN:
                 raise
-            depot.unlink(*map(origin.key, pieces))
+            depot.unlink(*map(origin.key, values))
         else:
             return into
-    return _leave(depots, MAIN, origin, pieces, keep)
-
-
-def _put(connection: redis.Redis, origin: Origin, pieces: dict[int, Coded], keep: int) -> None:
-    pipeline, waiting = connection.pipeline(transaction=False), 0
-    for number, coded in pieces.items():
-        pipeline.set(origin.key(number), coded.data, ex=keep)
-        waiting += len(coded.data)
-        if waiting > _AT_ONCE:
-            pipeline.execute()
-            waiting = 0
-    pipeline.execute()
-
-
-def _catalogue(pieces: dict[int, Coded], layout: Layout) -> list[NDArray[Any]]:
-    coded = list(pieces.values())
-    numbers = np.array([list(pieces), [len(piece.firsts) for piece in coded]], dtype=np.int64)
-    firsts = np.concatenate([layout.empty(0), *(piece.firsts for piece in coded)])
-    nothing = np.empty(0, dtype=np.int64)
-    counts, lengths = (
-        np.concatenate([nothing, *columns])
-        for columns in ([piece.counts for piece in coded], [piece.lengths for piece in coded])
-    )
-    return [numbers[0], numbers[1], firsts, counts, lengths]
+    return _leave(depots, MAIN, origin, values, keep)
 
 
 def _remove_broken(depots: Depots, session: str, lots: list[Lot], blocks: list[list[Block]], layout: Layout) -> None:

@@ -1,0 +1,112 @@
+"""What the chunks of a layer lead to, as far as it lies in Redis: asked for by key range, lost by chunk."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from coordinator.executors.lying import Lying, Pieces
+from coordinator.steps.window import SAMPLED
+from puzzles.keys.layout import Keys, Layout
+from worker.layers.partition import Partition
+from worker.transport.pieces import LENGTH, NUMBER, Lot, ValueName, join_lots
+
+
+class Cut(NamedTuple):
+    """The keys of a layer from number `begin` on, `size` of them: those of some blocks less the first `skipped`."""
+
+    begin: int
+    size: int
+    skipped: int
+    first: int
+    end: int
+
+
+class Expanded:
+    """The pieces of the chunks that are expanded. Attributes: `configurations`, how many have been since `clear`;
+    `bytes_each`, the most bytes that the pieces of one took."""
+
+    def __init__(self, lying: Lying, layout: Layout) -> None:
+        self._lying, self._nothing = lying, Lot.empty(layout)
+        self._chunks: dict[Cut, Pieces] = {}
+        #: Sorted by range, with where each begins, since the last chunk.
+        self._sorted: tuple[Lot, list[int]] | None = None
+        self.configurations, self.bytes_each = 0, 1.0
+
+    def add(self, cut: Cut, pieces: Pieces) -> None:
+        """A chunk is expanded."""
+        self._chunks[cut] = pieces
+        self._sorted = None
+        self.configurations += cut.size
+        self.bytes_each = max(self.bytes_each, int(pieces.lot.places[:, LENGTH].sum()) / cut.size)
+
+    def __len__(self) -> int:
+        return len(self._chunks)
+
+    @property
+    def names(self) -> list[ValueName]:
+        """Where the pieces lie: one value for each chunk that leads anywhere."""
+        return [name for pieces in self._chunks.values() for name in self._lying.names(pieces.lot)]
+
+    @property
+    def keys(self) -> int:
+        """How many successors there are, those of several chunks counted in each."""
+        return sum(int(pieces.lot.counts.sum()) for pieces in self._chunks.values())
+
+    @property
+    def ranges(self) -> set[int]:
+        """The ranges that they lie in."""
+        return {number for pieces in self._chunks.values() for number in np.unique(pieces.ranges).tolist()}
+
+    def within(self, number: int) -> Lot:
+        """The pieces of a range."""
+        if self._sorted is None:
+            lot = join_lots([self._nothing, *(pieces.lot for pieces in self._chunks.values())])
+            ranges = np.concatenate([np.empty(0, dtype=np.int64), *(each.ranges for each in self._chunks.values())])
+            order = np.argsort(ranges, kind="stable")
+            self._sorted = lot.take(order), np.cumsum(np.bincount(ranges, minlength=1)).tolist()
+        lot, ends = self._sorted
+        begin, end = (ends[min(place, len(ends) - 1)] if place >= 0 else 0 for place in (number - 1, number))
+        return lot.take(slice(begin, end))
+
+    def take_lost(self, ranges: Collection[int]) -> list[Cut]:
+        """Forget the chunks of which anything in some ranges is lost: those are to be expanded again."""
+        wanted = np.fromiter(ranges, dtype=np.int64)
+        lost = [
+            cut
+            for cut, pieces in self._chunks.items()
+            if np.isin(wanted, pieces.ranges).any() and self._lying.lacks(pieces.lot)
+        ]
+        for cut in lost:
+            del self._chunks[cut]
+            self.configurations -= cut.size
+        self._sorted = None
+        return lost
+
+    def clear(self) -> None:
+        """Take everything away."""
+        self._lying.drop(self.names)
+        self._chunks.clear()
+        self._sorted, self.configurations = None, 0
+
+
+@dataclass
+class Ahead:
+    """What workers made of a layer besides itself: some keys of it, and its first chunks expanded, if it is cut."""
+
+    expanded: Expanded
+    partition: Partition | None = None
+    samples: list[Keys] = field(default_factory=list)
+
+    @property
+    def sample(self) -> Keys:
+        """Some of its keys, as many as of any layer."""
+        keys = np.concatenate(self.samples)
+        return keys[:: -(-len(keys) // SAMPLED)]
+
+    def add(self, cut: Cut, pieces: Pieces) -> None:
+        """What the keys of a chunk lead to; passed over if the chunk before is missing."""
+        if cut.begin == self.expanded.configurations:
+            pieces.lot.places[:, NUMBER] += 1
+            self.expanded.add(cut, pieces)
