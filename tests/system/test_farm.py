@@ -211,7 +211,7 @@ def test_a_flushed_redis(
         goes_on(running, finished)
 
 
-@pytest.mark.parametrize("what", ["piece", pytest.param("in", marks=SLOW)])
+@pytest.mark.parametrize("what", ["blocks", pytest.param("in", marks=SLOW)])
 def test_a_redis_that_is_flushed_again_and_again(
     what: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -242,7 +242,7 @@ def test_pieces_with_other_bytes_are_made_again(
 
         def spoiled_enough() -> bool:
             nonlocal spoiled
-            for name in redis_server.client.scan_iter("hakoiri:*:piece:*"):
+            for name in redis_server.client.scan_iter("hakoiri:*:blocks:*"):
                 # IMPORTANT: only of one that is there still, or it would stay for ever.
                 if redis_server.client.strlen(name) > 20:
                     redis_server.client.setrange(name, 9, b"\xff")
