@@ -6,7 +6,8 @@ from coordinator.errors import ContradictionError, UnanswerableError
 from coordinator.session.session import ComputeContext, Control
 from coordinator.spaces.faults import stray_move
 from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import equal_rows, lower_bounds
+from puzzles.keys.order import equal_rows
+from puzzles.keys.places import Places
 from worker.graphs.searches import Graph, one_way_edge
 from worker.tasks import Array
 
@@ -28,12 +29,13 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, contro
     puzzle, chunks = context.puzzle, context.cut(keys)
     targets: list[Array] = [np.empty(0, dtype=np.int32)] * len(chunks)
     counts: list[Array] = [np.empty(0, dtype=np.uint16)] * len(chunks)
-    held = keys.nbytes
+    looked_up = Places.of(keys)
+    held = keys.nbytes + looked_up.table.nbytes
     arrays = ([chunk] for chunk in chunks)
     for number, (successors, degrees) in context.map_chunks("neighbours", arrays, len(keys)):
         if control is not None:
             control.check()
-        places = np.minimum(lower_bounds(keys, successors), len(keys) - 1)
+        places = np.minimum(looked_up.lower_bounds(successors), len(keys) - 1)
         inside = equal_rows(keys[places], successors)
         sources = np.repeat(np.arange(len(degrees), dtype=np.int64), degrees)
         if closed and not inside.all():

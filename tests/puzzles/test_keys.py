@@ -1,5 +1,6 @@
 """Keys of every layout as batches, as bytes and in order: all against Python's own integers."""
 
+import random
 from bisect import bisect_left
 from itertools import pairwise
 
@@ -24,6 +25,8 @@ from puzzles.keys.layout import (
     layout_of,
     narrowest,
 )
+from puzzles.keys.order import lower_bounds
+from puzzles.keys.places import Places
 from tests.support.plain import any_keys, increasing_keys, layouts, words_of
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -246,3 +249,19 @@ def test_sorted_batches_of_a_layout_stay_what_they_are(data: st.DataObject) -> N
     order.members(keys, keys)
     order.slice_between(keys, 0, layout.greatest)
     assert (keys == before).all()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("most", [90, 3_000])
+def test_places_are_lower_bounds(layout: Layout, most: int) -> None:
+    """Dense keys, whose table answers, and sparse ones, at either end of what the layout holds."""
+    rng = random.Random(most)
+    for begin in (0, 64, layout.greatest - most):
+        values = sorted({begin + rng.randrange(most) for _ in range(60)})
+        around = range(max(0, begin - 70), min(layout.greatest, begin + most + 70))
+        wanted = [*values, *rng.sample(around, 150), 0, layout.greatest]
+        places = Places.of(keys := layout.pack(values))
+        assert len(places.table) == 0 or layout.words == 1
+        assert (len(places.table) > 0) == (most == 90 and layout.words == 1)
+        assert places.lower_bounds(layout.pack(wanted)).tolist() == lower_bounds(keys, layout.pack(wanted)).tolist()
+    assert Places.of(layout.pack([])).lower_bounds(layout.pack([5])).tolist() == [0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from puzzles.capabilities import Family
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys, ints
-from puzzles.keys.order import lower_bounds
+from puzzles.keys.places import Places
 from worker.graphs.lanes import bound_each, distances_to, widest
 from worker.graphs.searches import (
     Graph,
@@ -140,14 +140,15 @@ def _space_of(puzzle: Family) -> _Space:
     edges = [simple_edges(block, *puzzle.expand(block)) for block in split(keys, _BLOCK)]
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)
     np.cumsum(np.concatenate([counts for _, counts in edges]), out=offsets[1:])
-    targets = [lower_bounds(keys, successors).astype(np.int32) for successors, _ in edges]
+    places = Places.of(keys)
+    targets = [places.lower_bounds(successors).astype(np.int32) for successors, _ in edges]
     graph = Graph(offsets, np.concatenate(targets))
     labels = label_components(graph)
     order = np.argsort(labels, kind="stable").astype(np.int32)
     place = np.empty(len(keys), dtype=np.int32)
     place[order] = np.arange(len(keys), dtype=np.int32)
     firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int32)
-    images = [place[lower_bounds(keys, image)] for image in puzzle.images(keys[order])]
+    images = [place[places.lower_bounds(image)] for image in puzzle.images(keys[order])]
     return _Space(keys[order], inner_graph(graph, labels, order), firsts, images)
 
 
