@@ -122,6 +122,8 @@ class Puzzle(ABC):
     undirected: bool
     #: No configuration has more successors than this; memory is planned with it.
     most_successors: int
+    #: How many configurations a start reaches, where the puzzle knows.
+    total: int | None = None
     #: `canonical` knows a symmetry that keeps moves and goals.
     has_mirrors: bool = False
     #: The start decides which puzzle it is (its pieces), so the whole space needs it too.
@@ -297,7 +299,8 @@ class Numbered(Puzzle):
 
     def number(self, size: int) -> None:
         """To be called by `prepare`: there are so many configurations."""
-        self.size, self.layout = size, narrowest((size - 1).bit_length())
+        self.size = self.total = size
+        self.layout = narrowest((size - 1).bit_length())
 
     def usual_start(self) -> Key:
         return 0

@@ -39,6 +39,7 @@ class Hanoi(Sized):
 
     def prepare(self, start: str | None) -> None:
         self.pegs, self.discs = int(self.parameters["pegs"]), int(self.parameters["discs"])
+        self.total = self.pegs**self.discs
         self._bits = (self.pegs - 1).bit_length()
         self._all = (1 << self._bits * self.discs) - 1
         # The lowest bit of each disc: times a peg it is the key of all discs on that peg.

@@ -1,5 +1,6 @@
 """Explorations: all that a start can reach, layer by layer."""
 
+import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,11 +10,14 @@ from coordinator.layers.repair import repair_layers
 from coordinator.layers.search import Explored, LayeredSearch, search_to_end
 from coordinator.layers.verify import LayersVerifier
 from coordinator.session.job import Check, Job, Play
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Scored
 from puzzles.errors import counted
 from storage.ledger.manifest import Depth, LayerRecord
+
+#: What a configuration takes on disk at least: one of dense keys.
+_LEAST_BYTES = 1
 
 
 class Explore(Job):
@@ -22,9 +26,24 @@ class Explore(Job):
     from_start = has_graph = True
     figures = Explored
 
+    def fitted(self, resources: Resources, observer: Observer) -> Resources:
+        """Nothing of them is changed; where the disk cannot hold what the puzzle knows to be there, that is said."""
+        found, total = Explored.of(self.store.state), self.puzzle.total or 0
+        needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
+        if needed > free and not self._until_goal:
+            observer.note(
+                f"all {total:,} configurations will not fit on this disk: at least {needed >> 20:,} MiB are needed, "
+                f"{free >> 20:,} MiB free; the run stops, resumable, when it is full"
+            )
+        return resources
+
     def work(self, session: Session) -> None:
         search = LayeredSearch(session, self.puzzle.start)
-        search_to_end(session, search, bool(self.store.manifest.plan.get("until_goal")))
+        search_to_end(session, search, self._until_goal)
+
+    @property
+    def _until_goal(self) -> bool:
+        return bool(self.store.manifest.plan.get("until_goal"))
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -20,7 +20,7 @@ from coordinator.steps.inspection import inspected_expansion
 from coordinator.steps.pace import Pace, Worth
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
-from puzzles.contract import Numbered, Puzzle
+from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.layers.digest import chain
 from storage.layers.scratch import scratch_store
@@ -116,7 +116,7 @@ class LayeredSearch:
         self.store, self.puzzle = session.store, session.puzzle
         self.state = self.store.state
         self.found = self.figures.of(self.state)
-        self._pace = Pace(self.puzzle.size if isinstance(self.puzzle, Numbered) else None)
+        self._pace = Pace(self.puzzle.total)
         self._shelves: Any = None
         self._worth, self._why_here = Worth(), ""
         self.current, self._older = self._window()

@@ -24,6 +24,7 @@ from coordinator.session.session import Session
 from coordinator.spaces.faults import report_wrong_moves
 from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from coordinator.steps.window import StoredLayer
+from puzzles.errors import Step
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import less_than, lower_bounds
 from storage.layers.blocks import pack_blocks, unpack_blocks
@@ -38,6 +39,8 @@ from worker.layers.kernels import merge
 _BYTES_BESIDE_KEYS = 40
 #: How many times as much memory a move takes as a successor in a layer step: both its ends, their places, a pair.
 _ARRAYS = 4
+#: Places of configurations have 32 bits.
+_MOST = int(np.iinfo(np.uint32).max)
 #: Frames of a spill file whose pairs are folded together.
 _FRAMES = 16
 
@@ -78,9 +81,11 @@ class Joining:
 
     def _require_room(self) -> None:
         size = self._store.layer_record(0).size
-        if self._layout not in PAIR_LAYOUTS or size > np.iinfo(np.uint32).max:
+        if self._layout not in PAIR_LAYOUTS or size > _MOST:
             raise UnanswerableError(
-                f"{size:,} configurations with keys of {self._layout.bits} bits can only be counted in memory"
+                f"the graph of {size:,} configurations does not fit the memory, and by passes no more than {_MOST:,} "
+                f"can be counted, with keys of up to 128 bits; these have {self._layout.bits}",
+                Step("raise", "memory"),
             )
 
     def run(self) -> int:

@@ -9,8 +9,7 @@ from puzzles.jit import jit, popcount
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import lower_bounds
 
-#: Bits take 4 bytes a key where every sixteenth number is one. Looking up the moves of 852,264 boards takes 2 ns each, by
-#: halving 45.
+#: Bits take 4 bytes a key where every sixteenth number is one. To look up a move of 852,264 boards takes 2 ns, not 45.
 _SPARSEST = 16
 _BITS = np.uint64(63)
 

@@ -220,7 +220,7 @@ def test_damage_between_sessions_is_named_and_mended(
 
 
 def test_wide_keys_are_counted_in_memory_alone(tmp_path: Path) -> None:
-    with pytest.raises(UnanswerableError, match="keys of 256 bits can only be counted in memory"):
+    with pytest.raises(UnanswerableError, match="with keys of up to 128 bits; these have 256"):
         driven(started(tmp_path, "u256", "spread"), _SHORT)
 
 

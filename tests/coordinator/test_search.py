@@ -4,11 +4,13 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, UnanswerableError
+from coordinator.layers import job
 from coordinator.runs.drive import drive
 from coordinator.session.resources import BASE_BYTES, Budget, Resources
 from coordinator.session.session import Control, SilentObserver
@@ -268,3 +270,16 @@ def test_a_component_without_goal(small_run: Run) -> None:
     assert small_run.summary()["exhausted"]
     with pytest.raises(UnanswerableError, match="found no goal among all that its start can reach"):
         small_run.path()
+
+
+@pytest.mark.parametrize("until_goal", [False, True])
+def test_what_will_not_fit_on_the_disk_is_said(
+    until_goal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "shutil", SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=300)))
+    notes: list[str] = []
+    observer = SilentObserver()
+    monkeypatch.setattr(observer, "note", lambda text, *_: notes.append(text))
+    explore("tiles", {"rows": "2"}, data=tmp_path, until_goal=until_goal, observer=observer).close()
+    expected = "all 360 configurations will not fit on this disk: at least 0 MiB are needed, 0 MiB free;"
+    assert [note.startswith(expected) for note in notes] == [True] * (not until_goal)
