@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from coordinator.runs.kinds import kind_of
 from puzzles.nakuron.board import random_board
 from puzzles.registry import PuzzleSpec
 from tests.support.runs import driven
@@ -26,7 +27,8 @@ class Site:
     """A running server: where it is, with its token, and the runs that were made before it was started.
 
     Two are of Hakoiri-musume, `explored` from its start and `counted` as a whole; `tilted` and `optimised` are of
-    Nakuron, `stars` of magic stars, `dealt` of cards, whose moves lead one way, and `tiles` of 181,440 configurations.
+    Nakuron, `stars` of magic stars, `dealt` of cards, whose moves lead one way, and `tiles` of 181,440 configurations;
+    `studied` and `hunted` are deals of Gap.
     """
 
     address: str
@@ -38,6 +40,8 @@ class Site:
     stars: str
     dealt: str
     tiles: str
+    studied: str
+    hunted: str
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +57,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         (PuzzleSpec("magic-star", {"points": "6", "solutions": "keep"}), "tree", {}, {}),
         (PuzzleSpec("superpuzz", {"columns": "4"}, CARDS), "explore", {}, {}),
         (PuzzleSpec("tiles"), "explore", {}, {}),
+        asked(PuzzleSpec("gap"), "study", sizes=[3, 4], deals=5),
+        asked(PuzzleSpec("gap", {"ranks": "3"}), "hunt", legs=8),
     ]
     names = [driven(command.data, *run).name for run in wanted]
     yield Site(*entered(command.start("serve", "--port", "0", executable=HAKOIRI)), *names)
     command.close()
+
+
+def asked(spec: PuzzleSpec, mode: str, **words: Any) -> tuple[PuzzleSpec, str, dict[str, Any], dict[str, Any]]:
+    """A run in the words of its kind."""
+    wanted = kind_of(mode).requested(spec, **words)
+    return wanted.spec, mode, dict(wanted.plan), dict(wanted.limits)
 
 
 def entered(serving: Running) -> tuple[str, str]:

@@ -1,12 +1,13 @@
 """The page for those who see, hear or hold it otherwise: axe's rules, contrast, narrow screens, and how quick it is."""
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 import psutil
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from puzzles.pictures.colours import luminance
 from tests.browser.conftest import NARROW, WIDE, Site, watched
@@ -17,8 +18,20 @@ PAGES = {
     "new": ("#/new/klotski", ".drawn svg"),
     "overview": ("#/runs/{explored}", ".bars"),
     "board": ("#/runs/{explored}/board", ".move.best"),
-    "components": ("#/runs/{counted}/components", ".pair svg"),
     "map": ("#/runs/{counted}/map?k=2", ".chosen svg"),
+    "components": ("#/runs/{counted}/components", ".central svg"),
+    "strong components": ("#/runs/{dealt}/components", ".pair svg"),
+    "deals": ("#/new/gap", ".drawn svg"),
+    "boards": ("#/new/sliding", ".drawn p"),
+    "cards": ("#/runs/{dealt}/board", ".move"),
+    "tilts": ("#/runs/{tilted}/board", ".move"),
+    "proved play": ("#/runs/{tilted}/best", ".stage svg"),
+    "best play": ("#/runs/{optimised}/best", ".stage svg"),
+    "optimisation": ("#/runs/{optimised}", ".facts dd"),
+    "tree": ("#/runs/{stars}", ".bars"),
+    "solutions": ("#/runs/{stars}/solutions", ".stars svg"),
+    "study": ("#/runs/{studied}", ".curve"),
+    "hunt": ("#/runs/{hunted}", ".pair svg"),
 }
 #: Texts on pieces are large and graphics beside their names in the list of moves; what must be read is all the rest.
 SCHEMES = ["light", "dark"]
@@ -31,8 +44,8 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(site: Site, browser: Browser, 
     context = browser.new_context(viewport=size, color_scheme=scheme, base_url=site.address, reduced_motion="reduce")
     for page in watched(context, site.token):
         for name, (address, shown) in PAGES.items():
-            page.goto("/" + address.format(explored=site.explored, counted=site.counted))
-            expect(page.locator(shown).first).to_be_visible()
+            page.goto("/" + address.format(**asdict(site)))
+            expect(page.locator(shown).first, name).to_be_visible()
             found = Axe().run(page).response["violations"]
             assert not found, f"{name}: {[(rule['id'], [node['html'] for node in rule['nodes']]) for rule in found]}"
             assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], name
@@ -112,6 +125,45 @@ DRAWN = """new MutationObserver((_, observer) => {
   window.drawnAfter = performance.now();
   observer.disconnect();
 }).observe(document, {childList: true, subtree: true});"""
+
+
+def tab_to(page: Page, what: Locator) -> None:
+    """Press Tab until it has the focus."""
+    expect(what).to_be_visible()
+    for _ in range(80):
+        if what.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no Tab leads to {what}")
+
+
+def test_everything_is_reached_by_keys_alone(page: Page) -> None:
+    """From the list to a new run, its board, a move, its components, a walk, and back; no mouse, no finger."""
+
+    def enter(role: Any, name: str | re.Pattern[str]) -> None:
+        tab_to(page, page.get_by_role(role, name=name, exact=isinstance(name, str)).first)
+        page.keyboard.press("Enter")
+
+    enter("link", "New run")
+    tab_to(page, page.get_by_label("Puzzle"))
+    page.keyboard.type("tiles")
+    tab_to(page, page.get_by_label("rows", exact=True))
+    page.keyboard.press("Control+a")
+    page.keyboard.type("2")
+    expect(page.locator(".drawn code")).to_have_text(".12/345")
+    enter("button", "Start")
+    expect(page.locator(".state")).to_contain_text("complete")
+    enter("link", "Board")
+    enter("button", re.compile("^3 up"))
+    expect(page.locator(".figures")).to_contain_text("1 played")
+    enter("link", "Components")
+    enter("button", "diameter")
+    expect(page.locator('[aria-sort="descending"]')).to_have_text(re.compile("diameter"))
+    enter("link", re.compile("^Walk the"))
+    enter("button", "Step")
+    expect(page.locator(".figures")).to_contain_text("1 played")
+    enter("link", "Runs")
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
 
 
 def test_light_and_dark_can_be_chosen(page: Page) -> None:
