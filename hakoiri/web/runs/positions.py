@@ -16,7 +16,8 @@ from hakoiri.rows.puzzles import key_text
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import equal_rows, lower_bounds, order_of
-from worker.graphs.searches import Graph, distances_from
+from worker.graphs.lanes import distances_to
+from worker.graphs.strong import transposed
 
 #: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
 SMALL = 200_000
@@ -69,20 +70,7 @@ def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
     if not len(goals):
         return np.full(len(keys), -1, dtype=np.int64)
     _, graph = run.graph()
-    if not run.puzzle.undirected:
-        graph = _reversed(graph)
-    # One more vertex, from which a move leads to each goal.
-    offsets = np.append(graph.offsets, graph.offsets[-1] + len(goals))
-    found = distances_from(Graph(offsets, np.concatenate([graph.targets, goals])), len(keys))
-    return np.maximum(found[:-1].astype(np.int64) - 1, -1)
-
-
-def _reversed(graph: Graph) -> Graph:
-    """The same with every edge the other way."""
-    sources = np.repeat(np.arange(len(graph.offsets) - 1, dtype=np.int32), np.diff(graph.offsets))
-    order = np.argsort(graph.targets, kind="stable")
-    counts = np.bincount(graph.targets, minlength=len(graph.offsets) - 1)
-    return Graph(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), sources[order])
+    return distances_to(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
 
 
 def position_row(run: Run, table: Table | None, configuration: str) -> dict[str, Any]:

@@ -73,7 +73,7 @@ export class Scene {
     gl.clearColor(...colours.ground, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     this.matrix = camera.matrix();
-    this.common = {matrix: this.matrix, ground: colours.ground, mist: [camera.distance, 1.3 * camera.radius]};
+    this.common = {matrix: this.matrix, ground: colours.ground, mist: [camera.distance, 1.3 * Math.min(camera.radius, 2.5 * camera.distance)]};
     this.#ramp(RAMPS[isDark(colours.ground) ? "dark" : "light"]);
     this.#graph(colours);
     gl.disable(gl.DEPTH_TEST);
@@ -100,7 +100,8 @@ export class Scene {
     gl.drawArrays(gl.POINTS, 0, map.points);
     gl.enable(gl.BLEND);
     gl.depthMask(false);
-    const strength = Math.max(0.16, Math.min(0.7, 9000 / map.moves.length * 2));
+    // Many lines are seen together from afar, few from near.
+    const strength = Math.min(0.7, Math.max(0.16, 18000 / map.moves.length) * Math.sqrt(this.camera.fitted / this.camera.distance));
     this.#use("LINES", {...this.common, unknown: colours.unknown, strength}, {place: [buffers.places, 3], share: [buffers.shares, 1]});
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers.moves);
     gl.drawElements(gl.LINES, map.moves.length, gl.UNSIGNED_INT, 0);
