@@ -71,6 +71,11 @@ def creating(data: Path, run: str) -> Path:
     return data / f"{_CREATING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
+def runs_being_made(data: Path) -> list[Path]:
+    """Where runs are being built, or were when their makers were killed."""
+    return sorted(data.glob(f"{_CREATING_PREFIX}*"))
+
+
 def deleting(data: Path, run: str) -> Path:
     """What a run is renamed to before its files go."""
     return data / f"{_DELETING_PREFIX}{run}"

@@ -19,22 +19,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.trials import Books, Outcome, Part, Trial
 
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills,)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Damage)}
 #: Where files cost no waiting for a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108
 
 
-def tried(part: Part, trial: Trial) -> tuple[Outcome, float]:
-    """What came of a trial, and its seconds; whatever it raises is a fault."""
+def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
+    """What came of a trial, and its seconds; whatever it raises is a fault.
+
+    The files of a trial in which a promise was not kept are kept, below `kept`.
+    """
     began = time.monotonic()
     try:
         outcome = part.run(trial)
     except Exception as error:
         outcome = Outcome("", faults=[f"{type(error).__name__}: {error}"])
+    left = part.place / trial.name
+    if outcome.faults and left.exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        shutil.move(left, kept / f"{trial.seed}-{trial.name}")
+    shutil.rmtree(left, ignore_errors=True)
     return outcome, time.monotonic() - began
 
 
@@ -47,7 +56,7 @@ def campaign(parts: list[Part], count: int | None, minutes: float, seed: int, bo
             if time.monotonic() > end:
                 return
             if not books.has(trial):
-                yield books.add(trial, *tried(part, trial))
+                yield books.add(trial, *tried(part, trial, books.kept))
 
 
 def arguments() -> argparse.Namespace:
@@ -75,7 +84,7 @@ def main() -> int:
     try:
         if asked.only:
             name, _, number = asked.only.partition(":")
-            outcome, seconds = tried(PARTS[name](place), trial := Trial(name, int(number), asked.seed))
+            outcome, seconds = tried(PARTS[name](place), trial := Trial(name, int(number), asked.seed), books.kept)
             rows = [vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)}]
             print(json.dumps(rows[0]))
             return int(bool(outcome.faults))

@@ -1,6 +1,6 @@
 """Kills at random moments: of every process that takes part, over every kind of run."""
 
-import shutil
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,6 +15,7 @@ import psutil
 
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS, Standing, Undisturbed, Work, differences, findings, standing, the_run
+from storage.names import runs_being_made
 from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -38,7 +39,6 @@ class Scene:
         self.expected, self.seconds = undisturbed.of(work)
         undisturbed.prepare(work, self.hakoiri.data)
         self.ended = ExitStack()
-        self.ended.callback(shutil.rmtree, place, ignore_errors=True)
         self.ended.callback(self.hakoiri.close)
         self.outcome = Outcome("", {"blows": 0, "late": 0, "lost": 0.0, "stood": 0.0, "twice": 0})
         self._before: list[Standing] = []
@@ -90,13 +90,13 @@ class Scene:
         assert self.redis is not None
         return self.redis
 
-    def workers(self) -> list[psutil.Process]:
-        """The worker processes of all hosts."""
-        return [child for host in self.hosts for child in host.children() if child.name() != "redis-server"]
-
-    def data_servers(self) -> list[psutil.Process]:
-        """The data Redis of all hosts."""
-        return [child for host in self.hosts for child in host.children() if child.name() == "redis-server"]
+    def children(self, data_redis: bool) -> list[psutil.Process]:
+        """The data Redis of all hosts, or else their worker processes."""
+        found = []
+        for child in [child for host in self.hosts for child in host.children()]:
+            with suppress(psutil.NoSuchProcess):
+                found += [child] if (child.name() == "redis-server") == data_redis else []
+        return found
 
     # Blows
 
@@ -133,10 +133,11 @@ class Scene:
         figures["blows"] += 1
         figures["stood"] = round(max(figures["stood"], time.time() - when), 3)
 
-    def kill_one(self, processes: list[psutil.Process]) -> None:
-        """SIGKILL to any of them; where none has been started again yet, to nobody."""
-        if processes:
-            self.chance.choice(processes).kill()
+    def kill_one(self, data_redis: bool) -> None:
+        """SIGKILL to any data Redis or worker; where none has been started again yet, to nobody."""
+        if processes := self.children(data_redis):
+            with suppress(psutil.NoSuchProcess):
+                self.chance.choice(processes).kill()
 
     def replace_host(self) -> None:
         """SIGKILL to all processes of a host, and another one begins."""
@@ -149,8 +150,9 @@ class Scene:
         self.one_redis.kill()
         self.one_redis.start(wipe=wipe)
 
-    def pause(self, process: psutil.Process) -> None:
+    def pause_worker(self) -> None:
         """SIGSTOP, longer than it takes to be taken for dead, and SIGCONT."""
+        process = self.chance.choice(self.children(data_redis=False))
         process.suspend()
         time.sleep(_DEAD_SECONDS)
         with suppress(psutil.NoSuchProcess):
@@ -178,10 +180,18 @@ class Scene:
         verified = self.hakoiri.here("verify", directory.name, "--json", check=False)
         if verified.code:
             self.outcome.faults.append(f"verify: {verified.stdout[:300]} {verified.stderr[:300]}")
-        left = [path.name for path in self.hakoiri.data.glob(".[!s]*")]
-        if left:
+        if left := self._left_behind():
             self.outcome.faults.append(f"left behind: {left}")
         return self.outcome
+
+    def _left_behind(self) -> list[str]:
+        """What nobody will ever remove: what is left of a run that was being made goes when another is made, later."""
+        halves = runs_being_made(self.hakoiri.data)
+        for half in halves:
+            os.utime(half, (0, 0))
+        if halves:
+            self.hakoiri.here("run", "tiles", "-o", "rows=2", "-o", "columns=2")
+        return [path.name for path in self.hakoiri.data.glob(".[!s]*")]
 
 
 # Whose driver dies
@@ -264,13 +274,17 @@ def _blow_by_blow(scene: Scene, blow: Callable[[], object]) -> None:
             scene.outcome.figures["late"] += 1
             break
         scene.survived(blow, running)
+    if running.finish(_MOST_SECONDS).code == 1 and "no Redis answers" in running.stderr:
+        # It was away when the run wanted to begin, which is refused at once; in its midst it is waited for.
+        scene.outcome.figures["late"] += 1
+        running = scene.drive()
     scene.finish(running)
 
 
 def worker(scene: Scene) -> None:
     """One of two workers; their supervisor starts another."""
     scene.farm(hosts=1, workers=2)
-    _blow_by_blow(scene, lambda: scene.kill_one(scene.workers()))
+    _blow_by_blow(scene, lambda: scene.kill_one(data_redis=False))
 
 
 def host(scene: Scene) -> None:
@@ -282,7 +296,7 @@ def host(scene: Scene) -> None:
 def data_redis(scene: Scene) -> None:
     """The data Redis of one of two hosts."""
     scene.farm(hosts=2, workers=1, data_redis=True)
-    _blow_by_blow(scene, lambda: scene.kill_one(scene.data_servers()))
+    _blow_by_blow(scene, lambda: scene.kill_one(data_redis=True))
 
 
 def redis_keeping(scene: Scene) -> None:
@@ -300,7 +314,7 @@ def redis_forgetting(scene: Scene) -> None:
 def stopped_worker(scene: Scene) -> None:
     """A worker stands still until it is taken for dead, and goes on: its late answers change nothing."""
     scene.farm(hosts=1, workers=2)
-    _blow_by_blow(scene, lambda: scene.pause(scene.chance.choice(scene.workers())))
+    _blow_by_blow(scene, scene.pause_worker)
 
 
 def stopped_driver(scene: Scene) -> None:

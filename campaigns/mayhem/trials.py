@@ -63,7 +63,10 @@ class Part(ABC):
 
     @abstractmethod
     def run(self, trial: Trial) -> Outcome:
-        """Do it; whatever it starts is ended on return."""
+        """Do it below the folder of the trial's name; whatever it starts for this trial alone is ended on return."""
+
+    def close(self) -> None:  # noqa: B027
+        """End what trials share."""
 
 
 class Books:
@@ -71,6 +74,8 @@ class Books:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        #: Where the files of trials are kept in which a promise was not.
+        self.kept = path.with_suffix(".kept")
         if path.exists():
             # A kill may have cut off the last one.
             content = path.read_bytes()

@@ -181,7 +181,8 @@ class Snapshot:
         last, used = self._meta.last_page, 2 + self._meta.free.pages + self._meta.main.pages
         used += sum(self._named(page, node).pages for page, node in self._walk(self._meta.main.root))
         for _, value in self.entries(self._meta.free):
-            count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value)
+            # The first says how many follow; where not even that is there, one is missing.
+            count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value) or (1,)
             del numbers[count:]
             used += count
             falling = all(before > after for before, after in pairwise([last + 1, *numbers, 1]))

@@ -16,6 +16,7 @@ from puzzles.errors import Step
 from storage.engine.environment import Environment, create_environment, require_free, translated
 from storage.engine.files import flush
 from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
+from storage.ledger.lock import making, remove_abandoned
 from storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
 from storage.ledger.records import pack_record, unpack_record
 from storage.names import (
@@ -46,21 +47,23 @@ def create_run(
     `queued` leaves the mark by which a coordinator takes the run up by itself; `figures` are those of the first state,
     `limits` as for `Ledger.limits`.
     """
-    # A name of its own each time: what a kill left behind, or another process makes now, is not in the way.
+    # A name of its own each time: what another process makes now is not in the way.
     final, building = data / manifest.run, creating(data, manifest.run)
     with translated(final):
+        remove_abandoned(data)
         building.mkdir(parents=True)
     try:
-        require_free(building, 0)
-        begin_books(building, manifest, State(figures=figures or {}), limits or {})
-        with translated(final):
-            (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
-            if queued:
-                (building / QUEUED_FILE).touch()
-            for entry in (*building.iterdir(), building):
-                flush(entry)
-            building.rename(final)
-            flush(data)
+        with making(building):
+            require_free(building, 0)
+            begin_books(building, manifest, State(figures=figures or {}), limits or {})
+            with translated(final):
+                (building / CREATED_FILE).write_text(str(time.time_ns()), encoding="ascii")
+                if queued:
+                    (building / QUEUED_FILE).touch()
+                for entry in (*building.iterdir(), building):
+                    flush(entry)
+                building.rename(final)
+                flush(data)
     except DiskFullError as error:
         raise DiskFullError(f"the disk under {data} is full; free some space and try again") from error
     finally:

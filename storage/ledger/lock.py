@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -16,11 +17,13 @@ from puzzles.errors import Step
 from storage.engine.environment import gone, translated
 from storage.errors import RunHeldError
 from storage.ledger.manifest import local_time
-from storage.names import HOLDER_FILE, SERVED_FILE
+from storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made
 
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
 _TRIES_OF_SERVED = 3
+#: Whoever makes a run locks its directory as soon as that is there: a younger one may not be locked yet.
+_YOUNG_SECONDS = 60
 
 
 class RunLock:
@@ -104,6 +107,31 @@ def is_served(data: Path) -> bool:
             return True
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def making(building: Path) -> Iterator[None]:
+    """While the block runs, `remove_abandoned` leaves this directory alone, in which a run is being made."""
+    place = os.open(building, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
+def remove_abandoned(data: Path) -> None:
+    """Remove what kills in the midst of making runs have left behind."""
+    for left in runs_being_made(data):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime < _YOUNG_SECONDS:
+                continue
+            place = os.open(left, os.O_RDONLY)
+            try:
+                if _try_lock(place):
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(place)
 
 
 def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:

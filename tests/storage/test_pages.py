@@ -207,7 +207,9 @@ def test_a_file_cut_off_while_it_is_read_is_damage_and_no_signal(tmp_path: Path)
                 environment.entries(BLOCKS, b"", 500)
 
 
-@pytest.mark.parametrize("what", ["too few pages", "the free list", "an overflow page's length"])
+@pytest.mark.parametrize(
+    "what", ["too few pages", "the free list", "the length of a free list", "an overflow page's length"]
+)
 def test_nothing_is_written_by_damaged_books(what: str, tmp_path: Path) -> None:
     """LMDB would use pages again that others hold."""
     create_environment(tmp_path)
@@ -219,10 +221,13 @@ def test_nothing_is_written_by_damaged_books(what: str, tmp_path: Path) -> None:
     newest = max((0, 1), key=lambda page: struct.unpack_from("=Q", raw, page * PAGE + 144))
     if what == "too few pages":
         struct.pack_into("=Q", raw, newest * PAGE + 136, 40)
-    elif what == "the free list":
+    elif "free list" in what:
         (root,) = struct.unpack_from("=Q", raw, newest * PAGE + 40 + 40)
         (place,) = struct.unpack_from("=H", raw, root * PAGE + 16)
-        raw[root * PAGE + place + 16 + 8 + 5] ^= 1
+        if what == "the free list":
+            raw[root * PAGE + place + 16 + 8 + 5] ^= 1
+        else:
+            struct.pack_into("=H", raw, root * PAGE + place, 0)
     else:
         for page in range(2, len(raw) // PAGE):
             if raw[page * PAGE + 10] == 4:

@@ -35,17 +35,19 @@ from storage.errors import (
 from storage.layers.audit import check_disjoint, check_layer
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger, create_run
-from storage.ledger.lock import RunLock, holder_of
+from storage.ledger.lock import RunLock, holder_of, making
 from storage.ledger.manifest import ComponentRecord, Progress, State
 from storage.ledger.records import pack_record, seal
 from storage.names import (
     BLOCKS,
+    DATA_FILE,
     FORMAT_VERSION,
     HOLDER_FILE,
     LABELS,
     LAYERS,
     QUEUED_FILE,
     created_at,
+    creating,
     number_key,
     run_directories,
 )
@@ -526,3 +528,17 @@ def test_checks_see_wrong_layers(directory: Path) -> None:
         assert f"digest {wrong.digest}" in faults
         with pytest.raises(DamagedError, match="layer 2 has 3 configurations on disk, its record says 4"):
             store.layer(2)
+
+
+def test_what_a_kill_left_of_making_a_run_goes_with_the_next(tmp_path: Path) -> None:
+    """Not what is so young that its maker may be about to lock it, nor what somebody holds."""
+    abandoned, young, held = (creating(tmp_path, "lost") for _ in range(3))
+    for left in (abandoned, young, held):
+        left.mkdir()
+        (left / DATA_FILE).write_bytes(b"half")
+    for left in (abandoned, held):
+        os.utime(left, (0, 0))
+    with making(held):
+        create_run(tmp_path, manifest(), queued=False)
+    assert set(tmp_path.glob(".creating-*")) == {young, held}
+    assert run_directories(tmp_path) == [tmp_path / manifest().run]

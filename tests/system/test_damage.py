@@ -11,14 +11,14 @@ import pytest
 
 from storage.ledger.ledger import Ledger
 from storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
+from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told, truncate
 from tests.support.seeds import seeds
 from tests.system.before import limit_addresses, limit_files
 from tests.system.disks import small_disk
 from tests.system.helpers import Finished, FinishedRuns, Hakoiri
 
-PAGE = 4096
 SLOW = pytest.mark.slow
-#: What a question is asked with, and what its answer holds that may differ between two runs of a command.
+#: What a run is asked.
 QUESTIONS = (
     "status last",
     "runs",
@@ -29,10 +29,6 @@ QUESTIONS = (
     "verify last",
     "resume last",
 )
-VOLATILE = {"holder", "checked"}
-#: Every question can be answered by the undamaged run, so a refusal must be for damage.
-REASONS = re.compile(r"damaged|is missing|its record says|digest")
-Harm = Callable[[bytearray, np.random.Generator], None]
 RightAnswers = Callable[[dict[str, Any], str], Any]
 
 
@@ -128,50 +124,6 @@ def test_too_little_address_space_is_no_damage(command: str, hakoiri: Hakoiri, f
 
 
 # Damage anywhere
-
-
-def flip(raw: bytearray, chance: np.random.Generator) -> None:
-    """One bit anywhere."""
-    raw[int(chance.integers(len(raw)))] ^= 1 << int(chance.integers(8))
-
-
-def flip_header(raw: bytearray, chance: np.random.Generator) -> None:
-    """One bit where LMDB keeps a page's number, kind and the places of its entries."""
-    raw[int(chance.integers(len(raw) // PAGE)) * PAGE + int(chance.integers(64))] ^= 1 << int(chance.integers(8))
-
-
-def truncate(raw: bytearray, chance: np.random.Generator) -> None:
-    """The file ends early."""
-    del raw[int(chance.integers(len(raw))) :]
-
-
-def blank(raw: bytearray, chance: np.random.Generator) -> None:
-    """A sector of zeroes."""
-    sector = int(chance.integers(len(raw) // 512)) * 512
-    raw[sector : sector + 512] = bytes(512)
-
-
-def exchange(raw: bytearray, chance: np.random.Generator) -> None:
-    """A page where another should be."""
-    here, there = (int(page) * PAGE for page in chance.choice(len(raw) // PAGE, 2, replace=False))
-    raw[here : here + PAGE] = raw[there : there + PAGE]
-
-
-HARMS: tuple[Harm, ...] = (flip, flip_header, truncate, blank, exchange)
-
-
-def told(done: Finished) -> Any:
-    """The JSON of an answer without what may differ; ``None`` for a refusal that says why."""
-    if done.code == 0:
-        return {name: value for name, value in done.json.items() if name not in VOLATILE}
-    assert done.code == 1, f"neither an answer nor a refusal: {done}"
-    if done.arguments[0] == "verify" and done.stdout:
-        assert not done.json["ok"], done
-        assert done.json["faults"], done
-    else:
-        assert done.stdout == "", done
-        assert REASONS.search(done.error), done
-    return None
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,267 @@
+"""Damage to files: every question has its right answer, or is refused by name; no signal, no traceback, no hang."""
+
+import shutil
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import psutil
+
+from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from campaigns.mayhem.works import WORKS
+from puzzles.nakuron.board import random_board
+from storage.names import DATA_FILE, SPILL_FOLDER
+from tests.support.forking import SERVER
+from tests.support.harms import HARMS, PAGE, told
+from tests.system.before import be_starved, stand_still
+from tests.system.helpers import Finished, Hakoiri, wait_until
+
+#: A question of a small run that takes so long hangs.
+_MOST_SECONDS = 60.0
+#: Besides what two answers may always differ in: who computed something, when, and how long it took.
+_CLOCK = {"seconds", "sessions", "session", "updated", "created", "stored_bytes", "bytes", "progress", "certificate"}
+#: How a run stands whose last commit is lost.
+_UNFINISHED = ("queued", "running", "interrupted")
+_QUESTIONS = 3
+
+
+class Target(NamedTuple):
+    """A run: the commands that make it, and what it is asked besides; ``RUN`` stands for its name."""
+
+    made: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+_BOARD = "/".join(random_board(8, 1, 4).lines())
+_LAYERS = ("layers RUN", "layers RUN --depth 3", "path RUN", "diameter RUN", "path RUN --to farthest")
+TARGETS = {
+    "explore": Target(("run tiles -o rows=2 -o columns=3",), _LAYERS),
+    "explore, larger": Target(("run klotski --chunk 500",), (*_LAYERS, "distance RUN ABBC/ABBC/DEEF/DGHF/.IJ.")),
+    "whole": Target(
+        ("run sliding --from AABB/C..D --whole",), ("components RUN", "diameter RUN", "component-of RUN AABB/C..D")
+    ),
+    "directed": Target(("run gap -o ranks=4",), ("layers RUN", "path RUN", "components RUN --strong")),
+    "tree": Target(("run magic-star -o points=6 -o solutions=keep",), ("solutions RUN", "layers RUN")),
+    "study": Target(("study superpuzz --columns 4 --deals 8 --seed 3",), ()),
+    "boards": Target(("study boards --size 3x3 --pieces 2x1:*;1x1:* --empty 2",), ()),
+    "hunt": Target(("hunt gap -o ranks=4 --legs 4 --seed 2",), ()),
+    "optimise": Target((f"optimise nakuron --from {_BOARD} --width 20 --rounds 2",), ()),
+    "hardest": Target(("run tiles -o rows=2 -o columns=3", "hardest last"), ("layers RUN",)),
+}
+
+
+def _words(question: str, run: str) -> list[str]:
+    return [run if word == "RUN" else word.replace(";", " ") for word in question.split()]
+
+
+class Asker:
+    """A process that answers questions on the command line, and another one when a question has killed it."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+
+    def ask(self, data: Path, questions: list[list[str]]) -> list[Finished] | str:
+        """What was answered to each; or how the process died."""
+        if self._process is None:
+            self._ours, theirs = Pipe()
+            self._process = SERVER.Process(target=_answer, args=(theirs,), daemon=True)
+            self._process.start()
+            theirs.close()
+        self._ours.send((data, questions))
+        try:
+            if self._ours.poll(_MOST_SECONDS):
+                found: list[Finished] | str = self._ours.recv()
+                return found
+            self.close()
+            return f"no answer after {_MOST_SECONDS:.0f} s"
+        except EOFError:
+            self._process.join()
+            code, self._process = self._process.exitcode, None
+            return f"died of {code}"
+
+    def close(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+
+def _answer(questions: Connection) -> None:
+    while True:
+        data, asked = questions.recv()
+        hakoiri = Hakoiri(data.parent)
+        hakoiri.data = data
+        try:
+            questions.send([_answered(hakoiri, words) for words in asked])
+        except BaseException:
+            questions.send(f"escaped: {' '.join(traceback.format_exc().split())[-600:]}")
+
+
+def _answered(hakoiri: Hakoiri, words: list[str]) -> Finished:
+    there = [word.replace("DATA", str(hakoiri.data)) for word in words]
+    return hakoiri.here(*there, "--json", data=hakoiri.data, check=False)
+
+
+class Sound(NamedTuple):
+    """An undamaged data directory, the file that is to be damaged, and its questions with their right answers."""
+
+    data: Path
+    file: Path
+    answers: dict[str, Any]
+
+
+class Damage(Part):
+    """A trial is one harm to one file, and some questions."""
+
+    name, usual, short = "damage", 10_000, range(60)
+    headings = ("file", "harm")
+    measures: ClassVar = {
+        "right": Measure("right answers"),
+        "refused": Measure("refusals"),
+        "older": Measure("of the commit before"),
+        "mended": Measure("mended"),
+        "seconds": Measure("seconds for its questions", most=True),
+    }
+    text = """\
+One harm to one file: a bit flipped anywhere, or among LMDB's own figures, the file cut off, a sector of zeroes, a page
+in the place of another. The files are data files of runs of every kind, a spill file of a layer under way, and
+certificates. Some questions follow, `verify`, `resume`, and `resume --repair`. Each must be answered as by the
+undamaged file or be refused by an error that names the damage. Where the last commit is lost, the one before it stands:
+then the run says that it is unfinished, and may be resumed. Nobody may die of a signal, hang, or print a traceback."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self._sound: dict[str, Sound] = {}
+        self._asker = Asker()
+        self._makers: dict[str, Callable[[Path], Sound]] = {
+            **{f"data of {name}": partial(self._data_file, target) for name, target in TARGETS.items()},
+            "spill file": self._spill_file,
+            "certificate": self._certificate,
+        }
+
+    def run(self, trial: Trial) -> Outcome:
+        name = list(self._makers)[trial.number % len(self._makers)]
+        harm = HARMS[trial.number // len(self._makers) % len(HARMS)]
+        outcome = Outcome(f"{name} / {str(harm.__name__).replace('_', ' ')}", dict.fromkeys(self.measures, 0))
+        if name not in self._sound:
+            self._sound[name] = self._makers[name](self.place / name)
+        sound, chance, data = self._sound[name], trial.chance(), self.place / trial.name
+        shutil.copytree(sound.data, data)
+        file = data / sound.file
+        raw = bytearray(file.read_bytes())
+        if len(raw) >= 2 * PAGE or harm.__name__ in ("flip", "truncate"):
+            harm(raw, np.random.default_rng(chance.getrandbits(32)))
+        else:
+            raw[chance.randrange(len(raw))] = chance.randrange(256)
+        file.write_bytes(raw)
+        began = time.monotonic()
+        asked = _chosen(list(sound.answers), chance)
+        answers = self._asker.ask(data, [words.split("|") for words in asked])
+        outcome.figures["seconds"] = round(time.monotonic() - began, 3)
+        if isinstance(answers, str):
+            outcome.faults.append(f"{asked}: {answers}")
+        else:
+            _judge(outcome, sound, dict(zip(asked, answers, strict=True)))
+        return outcome
+
+    def close(self) -> None:
+        self._asker.close()
+
+    # Undamaged
+
+    def _data_file(self, target: Target, place: Path) -> Sound:
+        hakoiri = Hakoiri(place)
+        for command in target.made:
+            made = hakoiri.ask(*_words(command, ""))
+        run = made.get("distances", made["run"])
+        asked = [_words(question, run) for question in ("status RUN", "runs", *target.questions)]
+        return self._asked(hakoiri, Path(run) / DATA_FILE, [*asked, ["verify", run], ["resume", run]])
+
+    def _spill_file(self, place: Path) -> Sound:
+        hakoiri, work = Hakoiri(place), WORKS["explore, spilled"]
+        ways = (*work.line, *work.ways)
+        running = hakoiri.start(*ways, before=_stand_still_starved)
+        wait_until(lambda: psutil.Process(running.pid).status() == psutil.STATUS_STOPPED, what="a layer under way")
+        running.kill()
+        (file,) = sorted(hakoiri.run_directory().glob(f"{SPILL_FOLDER}/*"))[:1]
+        interrupted = place / "interrupted"
+        shutil.copytree(hakoiri.data, interrupted)
+        sound = self._asked(hakoiri, file.relative_to(hakoiri.data), [["resume", hakoiri.run_directory().name]])
+        return sound._replace(data=interrupted)
+
+    def _certificate(self, place: Path) -> Sound:
+        hakoiri = Hakoiri(place)
+        hakoiri.ask("hunt", "gap", "-o", "ranks=5", "--legs", "20", "--seed", "2", "--certificate",
+                    str(hakoiri.data / "deal.json"))  # fmt: skip
+        return self._asked(hakoiri, Path("deal.json"), [["verify", "DATA/deal.json"]])
+
+    def _asked(self, hakoiri: Hakoiri, file: Path, questions: list[list[str]]) -> Sound:
+        answers = self._asker.ask(hakoiri.data, questions)
+        assert not isinstance(answers, str), answers
+        right = {"|".join(words): _timeless(told(answer)) for words, answer in zip(questions, answers, strict=True)}
+        assert None not in right.values(), right
+        return Sound(hakoiri.data, file, right)
+
+
+def _stand_still_starved() -> None:
+    """Have little memory, and stop where something of a layer is on disk, and nothing of it is merged."""
+    be_starved()
+    stand_still(30, "expanded")
+
+
+def _chosen(questions: list[str], chance: Random) -> list[str]:
+    """How it stands, and other questions; to verify; to go on with the run, and to mend it."""
+    last = [words for words in questions if words.partition("|")[0] in ("verify", "resume")]
+    status, *asked = [words for words in questions if words not in last] or [""]
+    mending = [f"{words}|--repair" for words in last if words.startswith("resume")]
+    return [*filter(None, [status]), *chance.sample(asked, min(len(asked), _QUESTIONS)), *last, *mending]
+
+
+def _timeless(answer: Any) -> Any:
+    """An answer without what the clock says."""
+    if isinstance(answer, dict):
+        return {name: _timeless(value) for name, value in answer.items() if name not in _CLOCK}
+    return [_timeless(each) for each in answer] if isinstance(answer, list) else answer
+
+
+def _judge(outcome: Outcome, sound: Sound, answers: dict[str, Finished]) -> None:
+    """Each answer is right, or a refusal that names the damage, or that of the commit before the last."""
+    older = False
+    for question, answer in answers.items():
+        right = sound.answers[question.removesuffix("|--repair")]
+        try:
+            found = _timeless(told(answer))
+        except AssertionError as error:
+            outcome.faults.append(f"{question}: {str(error)[:800]}")
+            continue
+        if found is None:
+            outcome.figures["refused"] += 1
+        elif found == right:
+            outcome.figures["mended" if question.endswith("--repair") else "right"] += 1
+        elif _is_of_before(question, found, right, older):
+            outcome.figures["older"] += 1
+            older = True
+        else:
+            differing = [name for name in found.keys() | right.keys() if found.get(name) != right.get(name)]
+            told_of = [f"{name}: {str(found.get(name))[:90]}, not {str(right.get(name))[:90]}" for name in differing]
+            outcome.faults.append(f"{question}: {'; '.join(told_of)}")
+
+
+def _is_of_before(question: str, found: dict[str, Any], right: dict[str, Any], older: bool) -> bool:
+    """Whether a run whose last commit is lost may say so."""
+    kind = question.partition("|")[0]
+    if kind == "status":
+        return found["status"] in _UNFINISHED
+    if kind == "runs":
+        return any(row["status"] in (*_UNFINISHED, "damaged") for row in found["runs"])
+    if kind == "layers" and "layers" in found:
+        return older and bool(found["layers"] == right["layers"][: len(found["layers"])])
+    return kind == "verify" and older and found["ok"] is True
