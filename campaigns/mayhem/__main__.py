@@ -15,16 +15,18 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from campaigns.mayhem.damage import Damage
+from campaigns.mayhem.disks import Disks
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.page import publish, summary
+from campaigns.mayhem.shim import preload
 from campaigns.mayhem.trials import Books, Outcome, Part, Trial
 
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Damage)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Damage)}
 #: Where files cost no waiting for a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108
 
@@ -47,16 +49,23 @@ def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
     return outcome, time.monotonic() - began
 
 
-def campaign(parts: list[Part], count: int | None, minutes: float, seed: int, books: Books) -> Iterator[dict[str, Any]]:
+def campaign(trials: Iterable[tuple[Part, int]], minutes: float, seed: int, books: Books) -> Iterator[dict[str, Any]]:
     """The rows of the trials that were not in the books yet, as they come, until the time is up."""
     end = time.monotonic() + 60 * minutes
+    for part, number in trials:
+        trial = Trial(part.name, number, seed)
+        if time.monotonic() > end:
+            return
+        if not books.has(trial):
+            yield books.add(trial, *tried(part, trial, books.kept))
+
+
+def wanted(parts: list[Part], count: int | None, short: bool = False) -> Iterator[tuple[Part, int]]:
+    """The trials of a campaign: so many of each part, by default the usual ones; or those of its short form."""
     for part in parts:
-        for number in range(part.usual if count is None else count):
-            trial = Trial(part.name, number, seed)
-            if time.monotonic() > end:
-                return
-            if not books.has(trial):
-                yield books.add(trial, *tried(part, trial, books.kept))
+        for number in part.short if short else range(part.usual if count is None else count):
+            yield part, number
+        part.close()
 
 
 def arguments() -> argparse.Namespace:
@@ -64,6 +73,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("mayhem", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated; all if there is none")
     parser.add_argument("--count", type=int, help="trials of each part, those in the results file with them")
+    parser.add_argument("--short", action="store_true", help="a few trials of each part, as in CI")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no trial after that time")
     parser.add_argument("--seed", type=int, default=1, help="which moments and places")
     parser.add_argument("--only", metavar="PART:NUMBER", help="one trial, whether it is in the results file or not")
@@ -82,15 +92,19 @@ def main() -> int:
         return 0
     place = Path(tempfile.mkdtemp(prefix="mayhem-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
+        # Before anything is started: what is forked has what the process has that it is forked from.
+        if why_not := preload(place):
+            print(f"mayhem: {why_not}", file=sys.stderr)
         if asked.only:
             name, _, number = asked.only.partition(":")
-            outcome, seconds = tried(PARTS[name](place), trial := Trial(name, int(number), asked.seed), books.kept)
-            rows = [vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)}]
-            print(json.dumps(rows[0]))
+            part, trial = PARTS[name](place), Trial(name, int(number), asked.seed)
+            outcome, seconds = tried(part, trial, books.kept)
+            part.close()
+            print(json.dumps(vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)}))
             return int(bool(outcome.faults))
         faults = 0
         parts = [PARTS[name](place) for name in asked.part or PARTS]
-        for row in campaign(parts, asked.count, asked.minutes, asked.seed, books):
+        for row in campaign(wanted(parts, asked.count, asked.short), asked.minutes, asked.seed, books):
             faults += bool(row["faults"])
             print(f"{row['part']}:{row['number']} {row['case']}: {row['figures']} {row['seconds']} s", file=sys.stderr)
             for fault in row["faults"]:

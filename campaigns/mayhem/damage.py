@@ -25,11 +25,11 @@ from tests.system.helpers import Finished, Hakoiri, wait_until
 
 #: A question of a small run that takes so long hangs.
 _MOST_SECONDS = 60.0
-#: Besides what two answers may always differ in: who computed something, when, and how long it took.
-_CLOCK = {"seconds", "sessions", "session", "updated", "created", "stored_bytes", "bytes", "progress", "certificate"}
+#: Besides what two answers may always differ in: who computed something, when, in how many pieces, how long it took.
+_CLOCK = {"seconds", "processor_seconds", "processor", "sessions", "session", "updated", "created", "stored_bytes",
+          "bytes", "progress", "certificate", "chunks", "chunks_done"}  # fmt: skip
 #: How a run stands whose last commit is lost.
 _UNFINISHED = ("queued", "running", "interrupted")
-_QUESTIONS = 3
 
 
 class Target(NamedTuple):
@@ -121,19 +121,19 @@ class Sound(NamedTuple):
 class Damage(Part):
     """A trial is one harm to one file, and some questions."""
 
-    name, usual, short = "damage", 10_000, range(60)
+    name, usual, short = "damage", 10_000, range(12)
     headings = ("file", "harm")
     measures: ClassVar = {
         "right": Measure("right answers"),
         "refused": Measure("refusals"),
         "older": Measure("of the commit before"),
         "mended": Measure("mended"),
-        "seconds": Measure("seconds for its questions", most=True),
+        "took": Measure("seconds for its questions", most=True),
     }
     text = """\
 One harm to one file: a bit flipped anywhere, or among LMDB's own figures, the file cut off, a sector of zeroes, a page
 in the place of another. The files are data files of runs of every kind, a spill file of a layer under way, and
-certificates. Some questions follow, `verify`, `resume`, and `resume --repair`. Each must be answered as by the
+certificates. Questions follow; `verify`, or `resume` and `resume --repair`. Each must be answered as by the
 undamaged file or be refused by an error that names the damage. Where the last commit is lost, the one before it stands:
 then the run says that it is unfinished, and may be resumed. Nobody may die of a signal, hang, or print a traceback."""
 
@@ -165,7 +165,7 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
         began = time.monotonic()
         asked = _chosen(list(sound.answers), chance)
         answers = self._asker.ask(data, [words.split("|") for words in asked])
-        outcome.figures["seconds"] = round(time.monotonic() - began, 3)
+        outcome.figures["took"] = round(time.monotonic() - began, 3)
         if isinstance(answers, str):
             outcome.faults.append(f"{asked}: {answers}")
         else:
@@ -218,11 +218,13 @@ def _stand_still_starved() -> None:
 
 
 def _chosen(questions: list[str], chance: Random) -> list[str]:
-    """How it stands, and other questions; to verify; to go on with the run, and to mend it."""
-    last = [words for words in questions if words.partition("|")[0] in ("verify", "resume")]
-    status, *asked = [words for words in questions if words not in last] or [""]
-    mending = [f"{words}|--repair" for words in last if words.startswith("resume")]
-    return [*filter(None, [status]), *chance.sample(asked, min(len(asked), _QUESTIONS)), *last, *mending]
+    """How it stands, and another question; to verify, or else to go on with the run and to mend it."""
+    last = {words.partition("|")[0]: words for words in questions if words.startswith(("verify", "resume"))}
+    asked = [words for words in questions if words not in last.values()]
+    chosen = [*asked[:1], *chance.sample(asked[1:], min(len(asked), 1))]
+    if "verify" in last and (len(last) == 1 or chance.random() < 0.5):
+        return [*chosen, last["verify"]]
+    return [*chosen, last["resume"], f"{last['resume']}|--repair"]
 
 
 def _timeless(answer: Any) -> Any:

@@ -65,7 +65,7 @@ class Part(ABC):
     def run(self, trial: Trial) -> Outcome:
         """Do it below the folder of the trial's name; whatever it starts for this trial alone is ended on return."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:  # noqa: B027  (most share nothing that has to be ended)
         """End what trials share."""
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,10 @@ class Undisturbed:
         if not base.data.exists():
             base(*work.base)
         shutil.copytree(base.data, data)
+
+
+#: What parts of one campaign share.
+undisturbed_in = cache(Undisturbed)
 
 
 def the_run(work: Work, data: Path) -> Path:

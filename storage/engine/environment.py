@@ -212,13 +212,10 @@ def translated(directory: Path) -> Iterator[None]:
 def _translation(error: Exception, directory: Path) -> Exception:
     run = run_of(directory)
     code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
-    if (
-        isinstance(error, lmdb.MapFullError)
-        or code in _NO_ROOM
-        or (isinstance(error, lmdb.Error) and code == errno.EIO)
-    ):
-        # EIO is LMDB's word for a write that came out short. Reads go by the memory map and never give it.
-        return disk_full(directory)
+    # LMDB's word for a write that failed or came out short. Reads go by the memory map and never give it.
+    failed = isinstance(error, lmdb.Error) and code == errno.EIO
+    if failed or isinstance(error, lmdb.MapFullError) or code in _NO_ROOM:
+        return disk_full(directory, perhaps_broken=failed)
     if code in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
         return not_writable(directory.parent)
     if code == errno.ENOENT:
@@ -230,12 +227,14 @@ def _translation(error: Exception, directory: Path) -> Exception:
     return StorageError(f"run {run}: {error}") if isinstance(error, OSError) else damaged(directory, str(error))
 
 
-def disk_full(directory: Path) -> DiskFullError:
-    """The error for a write that found no room."""
+def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
+    """The error for a write that found no room, or of which no more is known than that it failed."""
+    state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
     there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
     free = shutil.disk_usage(there).free >> 20
     return DiskFullError(
-        f"the disk under {directory.parent} is full ({free} MiB free), all committed layers are safe; free some space",
+        f"the disk under {directory.parent} is {state} ({free} MiB free), all committed layers are safe; "
+        f"free some space{advice}",
         Step("resume", directory.name),
     )
 

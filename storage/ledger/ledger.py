@@ -65,7 +65,8 @@ def create_run(
                 building.rename(final)
                 flush(data)
     except DiskFullError as error:
-        raise DiskFullError(f"the disk under {data} is full; free some space and try again") from error
+        what, _, advice = str(error).partition(", all committed layers are safe; ")
+        raise DiskFullError(f"{what}; {advice} and try again") from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return final

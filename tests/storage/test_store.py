@@ -1,5 +1,6 @@
 """A run on disk: what is committed stays, what is not is gone, one writer at a time, and damage never passes unseen."""
 
+import errno
 import fcntl
 import json
 import os
@@ -23,6 +24,7 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import Step
 from puzzles.keys.layout import LAYOUTS, U32, Layout
+from storage.engine.environment import translated
 from storage.errors import (
     DamagedError,
     DiskFullError,
@@ -542,3 +544,12 @@ def test_what_a_kill_left_of_making_a_run_goes_with_the_next(tmp_path: Path) -> 
         create_run(tmp_path, manifest(), queued=False)
     assert set(tmp_path.glob(".creating-*")) == {young, held}
     assert run_directories(tmp_path) == [tmp_path / manifest().run]
+
+
+def test_a_write_that_came_out_short_is_not_told_as_a_full_disk_for_sure(directory: Path) -> None:
+    """LMDB says so of a full disk, a quota and a broken disk alike."""
+    failed = lmdb.Error("mdb_txn_commit")
+    failed.code = errno.EIO
+    words = r"is full or broken \(.*; free some space or look at the system's log"
+    with pytest.raises(DiskFullError, match=words), translated(directory):
+        raise failed

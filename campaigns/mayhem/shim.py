@@ -1,0 +1,59 @@
+"""`shim.c`, compiled where there is a compiler, and what a forked process asks of it."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import State
+
+#: Kinds of calls, as in the source: writes and cuts, what makes them durable, names made and changed, reads.
+WRITES, SYNCS, NAMES, READS = 1, 2, 4, 8
+_SOURCE = Path(__file__).with_name("shim.c")
+_INSTALL = _SOURCE.parents[2] / "scripts" / "apt-install"
+
+
+def preload(place: Path) -> str:
+    """Have every process that is started from now on load it; why not, if that cannot be."""
+    if not shutil.which("cc"):
+        subprocess.run([_INSTALL, "gcc", "libc6-dev"], check=False, capture_output=True)
+    if not shutil.which("cc"):
+        return "no C compiler (cc) is here"
+    library = place / "shim.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, _SOURCE, "-ldl", "-lpthread"], check=True)
+    os.environ["LD_PRELOAD"] = str(library)
+    return ""
+
+
+def is_preloaded() -> bool:
+    """Whether `preload` has done it."""
+    return "LD_PRELOAD" in os.environ
+
+
+def arm(
+    before: Callable[[], object] | None, folder: Path, kinds: int, number: int, failure: int, for_good: bool,
+    counter: Path, log: Path | None,
+) -> None:  # fmt: skip
+    """In a forked process: as `shim_arm` says; and each commit that has returned is marked in the log."""
+    if before is not None:
+        before()
+    library = ctypes.CDLL(None)
+    if log is not None:
+        _mark_commits(library)
+    library.shim_arm(
+        os.fsencode(folder), kinds, ctypes.c_long(number), failure, int(for_good), os.fsencode(counter),
+        os.fsencode(log or ""),
+    )  # fmt: skip
+
+
+def _mark_commits(library: ctypes.CDLL) -> None:
+    commit = Ledger.commit
+
+    def marked(ledger: Ledger, state: State) -> None:
+        commit(ledger, state)
+        library.shim_mark(repr(ledger.state.updated).encode())
+
+    Ledger.commit = marked  # type: ignore[method-assign,assignment]
