@@ -142,6 +142,14 @@ _BLOCKS = (
     ),
 )  # fmt: skip
 
+#: First row of the database of fogleman/rush: a car moves any number of cells.
+_RUSH_HOUR = (
+    Space(
+        "sliding --from IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM -o axis=rows-and-columns -o metric=straight",
+        "fogleman/rush", configurations=2_332, goal_depth=60, slow=True,
+    ),
+)  # fmt: skip
+
 TWICE = "two independent programs agree"
 #: A deal of the contest, the hardest of a few minutes of hill climbing, and figure 1 of the Superpuzz paper.
 _DEALS = (
@@ -158,7 +166,7 @@ _DEALS = (
         configurations=622_473, depth=72, goal_depth=18, slow=True,
     ),
 )  # fmt: skip
-SPACES = (*_TILES, *_PANCAKES, *_TWISTY, *_HANOI, *_PEGS, *_BLOCKS, *_DEALS)
+SPACES = (*_TILES, *_PANCAKES, *_TWISTY, *_HANOI, *_PEGS, *_BLOCKS, *_RUSH_HOUR, *_DEALS)
 
 #: What ``hakoiri diameter`` tells of the components of some of them. Where all configurations are alike the diameter
 #: is the depth; A058986, A078941, A079761.
@@ -175,4 +183,12 @@ DIAMETERS: dict[str, dict[str, int]] = {
     "burnt-pancakes -o n=5": {"diameter": 10, "periphery": 3_840},
     "cube2 -o metric=half": {"diameter": 11, "periphery": 3_674_160},
     "pyraminx": {"diameter": 11, "periphery": 933_120},
+}
+#: Tiles between any two configurations, as searches from every kind of corner, edge and middle find them.
+TILES: dict[str, dict[str, int]] = {
+    _tiles(3, 3): {"diameter": 31, "radius": 30, "pair_count": 161_280},
+    _tiles(2, 4): {"diameter": 36, "radius": 35, "pair_count": 5_040},
+    _tiles(2, 5): {"diameter": 55, "radius": 54, "pair_count": 1_088_640},
+    _tiles(2, 6): {"diameter": 80, "radius": 79, "pair_count": 79_833_600},
+    _tiles(3, 4): {"diameter": 53, "radius": 53, "pair_count": 1_057_795_200},
 }

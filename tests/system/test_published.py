@@ -18,7 +18,7 @@ from coordinator.executors.lying import Lying
 from storage.layers.spill import Spill
 from tests.support.published import HAKOIRI
 from tests.system.helpers import Hakoiri
-from tests.system.published_spaces import DIAMETERS, SPACES, Space
+from tests.system.published_spaces import DIAMETERS, SPACES, TILES, Space
 from tests.system.servers import Workers
 
 
@@ -107,6 +107,21 @@ def test_published_diameters(arguments: str, known: dict[str, int], hakoiri: Hak
     found = hakoiri.ask("diameter", "last")
     assert {name: found[name] for name in known} == known
     assert 0 < len(found["pairs"]) <= found["pair_count"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(("arguments", "known"), TILES.items())
+def test_diameters_of_tiles_in_every_way(
+    arguments: str, known: dict[str, int], way: Way, hakoiri: Hakoiri, farm: Workers
+) -> None:
+    """The question is asked with the memory that the run was made with."""
+    (space,) = (space for space in SPACES if space.arguments == arguments)
+    hakoiri.here("run", *space.words, *way.arguments(space, farm.url))
+    found = hakoiri.ask("diameter", "last")
+    assert {name: found[name] for name in known} == known
+    hakoiri.here("delete", "last", "--yes")
 
 
 def test_hakoiri_musume_as_one_of_many_boards(hakoiri: Hakoiri) -> None:

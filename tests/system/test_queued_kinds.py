@@ -11,6 +11,7 @@ import pytest
 from coordinator.deals.hunt import legs_of
 from coordinator.deals.study import kept_deals
 from coordinator.families.boards import read_members
+from coordinator.families.sizes import read_rows
 from coordinator.plays.optimise import best_of, rounds_of
 from puzzles.nakuron.board import random_board
 from storage.ledger.ledger import Ledger
@@ -50,6 +51,10 @@ def plays(job: Any) -> Any:
 
 def mixes(job: Any) -> Any:
     return read_members(job.store)
+
+
+def members(job: Any) -> Any:
+    return read_rows(job.store)
 
 
 #: The name of a file that is there when a test begins.
@@ -92,6 +97,8 @@ KINDS = {
         "hunt",
     ),
 }
+#: Its members are runs by themselves, whose small layers are given to nobody.
+SIZES = Kind(("study", "tiles", "--n", "4..10"), (), "members_done", members, "sizes")
 #: What the default suite has no time for: they are queued as the others are.
 SLOW = ("boards", "hunt of boards")
 every_kind = pytest.mark.parametrize(
@@ -119,6 +126,13 @@ def found_by(kind: Kind, directory: Path) -> Any:
 def done_by(hakoiri: Hakoiri, run: str, kind: Kind) -> int:
     with Ledger(hakoiri.data / run) as ledger:
         return int(ledger.state.figures.get(kind.done) or 0)
+
+
+@pytest.mark.slow
+def test_a_study_of_sizes_is_the_same_whoever_dies(
+    board: Path, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
+) -> None:
+    test_what_is_found_is_the_same_whoever_dies(SIZES, board, hakoiri, redis_server, workers, tmp_path)
 
 
 @every_kind
