@@ -34,7 +34,7 @@ _UNEVEN = 0.15
 #: Bytes of a block of a layer.
 _BLOCK = 1 << 16
 #: Less processor time is not measured well.
-_LEAST_SECONDS = 0.05
+LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def fitted_bytes(runs: Sequence[Run], stored: float) -> Bytes:
 
 def deviations(runs: Sequence[Run], costs: Mapping[str, Mapping[str, Factors]], role: str) -> list[float]:
     """By run, what a role takes by its factors, in relation to what it took."""
-    return [_reckoned(run, costs[run.kind][role]) / max(_LEAST_SECONDS, run.cpu[role]) for run in runs]
+    return [_reckoned(run, costs[run.kind][role]) / max(LEAST_SECONDS, run.cpu[role]) for run in runs]
 
 
 def _reckoned(run: Run, factors: Factors) -> float:
@@ -166,7 +166,7 @@ def _row(run: Run, kinds: list[str]) -> list[float]:
 
 def _least(rows: list[list[float]], took: list[float]) -> NDArray[np.float64]:
     """Least squares of the relative deviations, none of the factors negative."""
-    weights = 1 / np.maximum(_LEAST_SECONDS, took)
+    weights = 1 / np.maximum(LEAST_SECONDS, took)
     weighted = np.array(rows) * weights[:, None]
     scale = np.maximum(weighted.max(axis=0), 1e-30)
     solution, _ = nnls(weighted / scale, np.array(took) * weights)
@@ -253,17 +253,19 @@ def speed_up(costs: Costs, place: Place, layers: Sequence[float], farm: float) -
     return (start + sum(layers) * costs.threads) / run_seconds(costs, place, layers, farm)
 
 
-def ceilings(costs: Costs, bits: float, each: bool) -> dict[str, float]:
+def ceilings(costs: Costs, layers: Sequence[float], bits: float, each: bool) -> dict[str, float]:
     """By resource, how many times as fast as one core of threads a large run can be at most, however many hosts work.
 
     A host that works adds its cores, its link and, where `each` has one, its data Redis: none of these is a limit.
+    What a configuration is compared with is judged by some layers.
     """
     link = bits / 8 * _PAYLOAD
-    limits = {"the coordinator's core": costs.roles["coordinator"].each}
+    known = sum(sum(step.known) for step in steps_of(layers, costs.directed)) / sum(layers)
+    core = {role: costs.roles[role].each + costs.roles[role].known * known for role in ROLES}
+    limits = {"the coordinator's core": core["coordinator"]}
     if each:
         limits["the coordinator's link"] = costs.stored / link
     else:
-        limits["the data Redis's core"] = costs.roles["data"].each
-        # Out of it go the pieces and two layers to compare with, into it the pieces and one layer.
-        limits["the data Redis's link"] = (costs.pieces.each + 2 * costs.stored) / link
+        limits["the data Redis's core"] = core["data"]
+        limits["the data Redis's link"] = (costs.pieces.each + known * costs.stored) / link
     return {name: costs.threads / seconds if seconds else math.inf for name, seconds in limits.items()}

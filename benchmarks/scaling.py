@@ -1,11 +1,11 @@
-"""What more workers, on more hosts, bring: measured costs by role, reckoned speed-ups, and the reckoning put to the test.
+"""What more workers, on more hosts, bring: costs measured by role, speed-ups reckoned from them, and put to the test.
 
-    python benchmarks/scaling.py --plot docs/scaling.svg           # All of docs/scaling.md: a few minutes.
+    python benchmarks/scaling.py --test --plot docs/scaling.svg   # All of docs/scaling.md, as root: some ten minutes.
     python benchmarks/scaling.py --only pancakes --json
-    python benchmarks/scaling.py --test --only tiles               # As root: hosts in network namespaces, slow links.
 
-Each kind of space is run by threads, by two workers, smaller, and cut into more chunks than two workers need; `prediction`
-says what follows. With --test runs by three hosts whose links are so slow that nothing else counts are compared with that.
+Each kind of space is run by threads, by two workers, smaller, and cut into more chunks than two workers need;
+`benchmarks/prediction.py` says what follows. With --test that is compared with runs by three hosts, in network
+namespaces, whose links are so slow that nothing else counts.
 """
 
 import argparse
@@ -14,14 +14,24 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.prediction import (
-    ROLES, Costs, Place, Run, ceilings, deviations, fitted, fitted_bytes, run_seconds, speed_up,
+    LEAST_SECONDS,
+    ROLES,
+    Costs,
+    Place,
+    Run,
+    ceilings,
+    deviations,
+    fitted,
+    fitted_bytes,
+    run_seconds,
+    speed_up,
 )  # fmt: skip
-from benchmarks.roles import EACH, ONE, Spent, Team, run_here
+from benchmarks.roles import CONTROL, EACH, ONE, Spent, Team, run_here
 from tests.support.namespaces import Network, why_not
 
 #: Hakoiri-musume with all pieces distinguished: 14,950,080 configurations in 200 layers.
@@ -31,7 +41,7 @@ _GAP = ("gap", "-o", "ranks=13", "--from")
 
 @dataclass(frozen=True)
 class Space:
-    """A kind of space: what `hakoiri run` is to be given for it, and for a smaller one, and from where on each is farmed."""
+    """A kind of space: what `hakoiri run` is to be given, also for another size, and which layers go to workers."""
 
     arguments: Sequence[str]
     farm: int
@@ -60,18 +70,24 @@ GIGABITS = (1, 10, 100)
 #: Workers of a host, in the tables.
 _CORES = 8
 #: A larger run of the same kind has so many times as large layers.
-LARGER = 100
+LARGER = 10
 #: The widest layer is cut into so many chunks, besides as many as two workers need.
 _CUTS = (6, 24)
-_TEST_HOSTS, _TEST_MEGABITS = ("one", "two", "three"), (8, 16, 32)
-#: What is run on slow links: small enough.
-TESTED = {"tiles 3x4": 5_000, "pancakes 11": 20_000, "TopSpin(10,4)": 20_000}
+_TEST_HOSTS, _TEST_MEGABITS = ("one", "two", "three"), (4, 8, 16)
+#: Of these the other size is run on slow links.
+TESTED = ("pancakes 11", "TopSpin(10,4)")
 
 
-def measured(spaces: Mapping[str, Space]) -> tuple[dict[str, Spent], list[Run]]:
-    """By kind the run by threads; and runs by two workers."""
+#: By kind the run by threads, and that of the other size.
+Alone = Mapping[str, tuple[Spent, Spent]]
+
+
+def measured(spaces: Mapping[str, Space]) -> tuple[Alone, list[Run]]:
+    """Runs by threads, and by two workers."""
     with tempfile.TemporaryDirectory() as data:
-        alone = {name: run_here(space.arguments, data) for name, space in spaces.items()}
+        alone = {
+            name: (run_here(space.arguments, data), run_here(space.smaller, data)) for name, space in spaces.items()
+        }
     runs = []
     with Team({"here": 2}) as team:
         nothing = Space(("tiles", "-o", "rows=2", "-o", "columns=2"), 1 << 60, (), 0)
@@ -80,7 +96,7 @@ def measured(spaces: Mapping[str, Space]) -> tuple[dict[str, Spent], list[Run]]:
         for chunk in ("1000", "80"):
             runs.append(as_run("many layers", forced, team.run((*forced.arguments, "--chunk", chunk))))
         for name, space in spaces.items():
-            began, threads = time.monotonic(), _each(alone[name], runs)
+            began, threads = time.monotonic(), _each(*alone[name])
             runs += [as_run(name, *made, threads) for made in _farmed(team, space)]
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr)
     return alone, runs
@@ -110,20 +126,20 @@ def as_run(kind: str, space: Space, spent: Spent, threads: float = 0.0) -> Run:
     return Run(kind, layers, space.farm, space.directed, cpu, left, fetched, spent.jobs, spent.fetches)
 
 
-def _each(alone: Spent, runs: Sequence[Run]) -> float:
-    """What one core of threads takes for a configuration, beyond the start."""
-    start = min(run.cpu["coordinator"] for run in runs if not run.farmed)
-    return (alone.cpu["coordinator"] - start) / alone.configurations
+def _each(one: Spent, other: Spent) -> float:
+    """What one core of threads takes for a configuration: two sizes differ by that alone."""
+    seconds = one.cpu["coordinator"] - other.cpu["coordinator"]
+    return seconds / (one.configurations - other.configurations)
 
 
-def costs_of(spaces: Mapping[str, Space], alone: Mapping[str, Spent], runs: Sequence[Run]) -> dict[str, Costs]:
+def costs_of(spaces: Mapping[str, Space], alone: Alone, runs: Sequence[Run]) -> dict[str, Costs]:
     """What each kind costs."""
     roles, found = fitted(runs), {}
     for name, space in spaces.items():
-        report = alone[name].report
+        report = alone[name][0].report
         stored = report["stored_bytes"] / report["configurations"]
         pieces = fitted_bytes([run for run in runs if run.kind == name], stored)
-        found[name] = Costs(name, space.directed, _each(alone[name], runs), roles[name], pieces, stored)
+        found[name] = Costs(name, space.directed, _each(*alone[name]), roles[name], pieces, stored)
     return found
 
 
@@ -141,7 +157,8 @@ def reckoned(costs: Costs, layers: Sequence[int], farm: int) -> dict[str, Any]:
             found["larger"][name] = [round(speed_up(costs, place, larger, farm), 2) for place in places]
             found["this"][name] = [round(speed_up(costs, place, layers, farm), 2) for place in places]
             found["ceilings"][name] = {
-                resource: round(times, 1) for resource, times in ceilings(costs, rate * 1e9, depots == EACH).items()
+                resource: round(times, 1)
+                for resource, times in ceilings(costs, layers, rate * 1e9, depots == EACH).items()
             }
     return found
 
@@ -150,22 +167,125 @@ def reckoned(costs: Costs, layers: Sequence[int], farm: int) -> dict[str, Any]:
 
 
 def tested(name: str, space: Space, costs: Costs) -> Iterator[dict[str, Any]]:
-    """Runs on three hosts with slow links: what was reckoned, and what they took."""
+    """Runs of the smaller space on three hosts, whose links and that of the coordinator have a rate: `None` for none.
+
+    What was reckoned, what they took, and what they took without a limit.
+    """
+    small = replace(space, arguments=space.smaller, farm=space.smaller_farm)
     for depots in (ONE, EACH):
-        with (
-            Network(["control", *_TEST_HOSTS]) as network,
-            Team(dict.fromkeys(_TEST_HOSTS, 1), depots, network) as team,
-        ):
-            team.run(_to_workers(space))
+        network = Network([CONTROL, *_TEST_HOSTS])
+        with network, Team(dict.fromkeys(_TEST_HOSTS, 1), depots, network) as team:
+            team.run(_to_workers(small))
+            unlimited = team.run(_to_workers(small)).wall
             for megabits in _TEST_MEGABITS:
                 for host in network.addresses:
                     network.limit(host, megabits * 1_000_000)
-                spent = team.run(_to_workers(space))
-                layers = spent.report["layers"]
-                place = Place(3, 3, megabits * 1e6, depots == EACH, cores=2)
-                reckoned = run_seconds(costs, place, layers, space.farm)
+                spent = team.run(_to_workers(small))
+                place = Place(len(_TEST_HOSTS), len(_TEST_HOSTS), megabits * 1e6, depots == EACH, cores=2)
+                seconds = run_seconds(costs, place, spent.report["layers"], small.farm)
                 yield {
-                    "space": name, "data_redis": depots, "mbit": megabits, "measured": round(spent.wall, 1),
-                    "reckoned": round(reckoned, 1), "ratio": round(reckoned / spent.wall, 2),
-                    "cpu": round(sum(spent.cpu.values()), 1),
+                    "space": " ".join(small.arguments), "data_redis": depots, "mbit": megabits,
+                    "unlimited_s": round(unlimited, 1), "measured_s": round(spent.wall, 1),
+                    "reckoned_s": round(seconds, 1), "ratio": round(seconds / spent.wall, 2),
                 }  # fmt: skip
+
+
+# What is shown
+
+
+def as_text(found: Mapping[str, Any]) -> Iterator[str]:
+    """Tables, as docs/scaling.md has them."""
+    yield f"| ns of a configuration | threads | {' | '.join(ROLES)} | bytes of pieces, stored |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, space in found["spaces"].items():
+        each = [f"{space['factors'][role]['each'] * 1e9:.1f}" for role in ROLES]
+        pieces = f"{space['pieces']['each']:.2f} + {space['pieces']['doubling']:.2f} a doubling, {space['stored']:.2f}"
+        yield f"| {name} | {space['threads'] * 1e9:.1f} | {' | '.join(each)} | {pieces} |"
+    for name, space in found["spaces"].items():
+        yield ""
+        yield f"| {name}: speed-up of a run {LARGER} times as large | {' | '.join(map(str, WORKERS))} | at most | by |"
+        yield "|---|" + "---|" * (len(WORKERS) + 2)
+        for place, times in space["larger"].items():
+            limit, most = min(space["ceilings"][place].items(), key=lambda item: item[1])
+            yield f"| {place} | {' | '.join(map(str, times))} | {most} | {limit} |"
+    if found["test"]:
+        yield ""
+        yield "| run, three hosts | data Redis | Mbit/s | no limit s | measured s | reckoned s | ratio |"
+        yield "|---|---|---|---|---|---|---|"
+        for row in found["test"]:
+            yield f"| {' | '.join(str(value) for value in row.values())} |"
+
+
+def draw(found: Mapping[str, Any], target: Path) -> None:
+    """The speed-ups of the larger runs by workers."""
+    from hakoiri.render.plots import drawn_into
+
+    colours = dict(zip(GIGABITS, ("#d55e00", "#e69f00", "#0072b2"), strict=True))
+    with drawn_into(target, (12, 3.4)) as figure:
+        panels = figure.subplots(1, len(found["spaces"]), sharex=True, squeeze=False)[0]
+        for panel, (name, space) in zip(panels, found["spaces"].items(), strict=True):
+            for depots, style in ((EACH, "-"), (ONE, "--")):
+                for rate, colour in colours.items():
+                    times = space["larger"][f"{depots}, {rate} Gbit/s"]
+                    label = f"{rate} Gbit/s, {'a data Redis on each host' if depots == EACH else 'one data Redis'}"
+                    panel.plot(WORKERS, times, style, color=colour, marker=".", markersize=4, label=label)
+            panel.set_xscale("log", base=2)
+            panel.set_xticks(WORKERS, [str(number) for number in WORKERS], fontsize=7)
+            panel.set_ylim(bottom=0)
+            panel.set_title(name, fontsize=9)
+            panel.set_xlabel(f"workers, {_CORES} on a host", fontsize=8)
+        panels[0].set_ylabel("times as fast as one core of threads", fontsize=8)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
+
+
+def measure_all(spaces: Mapping[str, Space]) -> tuple[dict[str, Any], dict[str, Costs]]:
+    """What is measured and reckoned, as plain values; and the costs."""
+    alone, runs = measured(spaces)
+    costs = costs_of(spaces, alone, runs)
+    roles = fitted(runs)
+    found: dict[str, Any] = {
+        "spaces": {}, "test": [],
+        # Where runs took too little to be measured, nothing is to be compared.
+        "fit": {role: _spread(runs, roles, role) for role in ROLES},
+    }  # fmt: skip
+    for name, space in spaces.items():
+        report, cost = alone[name][0].report, costs[name]
+        found["spaces"][name] = {
+            "command": f"hakoiri run {' '.join(space.arguments)}", "configurations": report["configurations"],
+            "threads": cost.threads, "stored": cost.stored, "pieces": cost.pieces._asdict(),
+            "factors": {role: cost.roles[role]._asdict() for role in ROLES},
+            **reckoned(cost, report["layers"], space.farm),
+        }  # fmt: skip
+    return found, costs
+
+
+def _spread(runs: Sequence[Run], roles: Mapping[str, Any], role: str) -> list[float]:
+    """The least and the greatest deviation of the fit."""
+    telling = [run for run in runs if run.cpu[role] > 2 * LEAST_SECONDS]
+    found = deviations(telling, roles, role)
+    return [round(min(found), 2), round(max(found), 2)] if found else []
+
+
+def main() -> None:
+    """Measure, reckon, and show."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT", help="only kinds whose name contains this")
+    parser.add_argument("--test", action="store_true", help="compare with runs on slow links; as root")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the speed-ups: .svg, .png or .pdf")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    arguments = parser.parse_args()
+    if arguments.test and (why := why_not()):
+        sys.exit(f"no hosts can be made here: {why}")
+    spaces = {name: space for name, space in SPACES.items() if arguments.only in name}
+    found, costs = measure_all(spaces)
+    if arguments.test:
+        for name in spaces.keys() & TESTED:
+            found["test"] += tested(name, spaces[name], costs[name])
+    if arguments.plot:
+        draw(found, arguments.plot)
+    print(json.dumps(found, indent=1) if arguments.json else "\n".join(as_text(found)))
+
+
+if __name__ == "__main__":
+    main()
