@@ -46,9 +46,8 @@ class Run:
     farm: int
     directed: bool
     cpu: Mapping[str, float]
-    #: Bytes left in the data Redis, and fetched from there.
+    #: Bytes left in the data Redis.
     left: float
-    fetched: float
     jobs: int
     fetches: int
 

@@ -122,8 +122,8 @@ def as_run(kind: str, space: Space, spent: Spent, threads: float = 0.0) -> Run:
     layers = spent.report["layers"]
     alone = threads * sum(size for size in layers if size < space.farm)
     cpu = {**spent.cpu, "coordinator": max(0.0, spent.cpu["coordinator"] - alone)}
-    left, fetched = spent.received["data"], spent.sent["data"]
-    return Run(kind, layers, space.farm, space.directed, cpu, left, fetched, spent.jobs, spent.fetches)
+    left = spent.received["data"]
+    return Run(kind, layers, space.farm, space.directed, cpu, left, spent.jobs, spent.fetches)
 
 
 def _each(one: Spent, other: Spent) -> float:

@@ -14,6 +14,7 @@ import pytest
 import tests.support.toy as toy_module
 from coordinator.executors.plane import Plane
 from coordinator.layers.closed_set import ClosedSet
+from coordinator.layers.search import EachLayer
 from coordinator.runs.create import make_run
 from coordinator.runs.verify import verify_directory
 from coordinator.session import resources as resources_module
@@ -122,13 +123,16 @@ def test_the_layers_are_those_of_a_plain_search(
 
 
 def test_configurations_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last layers of a solitaire, by workers and here."""
+    """The last layers of a solitaire, by workers and here; and those that are too small for workers again."""
     digests = []
-    for manner in ("farmed", "default"):
-        resources = MANNERS[manner].take(monkeypatch, "u32")
-        directory = make_run(tmp_path / manner, PuzzleSpec("gap", {"ranks": "4"}), "explore", {}, resources)
+    # The layers have 1 to 12 configurations.
+    for manner, least in (("farmed", 1), ("default", None), ("farmed", 8)):
+        resources = replace(MANNERS[manner].take(monkeypatch, "u32"), farm_from=least)
+        directory = make_run(tmp_path / f"{least}", PuzzleSpec("gap", {"ranks": "4"}), "explore", {}, resources)
+        calls = spied(monkeypatch, (EachLayer, "layers"), (FarmedStep, "_begin"))
         digests.append(driven(directory, resources).digest)
-    assert digests[0] == digests[1]
+    assert len(set(digests)) == 1
+    assert 0 < calls["_begin"] == calls["layers"], "layers are made here that walk through all older ones"
 
 
 @pytest.mark.parametrize(("seconds", "here"), [(0.0, False), (1_000.0, True)])
