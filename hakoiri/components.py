@@ -16,13 +16,12 @@ from coordinator.graphs.diameter import (
     Interval,
     Measured,
     by_orbits,
-    interval_progress,
     keep_interval,
     kinds_of,
     read_interval,
 )
-from coordinator.graphs.eccentricities import Eccentricities, keep_bounds, read_bounds, settling_progress
-from coordinator.graphs.measuring import bound_component, measure_component, settle_component
+from coordinator.graphs.eccentricities import Eccentricities, Settling
+from coordinator.graphs.measuring import measure_component
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
 from coordinator.session.session import Control, Observer, Session, SilentObserver
 from coordinator.spaces.slabs import NOWHERE, Slabs
@@ -34,6 +33,7 @@ from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import read_component, read_pairs
+from worker.graphs.bounds import Aim
 from worker.graphs.searches import Graph
 
 #: Bounds of eccentricities are made durable so often, and when a question ends.
@@ -166,7 +166,7 @@ class ComponentAnswers(PathAnswers):
         if found is None:
             keys, graph = self.graph()
             with self._context(control) as context:
-                exact = measure_component(context, graph)
+                exact = measure_component(context, keys, graph)
             found = _in_keys(exact, keys)
         return self._answer(0, self._reached.configurations, self._least_key(), found)
 
@@ -189,26 +189,34 @@ class ComponentAnswers(PathAnswers):
         if found is not None:
             return self._answer(0, self._reached.configurations, self._least_key(), found)
         keys, graph = self._component_graph(number)
-        bounds = read_bounds(self.store, number, len(keys))
-        settled, kept = not bounds.open.any(), time.monotonic()
+        with self._context(control) as context:
+            settling = Settling(context, keys, graph)
+            del graph
+            self._settle(settling, number, Aim.ALL, control, observer)
+            exact, (eccentricities, _) = settling.ends(), settling.bounds()
+        values, counts = np.unique(eccentricities, return_counts=True)
+        histogram = dict(zip(values.tolist(), counts.tolist(), strict=True))
+        return self._answer(number, len(keys), key_at(keys, 0), _in_keys(exact, keys, histogram))
+
+    def _settle(self, settling: Settling, number: int, aim: Aim, control: Control, observer: Observer) -> None:
+        """Go on from what was kept of the component, and keep what is proved."""
+        settling.go_on(self.store, number)
+        if not settling.left(aim):
+            return
+        kept = time.monotonic()
 
         def report() -> None:
             nonlocal kept
-            observer.progress(settling_progress(bounds))
+            observer.progress(settling.progress(aim))
             if time.monotonic() - kept >= _KEEP_SECONDS:
-                self._remember(lambda store: keep_bounds(store, number, bounds))
+                self._remember(lambda store: settling.keep(store, number))
                 kept = time.monotonic()
             control.check()
 
         try:
-            with self._context(control) as context:
-                exact = settle_component(context, graph, bounds, report)
+            settling.settle(aim, report)
         finally:
-            if not settled:
-                self._remember(lambda store: keep_bounds(store, number, bounds))
-        values, counts = np.unique(bounds.lower, return_counts=True)
-        eccentricities = dict(zip(values.tolist(), counts.tolist(), strict=True))
-        return self._answer(number, len(keys), key_at(keys, 0), _in_keys(exact, keys, eccentricities))
+            self._remember(lambda store: settling.keep(store, number))
 
     def _component_graph(self, number: int) -> tuple[Keys, Graph]:
         """The keys of a component in increasing order, and the graph of the moves between them."""
@@ -228,20 +236,14 @@ class ComponentAnswers(PathAnswers):
         known = self.interval()
         if known is None or not known.exact:
             keys, graph = self.graph()
-
-            def report(interval: Interval) -> None:
-                nonlocal known
-                known = interval
-                observer.progress(interval_progress(interval.lower, interval.upper))
-                control.check()
-
-            try:
-                with self._context(control) as context:
-                    known = bound_component(context, graph, keys, known, report)
-            finally:
-                if known is not None:
-                    proved = known
-                    self._remember(lambda store: keep_interval(store, proved))
+            with self._context(control) as context:
+                settling = Settling(context, keys, graph)
+                del graph
+                try:
+                    self._settle(settling, 0, Aim.DIAMETER, control, observer)
+                finally:
+                    known = settling.interval()
+                    self._remember(lambda store: keep_interval(store, known))
         size = self._reached.configurations
         record = ComponentRecord(0, size, known.lower, None, None, None, None, self._least_key())
         return Diameter(record, self.puzzle.keys(list(known.pair)).reshape(1, 2, *self.puzzle.keys([0]).shape[1:]))

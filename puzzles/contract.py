@@ -6,7 +6,7 @@ search faster (`expand`).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -266,6 +266,13 @@ class Puzzle(ABC):
     def canonical(self, keys: Keys) -> Keys:
         """The least key among each key's mirror images. Only where `has_mirrors`."""
         raise PuzzleError(f"{self.name} has no mirror images to merge", Step("leave out", "merge_mirrors"))
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Maps of keys by symmetries of the moves; all others that are known are some of these after each other.
+
+        What a search from a configuration says holds for its images. The maps are checked on every graph in memory.
+        """
+        return ()
 
     def orbits(self, keys: Keys) -> Orbits | None:
         """A number per key: keys of the same number are alike, by a symmetry of the moves. ``None``: none is known.

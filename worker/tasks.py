@@ -22,7 +22,8 @@ from worker.deals import hunting, solving
 from worker.errors import TaskError
 from worker.graphs import family
 from worker.graphs.forests import balance, fold
-from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs, sweep
+from worker.graphs.lanes import look_from, pairs_at
+from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
@@ -82,22 +83,17 @@ def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     return [found, farthest_pairs(graph, periphery)]
 
 
-def bounds(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources] in the shared graph -> [their eccentricities, lower bounds of all vertices, upper bounds]."""
-    (sources,) = chunk
-    return sweep(Graph(*shared), sources)
-
-
-def distances(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources] in the shared graph -> [the distance of every vertex from each, (sources, vertices)]."""
+def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[sources, packed bits of who is searched from] in the shared graph -> `worker.graphs.lanes.Looked`."""
+    sources, searched = chunk
     graph = Graph(*shared)
-    return [np.stack([distances_from(graph, source) for source in chunk[0].tolist()])]
+    return look_from(graph, sources, np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_))
 
 
 def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources] in the shared graph -> [all pairs (source, vertex), source < vertex, at the source's eccentricity]."""
-    (sources,) = chunk
-    return [farthest_pairs(Graph(*shared), sources)]
+    """[sources, their eccentricity] in the shared graph -> [all pairs (source, vertex) that are so far apart]."""
+    sources, distance = chunk
+    return [pairs_at(Graph(*shared), sources, int(distance[0]))]
 
 
 def solve_deal(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -164,14 +160,13 @@ _WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
     "audit": audit,
-    "bounds": bounds,
     "derive": derive,
-    "distances": distances,
     "eccentricities": eccentricities,
     "forest": forest,
     "goals": sift_goals,
     "hunt": hunt,
     "leading": sift_leading,
+    "look": look,
     "member": member,
     "move": move,
     "neighbours": neighbours,

@@ -13,19 +13,19 @@ from storage.layers.digest import lanes_of
 from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
+from worker.graphs.bounds import widest
 from worker.graphs.forests import PAIR_LAYOUTS, balance, fold
-from worker.graphs.lanes import bound_each, distances_to, widest
+from worker.graphs.lanes import bound_each, distances_to
 from worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from worker.graphs.searches import (
     Graph,
     all_eccentricities,
-    distances_from,
     farthest_pairs,
     inner_graph,
+    keeps_edges,
     label_components,
     one_way_edge,
     order_by_component,
-    sweep,
 )
 from worker.graphs.strong import Bounds, all_diameters, transposed
 from worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
@@ -102,10 +102,10 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
     order_by_component(graph, label_components(graph))
-    sweep(graph, sources)
     farthest_pairs(graph, sources)
     all_eccentricities(graph)
-    distances_from(graph, 0)
+    keeps_edges(graph, graph.targets)
+    widest(graph, [graph.targets], pairs=True)
     inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     Bounds(inner, transposed(inner)).look_from(0)
@@ -143,7 +143,6 @@ def load_family_kernels(puzzle: Puzzle) -> None:
         puzzle.images(puzzle.keys([puzzle.start]))
         tiny = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
         both, nothing = np.array([0, 2], dtype=np.int32), np.zeros(2, dtype=np.int32)
-        widest(tiny, [tiny.targets], pairs=True)
         bound_each(tiny, both, both[:1], True, nothing, nothing.reshape(1, 2), nothing)
         distances_to(tiny, both[:1])
 

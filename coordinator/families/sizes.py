@@ -34,7 +34,7 @@ from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress, State
 from storage.names import DATA_FILE
 from storage.results.rows import ResultRows
-from worker.graphs.lanes import widest
+from worker.graphs.bounds import widest
 
 SIZE = "size"
 #: A size has fewer members.
@@ -285,9 +285,10 @@ def _distances(
     if count > _MOST_MEASURED:
         return None, None, None
     layers = [store.layer(depth) for depth in range(store.state.depth + 1)]
-    graph = build_graph(context, sort_keys(np.concatenate(layers)), control=control)
+    keys = sort_keys(np.concatenate(layers))
+    graph = build_graph(context, keys, control=control)
     if count < BOUNDED_FROM:
-        exact = measure_component(context, graph)
+        exact = measure_component(context, keys, graph)
         return exact.diameter, exact.radius, len(exact.pairs)
     known = widest(graph, pairs=True)
     return known.diameter, None, known.pairs

@@ -9,7 +9,7 @@
   upper and the greatest lower bound of the diameter meet; an interval is never passed off as the diameter.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -26,9 +26,7 @@ from puzzles.keys.layout import Key, Keys, key_at
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.names import DIAMETER_KEY, META
-from worker.graphs.searches import Distances, Graph, distances_from
 from worker.layers.kernels import merge
-from worker.tasks import Arrays
 
 #: Components of this many configurations and more are bounded, not measured in full.
 BOUNDED_FROM = 60_000
@@ -38,8 +36,6 @@ MOST_PAIRS = 16
 MOST_KINDS = 64
 #: How many configurations around two that are said to be alike are compared.
 _SURROUNDINGS = 3_000
-#: Runs a task over some chunks of sources on the component's graph.
-MapChunks = Callable[[str, list[Arrays]], list[list[np.ndarray]]]
 
 
 @dataclass(frozen=True)
@@ -189,45 +185,6 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
         central=puzzle.keys([reach.source for reach in inner]),
         eccentricities=counts,
     )
-
-
-def by_bounds(
-    graph: Graph, keys: Keys, spread: MapChunks, tasks: int, known: Interval | None, report: Callable[[Interval], None]
-) -> Interval:
-    """The diameter of a connected graph as an interval of one number. `report` gets every narrower one.
-
-    `tasks` searches run side by side; `known` is what an earlier attempt found. If it ends early, the last interval
-    that was reported stands.
-    """
-    vertices = len(keys)
-    lower = np.zeros(vertices, dtype=np.int32)
-    upper = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
-    best = known or Interval(0, np.iinfo(np.int32).max, (key_at(keys, 0), key_at(keys, 0)))
-    sources = np.zeros(1, dtype=np.int32)
-    while best.lower < best.upper:
-        chunks = np.array_split(sources, min(tasks, len(sources)))
-        for (found, least, most), chunk in zip(spread("bounds", [[chunk] for chunk in chunks]), chunks, strict=True):
-            np.maximum(lower, least, out=lower)
-            np.minimum(upper, most, out=upper)
-            outermost = int(found.argmax())
-            if found[outermost] > best.lower:
-                source = int(chunk[outermost])
-                other = int(distances_from(graph, source).argmax())
-                best = Interval(int(found[outermost]), best.upper, (key_at(keys, source), key_at(keys, other)))
-        best = Interval(best.lower, max(best.lower, min(best.upper, int(upper.max()))), best.pair)
-        report(best)
-        sources = _next_sources(lower, upper, best.lower, tasks)
-    return best
-
-
-def _next_sources(lower: Distances, upper: Distances, diameter: int, count: int) -> np.ndarray:
-    """Vertices that may still be farther from some other than `diameter`: the most and the least eccentric in turn."""
-    open_ones = np.flatnonzero(upper > diameter)
-    if len(open_ones) <= count:
-        return open_ones.astype(np.int32)
-    outer = open_ones[np.argpartition(-upper[open_ones], count - 1)[: max(1, count // 2)]]
-    inner = open_ones[np.argpartition(lower[open_ones], count - 1)[: count - len(outer)]]
-    return np.unique(np.concatenate([outer, inner])).astype(np.int32)
 
 
 def _surroundings(puzzle: Puzzle, source: Key) -> tuple[int, int]:

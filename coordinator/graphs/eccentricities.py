@@ -1,70 +1,33 @@
-"""Exact eccentricities of a connected graph in memory, by searches from where a bound says most.
-
-A search from a vertex bounds the eccentricity of every other one (`worker.graphs.searches.sweep`). Searches go on until
-both bounds meet, either wherever a vertex may be in the periphery or in the centre (the 25,955 configurations of
-Hakoiri-musume's start take some 130 searches), or everywhere (a sliding board of 81,462 configurations that is 359
-moves wide takes some 360).
-"""
+"""Exact eccentricities of a component whose graph is in memory (`worker.graphs.bounds`), searched on any executor."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
-from coordinator.graphs.diameter import MapChunks
+from coordinator.errors import ContradictionError
+from coordinator.graphs.diameter import Interval, interval_progress
+from coordinator.session.session import ComputeContext
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.order import equal_rows, lower_bounds
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.results.rows import read_arrays, stage_arrays
-from worker.graphs.searches import Distances, Graph, Vertices
-from worker.tasks import Arrays
+from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
+from worker.graphs.lanes import LANES, Looked, Searched
+from worker.graphs.searches import Distances, Graph, Vertices, inner_graph, keeps_edges, search_order
+from worker.tasks import Array
 
-#: Sources per task: with more, better choices come later (130 searches by ones, 240 by sixteens).
-SOURCES_PER_TASK = 2
-#: Distances from so many farthest vertices are at hand, 4 bytes a vertex each: nearly all vertices share them.
-_ENDS_KEPT = 4
+#: What is held of a vertex besides keys and graph: bounds, orders, and what is made of them on the way.
+_BYTES = 80
+#: The same for each search under way, and for each 64 sources that it has.
+_BYTES_OF_TASK, _BYTES_OF_WORD = 16, 24
+_WORD = 64
 
-
-class Bounds(NamedTuple):
-    """What is proved of the eccentricity of every vertex: ``lower <= eccentricity <= upper``, in moves."""
-
-    lower: Distances
-    upper: Distances
-
-    @classmethod
-    def none(cls, vertices: int) -> "Bounds":
-        """Of a connected graph of so many vertices, before the first search."""
-        return cls(np.zeros(vertices, dtype=np.int32), np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32))
-
-    @property
-    def open(self) -> NDArray[np.bool_]:
-        """Where they do not meet yet."""
-        unsettled: NDArray[np.bool_] = self.lower != self.upper
-        return unsettled
-
-
-def settling_progress(bounds: Bounds) -> Progress:
-    """Of how many vertices the eccentricity is known, and the intervals of diameter and radius."""
-    lower, upper = bounds
-    headline = (
-        f"the diameter is in [{lower.max():,}, {upper.max():,}], the radius in [{lower.min():,}, {upper.min():,}]"
-    )
-    return Progress(len(lower) - int(np.count_nonzero(bounds.open)), len(lower), "eccentricities", headline)
-
-
-def keep_bounds(store: RunStore, component: int, bounds: Bounds) -> None:
-    """Make what was proved of a component's eccentricities durable, in the order of its keys."""
-    stage_arrays(store, bounds._asdict() | {"component": np.array([component])})
-    store.commit(store.state)
-
-
-def read_bounds(store: RunStore, component: int, vertices: int) -> Bounds:
-    """What was last kept, if it was of this component; else what is known before the first search."""
-    arrays = read_arrays(store)
-    if not arrays or arrays.pop("component")[0] != component:
-        return Bounds.none(vertices)
-    return Bounds(**arrays)
+_Map = Callable[[Keys], Keys]
 
 
 @dataclass(frozen=True)
@@ -78,106 +41,178 @@ class Eccentricities:
     pairs: Vertices
 
 
-def exact_eccentricities(graph: Graph, spread: MapChunks, tasks: int) -> Eccentricities:
-    """The answer for a connected `graph`, with `tasks` searches at the same time."""
-    bounds = Bounds.none(len(graph.offsets) - 1)
-    while len(sources := _chosen(bounds, *_outermost_and_innermost(bounds), tasks * SOURCES_PER_TASK)):
-        chunks = np.array_split(sources, min(tasks, len(sources)))
-        for _, least, most in spread("bounds", [[chunk] for chunk in chunks]):
-            np.maximum(bounds.lower, least, out=bounds.lower)
-            np.minimum(bounds.upper, most, out=bounds.upper)
-    return summed_up(bounds, spread, tasks)
+class Settling:
+    """A connected graph, vertex v being ``keys[v]``, and what is proved of its eccentricities.
 
-
-def settle_all(bounds: Bounds, spread: MapChunks, tasks: int, report: Callable[[Bounds], None]) -> None:
-    """Search until the bounds of every vertex meet. `report` hears of them after every few searches, and may raise.
-
-    The bounds are narrowed in place: what an earlier attempt proved is where this one goes on. After a vertex, its
-    farthest one is searched from, and the gateway between them (`_gateway`): without it the 81,462 configurations of
-    a sliding board took from 655 to many thousands of searches, as ties fell, and with it 360.
+    Searches go to the executor where the graph is large enough. Raises `OverBudgetError` where memory is too little.
     """
-    searched: set[int] = set()
-    ends: dict[int, Distances] = {}
 
-    def search(sources: Iterable[int]) -> list[Distances]:
-        wanted = list(dict.fromkeys(sources))
-        chunks: list[Arrays] = [
-            [np.array(part, dtype=np.int32)] for part in np.array_split(wanted, min(tasks, len(wanted) or 1))
-        ]
-        found = [row for (rows,) in (spread("distances", chunks) if wanted else []) for row in rows]
-        for row in found:
-            _tighten(bounds, row)
-        searched.update(wanted)
-        return found
+    def __init__(self, context: ComputeContext, keys: Keys, graph: Graph) -> None:
+        self._context, self._keys, self._size = context, keys, len(keys)
+        self._tasks, self._lanes = self._planned(keys, graph)
+        # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
+        self._order = search_order(graph)
+        self._images = [self._nearer(image) for image in images_of(context.puzzle, keys, graph)]
+        graph = inner_graph(graph, np.zeros(self._size, dtype=np.int32), self._order)
+        self._bounds = Bounds(graph, least_alike(self._size, self._images))
 
-    while len(sources := _open_ones(bounds, tasks)):
-        found = search(sources)
-        farthest = [int(row.argmax()) for row in found]
-        new = [end for end in dict.fromkeys(farthest) if end not in ends]
-        ends |= dict(zip(new, search(new), strict=True))
-        gates = (_gateway(bounds, row, ends[end]) for row, end in zip(found, farthest, strict=True))
-        search(gate for gate in gates if gate not in searched)
-        for end in list(ends)[:-_ENDS_KEPT]:
-            del ends[end]
-        report(bounds)
+    def _planned(self, keys: Keys, graph: Graph) -> tuple[int, int]:
+        """How many searches at the same time, and from how many vertices each: as many as the memory is enough for."""
+        budget, size = self._context.budget, self._size
+        tasks = self._context.executor.workers if budget.distributes(size) else 1
+        held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + _BYTES * size
+        plans = [(tasks, LANES), (tasks, _WORD), (1, _WORD)]
+        needs = [held + each * size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // _WORD) for each, lanes in plans]
+        budget.require(f"the eccentricities of {size:,} configurations", needs[-1])
+        return next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
+
+    def _nearer(self, image: Vertices) -> Vertices:
+        """A permutation of the keys as one of the vertices in search order."""
+        place = np.empty(self._size, dtype=np.int32)
+        place[self._order] = np.arange(self._size, dtype=np.int32)
+        return place[image[self._order]]
+
+    def settle(self, aim: Aim, report: Callable[[], None] | None = None) -> None:
+        """Search until all that is wanted is proved. `report` is called after every few searches, and may raise."""
+        self._bounds.settle(aim, self._look, self._tasks, self._lanes, report)
+
+    def _look(self, chunks: list[Vertices], searched: Searched) -> list[Looked]:
+        packed = np.packbits(searched)
+        return [Looked(*arrays) for arrays in self._mapped("look", ([chunk, packed] for chunk in chunks))]
+
+    def _mapped(self, task: str, chunks: Iterable[list[Array]]) -> list[list[Array]]:
+        """The results of a task on the graph, in order."""
+        found = self._context.map_chunks(task, chunks, self._size, self._bounds.graph)
+        return [result for _, result in sorted(found, key=itemgetter(0))]
+
+    def left(self, aim: Aim) -> int:
+        """How many vertices are still to be settled, one of those that are alike."""
+        return len(self._bounds.open(aim))
+
+    def progress(self, aim: Aim) -> Progress:
+        """Of how many vertices the eccentricity is known where all are wanted, and what is known of the diameter."""
+        lower, upper = self.bounds()
+        told = interval_progress(int(lower.max()), int(upper.max()))
+        if aim is not Aim.ALL:
+            return told
+        headline = f"{told.headline}, the radius in [{lower.min():,}, {upper.min():,}]"
+        return Progress(int(np.count_nonzero(lower == upper)), self._size, "eccentricities", headline)
+
+    def interval(self) -> Interval:
+        """What is known of the diameter."""
+        lower, upper = self.bounds()
+        one, other = (key_at(self._keys, int(self._order[vertex])) for vertex in an_end(self._bounds))
+        return Interval(int(lower.max()), int(upper.max()), (one, other))
+
+    def bounds(self) -> tuple[Distances, Distances]:
+        """Lower and upper bounds in the order of the keys, in moves."""
+        found = np.empty((2, self._size), dtype=np.int32)
+        found[:, self._order] = self._bounds.of_all()
+        return found[0], found[1]
+
+    def keep(self, store: RunStore, component: int) -> None:
+        """Make durable what is proved."""
+        lower, upper = self.bounds()
+        searched = np.empty(self._size, dtype=np.bool_)
+        searched[self._order] = self._bounds.searched
+        proved: dict[str, Array] = {"lower": lower, "upper": upper, "searched": np.packbits(searched)}
+        stage_arrays(store, {**proved, "component": np.array([component])})
+        store.commit(store.state)
+
+    def go_on(self, store: RunStore, component: int) -> None:
+        """Begin with what was last kept, if it was of this component."""
+        arrays = _kept(store, component)
+        if not arrays:
+            return
+        self._bounds.lower[:], self._bounds.beyond[:] = arrays["lower"][self._order], arrays["upper"][self._order]
+        # Without it the upper bounds still hold for all: an older version kept no more.
+        if "searched" in arrays:
+            self._bounds.searched[:] = np.unpackbits(arrays["searched"], count=self._size)[self._order]
+
+    def ends(self) -> Eccentricities:
+        """What follows once periphery and centre are settled, and all diametral pairs."""
+        lower, upper = self.bounds()
+        diameter, radius = int(lower.max()), int(upper.min())
+        centre = np.flatnonzero((lower == upper) & (upper == radius)).astype(np.int32)
+        periphery = np.flatnonzero((lower == upper) & (lower == diameter)).astype(np.int32)
+        return Eccentricities(diameter, radius, centre, periphery, self._pairs(diameter))
+
+    def _pairs(self, diameter: int) -> Vertices:
+        """All pairs so far apart: those of one vertex of each that are alike, and their images."""
+        sources = self._bounds.outermost()
+        chunks = np.array_split(sources, -(-len(sources) // self._lanes))
+        distance = np.array([diameter])
+        found = self._mapped("pairs", ([chunk, distance] for chunk in chunks))
+        pairs = _with_images(np.concatenate([part for (part,) in found]), self._images)
+        pairs = self._order[pairs]
+        return sorted_pairs(pairs[pairs[:, 0] < pairs[:, 1]])
 
 
-def _open_ones(bounds: Bounds, count: int) -> list[int]:
-    """Up to `count` open vertices: those that may be least eccentric, and those of which least is known."""
-    places = np.flatnonzero(bounds.open)
-    lower, upper = bounds.lower[places], bounds.upper[places]
-    inner = _least(places, lower, (count + 1) // 2)
-    return [*inner.tolist(), *_least(places, lower - upper, count // 2).tolist()]
+def _kept(store: RunStore, component: int) -> dict[str, Array]:
+    """The bounds of a component's eccentricities as they were last kept, if they were."""
+    arrays = read_arrays(store)
+    return arrays if arrays and arrays["component"][0] == component else {}
 
 
-def _tighten(bounds: Bounds, away: Distances) -> None:
-    """By the triangle inequality, from the distances to one vertex."""
-    eccentricity = away.max()
-    np.maximum(bounds.lower, np.maximum(away, eccentricity - away), out=bounds.lower)
-    np.minimum(bounds.upper, eccentricity + away, out=bounds.upper)
+def open_intervals(store: RunStore, component: int) -> dict[tuple[int, int], int]:
+    """How many eccentricities of a component are known to lie between which numbers, both included, and no more.
 
-
-def _gateway(bounds: Bounds, away: Distances, from_end: Distances) -> int:
-    """The vertex farthest on the way to `end`, by any shortest path, to which no vertex is known to be farther than it.
-
-    `away` are the distances to a vertex, `from_end` those to its farthest one, `end`. Where the gateway reaches no
-    farther than `end`, its bounds meet for all vertices whose ways to `end` pass it.
+    Empty where all are known, or nothing was kept of this component.
     """
-    on_the_way = (away + from_end == away.max()) & (bounds.lower <= from_end)
-    return int(np.where(on_the_way, away, -1).argmax())
+    if not (arrays := _kept(store, component)):
+        return {}
+    unsettled = arrays["lower"] < arrays["upper"]
+    intervals = np.stack([arrays["lower"][unsettled], arrays["upper"][unsettled]], axis=1)
+    values, counts = np.unique(intervals, axis=0, return_counts=True)
+    return dict(zip(map(tuple, values.tolist()), counts.tolist(), strict=True))
 
 
-def summed_up(bounds: Bounds, spread: MapChunks, tasks: int) -> Eccentricities:
-    """What follows from bounds that meet in the periphery and in the centre, and the diametral pairs."""
-    diameter, radius = int(bounds.lower.max()), int(bounds.upper.min())
-    centre = np.flatnonzero(~bounds.open & (bounds.upper == radius)).astype(np.int32)
-    periphery = np.flatnonzero(~bounds.open & (bounds.lower == diameter)).astype(np.int32)
-    found = spread("pairs", [[part] for part in np.array_split(periphery, min(tasks, len(periphery)))])
-    pairs = np.concatenate([part for (part,) in found])
-    return Eccentricities(diameter, radius, centre, periphery, sorted_pairs(pairs))
+def images_of(puzzle: Puzzle, keys: Keys, graph: Graph) -> list[Vertices]:
+    """The symmetries of the moves that keep a component where it is, as permutations of its vertices.
+
+    Raises `ContradictionError` if the puzzle calls something a symmetry that is none.
+    """
+    known = list(puzzle.symmetry_maps())
+    apart = [one for one in known if not _is_within(keys, one(keys[:1]))]
+    # Of those that lead into another component two lead back, one after the other, where there are only two such.
+    both = [_after(other, one) for one, other in pairwise(apart)]
+    found = []
+    for symmetry in [*(one for one in known if one not in apart), *both]:
+        if not _is_within(keys, symmetry(keys[:1])):
+            continue
+        images = symmetry(keys)
+        image = np.minimum(lower_bounds(keys, images), len(keys) - 1).astype(np.int32)
+        if not (equal_rows(keys[image], images).all() and keeps_edges(graph, image)):
+            raise ContradictionError(f"{puzzle.name} has a symmetry that does not keep its moves")
+        found.append(image)
+    return found
+
+
+def _after(second: _Map, first: _Map) -> _Map:
+    return lambda keys: second(first(keys))
+
+
+def _is_within(keys: Keys, one: Keys) -> bool:
+    place = np.minimum(lower_bounds(keys, one), len(keys) - 1)
+    return bool(equal_rows(keys[place], one)[0])
+
+
+def _with_images(pairs: Vertices, images: list[Vertices]) -> Vertices:
+    """All images of some pairs, these included."""
+    found = new = np.unique(pairs, axis=0)
+    while images and len(new):
+        moved = np.unique(np.concatenate([image[new] for image in images]), axis=0)
+        both = np.unique(np.concatenate([found, moved]), axis=0)
+        new = both[np.isin(_numbers(both), _numbers(found), invert=True)]
+        found = both
+    return found
+
+
+def _numbers(pairs: Vertices) -> np.ndarray:
+    return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
 
 
 def sorted_pairs(pairs: Vertices) -> Vertices:
     """Pairs in increasing order."""
     ordered: Vertices = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     return ordered
-
-
-def _outermost_and_innermost(bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-    outer = np.flatnonzero(bounds.open & (bounds.upper >= bounds.lower.max()))
-    inner = np.flatnonzero(bounds.open & (bounds.lower <= bounds.upper.min()))
-    return outer, inner
-
-
-def _chosen(bounds: Bounds, outer: np.ndarray, inner: np.ndarray, count: int) -> Vertices:
-    """Up to `count` of the vertices: the most eccentric of `outer` and the least eccentric of `inner`."""
-    half = max(1, count // 2)
-    from_outer = _least(outer, -bounds.upper[outer], half if len(inner) else count)
-    from_inner = _least(inner, bounds.lower[inner], half if len(outer) else count)
-    return np.unique(np.concatenate([from_outer, from_inner])).astype(np.int32)
-
-
-def _least(vertices: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    if len(vertices) <= count:
-        return vertices
-    return vertices[np.argpartition(values, count - 1)[:count]]

@@ -1,24 +1,16 @@
 """The exact distances of components whose graph is in memory: large ones one by one, small ones in batches."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 
 import numpy as np
 
-from coordinator.graphs.diameter import Interval, MapChunks, by_bounds
-from coordinator.graphs.eccentricities import (
-    Bounds,
-    Eccentricities,
-    exact_eccentricities,
-    settle_all,
-    sorted_pairs,
-    summed_up,
-)
+from coordinator.graphs.eccentricities import Eccentricities, Settling, sorted_pairs
 from coordinator.session.session import ComputeContext, Control
 from puzzles.keys.layout import Keys, key_at
 from storage.ledger.manifest import ComponentRecord
-from worker.graphs.searches import Graph, inner_graph, order_by_component, part_of, search_order
+from worker.graphs.bounds import Aim
+from worker.graphs.searches import Graph, order_by_component, part_of
 from worker.tasks import Arrays
 
 
@@ -66,7 +58,8 @@ def measured(
     large = [component for component in components if ordered.size(component) >= tuning.searched_alone_from]
     for component in large:
         control.check()
-        yield _record(ordered, component, measure_component(context, ordered.part(component, component + 1)))
+        keys = ordered.keys[slice(*ordered.bounds(component, component + 1))]
+        yield _record(ordered, component, measure_component(context, keys, ordered.part(component, component + 1)))
     batches = list(_batches(components[len(large) :], ordered, tuning.batch_work))
     chunks = (_batch_arrays(ordered, batch) for batch in batches)
     small = sum(ordered.size(component) for component in components[len(large) :])
@@ -75,46 +68,11 @@ def measured(
         yield from _batch_records(ordered, batches[number], *result)
 
 
-def measure_component(context: ComputeContext, graph: Graph) -> Eccentricities:
-    """Exact distances of a connected graph, its searches sent to the executor where it is large enough."""
-    return exact_eccentricities(graph, *_executed(context, graph))
-
-
-def settle_component(
-    context: ComputeContext, graph: Graph, bounds: Bounds, report: Callable[[], None]
-) -> Eccentricities:
-    """Exact eccentricities of all vertices of a connected graph, which `bounds` has in the end.
-
-    `bounds` are narrowed as searches end; `report` is called after each few and may raise.
-    """
-    # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
-    order = search_order(graph)
-    near = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
-
-    def moved(found: Bounds) -> None:
-        bounds.lower[order], bounds.upper[order] = found
-        report()
-
-    settle_all(Bounds(bounds.lower[order], bounds.upper[order]), *_executed(context, near), moved)
-    return summed_up(bounds, *_executed(context, graph))
-
-
-def _executed(context: ComputeContext, graph: Graph) -> tuple[MapChunks, int]:
-    """How tasks are run on a graph, and how many at a time."""
-    size = len(graph.offsets) - 1
-    tasks = context.executor.workers if context.budget.distributes(size) else 1
-
-    def run(task: str, chunks: Iterable[Arrays]) -> list[list[np.ndarray]]:
-        return [result for _, result in sorted(context.map_chunks(task, chunks, size, graph), key=itemgetter(0))]
-
-    return run, tasks
-
-
-def bound_component(
-    context: ComputeContext, graph: Graph, keys: Keys, known: Interval | None, report: Callable[[Interval], None]
-) -> Interval:
-    """The exact diameter alone of a connected graph that is too large for more."""
-    return by_bounds(graph, keys, *_executed(context, graph), known, report)
+def measure_component(context: ComputeContext, keys: Keys, graph: Graph) -> Eccentricities:
+    """Exact distances of a connected graph, vertex v being ``keys[v]``."""
+    settling = Settling(context, keys, graph)
+    settling.settle(Aim.ENDS)
+    return settling.ends()
 
 
 def _batches(components: list[int], ordered: Ordered, most: int) -> Iterator[range]:

@@ -17,7 +17,7 @@ from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import SLAB, read_pairs, recorded_components
-from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs, label_components, sweep
+from worker.graphs.searches import Graph, all_eccentricities, eccentricities_of, farthest_pairs, label_components
 from worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
@@ -164,7 +164,7 @@ class CensusVerifier(Verifier):
             self._report.sampled = True
             outermost = np.unique(pairs).astype(np.int32)
             many = len(outermost) if listed else record.periphery
-            derived = (int(sweep(graph, outermost)[0].min()), record.radius, record.centre, many)
+            derived = (int(eccentricities_of(graph, outermost).min()), record.radius, record.centre, many)
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
             self._report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
         expected = sorted_pairs(farthest_pairs(graph, outermost))

@@ -7,7 +7,8 @@ for distinct ones. That takes 19 bits for the pieces of Hakoiri-musume, and 92 a
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from puzzles.keys.splitmix import random_words
 from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, is_one_line, parse_board
 from puzzles.sliding_blocks.pieces import NO_KIND, Blocks, Pieces, Standing
 from puzzles.sliding_blocks.sequences import count_sequences, sequence_of
-from puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
+from puzzles.sliding_blocks.shapes import Axes, Shape, parse_axes, render_axes, shape_name
 from puzzles.sliding_blocks.sliding_kernels import (
     ANY,
     METRICS,
@@ -189,8 +190,12 @@ class Sliding(Blocks, Dealt, Family):
 
     def images(self, keys: Keys) -> list[Keys]:
         """By reflections left to right and upside down, and by both."""
-        tables = (_images_by(self.pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
-        return [self._image(keys, table) for table in tables if table is not None]
+        return [self._image(keys, table) for table in _reflections(self.pieces)]
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Reflections, and exchanges of distinct pieces with others of their shape."""
+        tables = [*_reflections(self.pieces), *_exchanges(self.pieces)]
+        return [partial(self._image, images=table) for table in tables]
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of `block` keys but for the last one."""
@@ -279,6 +284,26 @@ def _needs_a_board(why: str) -> PuzzleError:
         f"wall, e.g. {_EXAMPLE}; {why}",
         Step("give", "start", "BOARD|FILE"),
     )
+
+
+def _reflections(pieces: Pieces) -> list[Words]:
+    """Those that the board has of left to right, upside down, and both."""
+    tables = (_images_by(pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
+    return [table for table in tables if table is not None]
+
+
+def _exchanges(pieces: Pieces) -> list[Words]:
+    """Each kind of pieces and the next one that differs in nothing but its letters trade places, as `_images_by`."""
+    found = []
+    alike: dict[tuple[Shape, str, int], int] = {}
+    for number, kind in enumerate(pieces.kinds[:-1]):
+        other = alike.get(mark := (kind.shape, kind.axis, kind.total))
+        alike[mark] = number
+        if other is not None:
+            symbols = np.arange(len(pieces.kinds))
+            symbols[[number, other]] = other, number
+            found.append((symbols[:, None] * MOST_CELLS + np.arange(MOST_CELLS)).astype(np.uint64))
+    return found
 
 
 def _images_by(pieces: Pieces, across: bool, down: bool) -> Words | None:

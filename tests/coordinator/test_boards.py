@@ -30,8 +30,8 @@ from storage.results.rows import ResultRows
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 from worker.graphs import family
+from worker.graphs.bounds import widest
 from worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
-from worker.graphs.lanes import widest
 from worker.graphs.searches import Graph
 
 PLAN = BoardsPlan("3x3", "2x1:* 1x2:* 1x1:*", "2", "1x1@3,3", pairs=True)

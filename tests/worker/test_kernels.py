@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from coordinator.errors import ContradictionError
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import Bounds, Eccentricities, exact_eccentricities, settle_all, summed_up
+from coordinator.graphs.eccentricities import Eccentricities
 from coordinator.session.resources import Budget
 from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion
@@ -21,21 +21,23 @@ from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from tests.support.plain import any_keys, layouts
 from worker.errors import TaskError
+from worker.graphs.bounds import Aim, Bounds, least_alike, look_here
+from worker.graphs.lanes import LANES, look_from, pairs_at
 from worker.graphs.searches import (
     UNSEEN,
     Graph,
     all_eccentricities,
     distances_from,
     farthest_pairs,
+    keeps_edges,
     label_components,
     one_way_edge,
     order_by_component,
     part_of,
-    sweep,
 )
 from worker.layers import kernels
 from worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
-from worker.tasks import TASKS, Arrays, do_task
+from worker.tasks import TASKS, do_task
 
 PUZZLE = Klotski()
 
@@ -238,17 +240,31 @@ def test_all_eccentricities(graph: nx.Graph) -> None:
 
 
 @connected
-def test_bounds_hold_and_are_as_tight_as_the_searches_allow(graph: nx.Graph) -> None:
-    exact = eccentricities_by_networkx(graph)
-    sources = sorted({0, len(graph) // 2, len(graph) - 1})
-    found, lower, upper = sweep(compressed(graph), np.array(sources, dtype=np.int32))
-    assert found.tolist() == [exact[source] for source in sources]
-    distances = [nx.single_source_shortest_path_length(graph, source) for source in sources]
-    for vertex in range(len(graph)):
-        away = [distance[vertex] for distance in distances]
-        assert lower[vertex] == max(max(d, exact[s] - d) for s, d in zip(sources, away, strict=True))
-        assert upper[vertex] == min(exact[s] + d for s, d in zip(sources, away, strict=True))
-        assert lower[vertex] <= exact[vertex] <= upper[vertex]
+@pytest.mark.parametrize("few", [True, False])
+def test_searches_from_many_are_those_from_each(graph: nx.Graph, few: bool) -> None:
+    sources = np.arange(0, len(graph), 2 if few else 1, dtype=np.int32)[:LANES]
+    searched = np.isin(np.arange(len(graph)), sources)
+    searched[1:2] = True
+    found = look_from(compressed(graph), sources, searched)
+    distances = np.array([[away[vertex] for vertex in range(len(graph))] for _, away in all_distances(graph, sources)])
+    assert found.eccentricities.tolist() == distances.max(axis=1).tolist()
+    assert found.away.tolist() == distances.max(axis=0).tolist()
+    others = np.where(searched, -1, distances)
+    assert found.beyond.tolist() == np.maximum(0, others.max(axis=1)).tolist()
+    for lane, end in enumerate(found.ends.tolist()):
+        assert end == -1 if others[lane].max() < 1 else others[lane, end] == found.beyond[lane]
+    outermost = sources[found.eccentricities == found.eccentricities.max()]
+    pairs = pairs_at(compressed(graph), outermost, int(found.eccentricities.max()))
+    assert {*map(tuple, pairs.tolist())} == {
+        (source, vertex)
+        for source, away in all_distances(graph, outermost)
+        for vertex in away
+        if away[vertex] == max(away.values())
+    }
+
+
+def all_distances(graph: nx.Graph, sources: np.ndarray) -> list[tuple[int, dict[int, int]]]:
+    return [(source, nx.single_source_shortest_path_length(graph, source)) for source in sources.tolist()]
 
 
 @connected
@@ -288,56 +304,60 @@ def as_fields(found: Eccentricities) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in vars(found).items()}
 
 
-@connected
-@pytest.mark.parametrize("tasks", [1, 3])
-def test_exact_eccentricities(graph: nx.Graph, tasks: int) -> None:
-    flat = compressed(graph)
-    most_chunks = 0
-
-    def map_chunks(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
-        nonlocal most_chunks
-        most_chunks = max(most_chunks, len(chunks))
-        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in reversed(chunks)]
-
-    assert as_fields(exact_eccentricities(flat, map_chunks, tasks)) == exact_by_networkx(graph)
-    assert most_chunks <= tasks
+def mirrored(graph: nx.Graph) -> tuple[nx.Graph, np.ndarray]:
+    """The graph beside its image, joined by an edge, and where each vertex has its image."""
+    vertices = len(graph)
+    both = nx.union(graph, nx.relabel_nodes(graph, {here: here + vertices for here in graph}))
+    both.add_edge(0, vertices)
+    return both, np.roll(np.arange(2 * vertices, dtype=np.int32), vertices)
 
 
 @connected
+@pytest.mark.parametrize("aim", Aim)
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_every_eccentricity(graph: nx.Graph, tasks: int) -> None:
-    flat, vertices = compressed(graph), len(graph)
-    exact = eccentricities_by_networkx(graph)
-    bounds, told = Bounds.none(vertices), list[int]()
+def test_what_is_wanted_is_settled(graph: nx.Graph, aim: Aim, tasks: int) -> None:
+    graph, image = mirrored(graph)
+    flat, exact = compressed(graph), np.array(eccentricities_by_networkx(graph))
+    assert keeps_edges(flat, image)
+    for images in ([], [image]):
+        bounds, told = Bounds(flat, least_alike(len(graph), images)), list[int]()
 
-    def map_chunks(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
-        assert len(chunks) <= tasks
-        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in chunks]
+        def report(bounds: Bounds = bounds, told: list[int] = told) -> None:
+            lower, upper = bounds.of_all()
+            assert ((lower <= exact) & (exact <= upper)).all()
+            told.append(len(bounds.open(aim)))
 
-    def report(now: Bounds) -> None:
-        assert (now.lower <= exact).all()
-        assert (now.upper >= exact).all()
-        told.append(int(np.count_nonzero(now.open)))
+        bounds.settle(aim, look_here(flat), tasks, 3, report)
+        lower, upper = bounds.of_all()
+        wanted = {
+            Aim.DIAMETER: exact < 0,
+            Aim.PERIPHERY: exact == exact.max(),
+            Aim.ENDS: (exact == exact.max()) | (exact == exact.min()),
+            Aim.ALL: exact >= 0,
+        }[aim]
+        assert (lower.max(), told[-1]) == (exact.max(), 0)
+        assert (lower[wanted] == exact[wanted]).all()
+        assert (upper[wanted] == exact[wanted]).all()
 
-    settle_all(bounds, map_chunks, tasks, report)
-    assert bounds.lower.tolist() == bounds.upper.tolist() == exact
-    assert told == sorted(told, reverse=True)
-    assert as_fields(summed_up(bounds, map_chunks, tasks)) == exact_by_networkx(graph)
+
+def test_a_permutation_that_moves_edges_is_found_out() -> None:
+    path, cycle = compressed(nx.path_graph(4)), compressed(nx.cycle_graph(4))
+    turn = np.array([1, 2, 3, 0], dtype=np.int32)
+    assert (keeps_edges(path, turn), keeps_edges(path, turn[::-1].copy())) == (False, False)
+    assert keeps_edges(path, np.array([3, 2, 1, 0], dtype=np.int32))
+    assert keeps_edges(cycle, turn)
+    assert not keeps_edges(cycle, np.zeros(4, dtype=np.int32))
 
 
 def test_bounding_saves_searches() -> None:
     flat = compressed(grown(3_000, 100, 1))
-    searched = 0
-
-    def map_chunks(task: str, chunks: list[Arrays]) -> list[list[np.ndarray]]:
-        nonlocal searched
-        searched += sum(len(sources) for (sources,) in chunks)
-        return [list(TASKS[task](PUZZLE, chunk, flat)) for chunk in chunks]
-
-    found = exact_eccentricities(flat, map_chunks, 1)
-    exact = all_eccentricities(flat)
-    assert (found.diameter, found.radius) == (exact.max(), exact.min())
-    assert searched < 600
+    bounds, exact = Bounds(flat, least_alike(3_000, [])), all_eccentricities(flat)
+    bounds.settle(Aim.ENDS, look_here(flat))
+    assert (bounds.lower.max(), bounds.upper.min()) == (exact.max(), exact.min())
+    assert np.count_nonzero(bounds.searched) < 130
+    bounds.settle(Aim.ALL, look_here(flat))
+    assert bounds.lower.tolist() == exact.tolist()
+    assert np.count_nonzero(bounds.searched) < 600
 
 
 @pytest.mark.parametrize("graph", list(SCATTERED.values())[1:], ids=list(SCATTERED)[1:])

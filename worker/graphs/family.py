@@ -12,7 +12,8 @@ from puzzles.capabilities import Family
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.places import Places
-from worker.graphs.lanes import bound_each, distances_to, widest
+from worker.graphs.bounds import widest
+from worker.graphs.lanes import bound_each, distances_to
 from worker.graphs.searches import (
     Graph,
     Vertices,

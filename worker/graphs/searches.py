@@ -46,19 +46,15 @@ def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> i
 
 
 @jit
-def _sweep(graph: Graph, sources: Vertices, found: Distances, lower: Distances, upper: Distances) -> None:
+def _eccentricities(graph: Graph, sources: Vertices, found: Distances) -> None:
     vertices = len(graph.offsets) - 1
-    distance = np.empty(vertices, dtype=np.int32)
+    distance = np.full(vertices, UNSEEN, dtype=np.int32)
     queue = np.empty(vertices, dtype=np.int32)
     for number in range(len(sources)):
-        distance[:] = UNSEEN
         count = search(graph, sources[number], distance, queue)
-        eccentricity = distance[queue[count - 1]]
-        found[number] = eccentricity
-        for vertex in range(vertices):
-            away = distance[vertex]
-            lower[vertex] = max(lower[vertex], away, eccentricity - away)
-            upper[vertex] = min(upper[vertex], eccentricity + away)
+        found[number] = distance[queue[count - 1]]
+        for place in range(count):
+            distance[queue[place]] = UNSEEN
 
 
 @jit
@@ -82,18 +78,6 @@ def _far(graph: Graph, sources: Vertices, room: Vertices) -> int:
     return total
 
 
-@jit
-def _all_eccentricities(graph: Graph, found: Distances) -> None:
-    vertices = len(graph.offsets) - 1
-    distance = np.full(vertices, UNSEEN, dtype=np.int32)
-    queue = np.empty(vertices, dtype=np.int32)
-    for source in range(vertices):
-        count = search(graph, source, distance, queue)
-        found[source] = distance[queue[count - 1]]
-        for place in range(count):
-            distance[queue[place]] = UNSEEN
-
-
 def distances_from(graph: Graph, source: int) -> Distances:
     """The distance of every vertex from `source`; UNSEEN where there is no path."""
     vertices = len(graph.offsets) - 1
@@ -110,20 +94,6 @@ def search_order(graph: Graph, source: int = 0) -> Vertices:
     return order
 
 
-def sweep(graph: Graph, sources: Vertices) -> tuple[Distances, Distances, Distances]:
-    """Eccentricities of the sources, and the lower and upper bounds that their searches give to every vertex.
-
-    For a source s at distance d from v: max(d, ecc(s) - d) <= ecc(v) <= ecc(s) + d (Takes and Kosters, "Determining
-    the diameter of small world networks", 2011).
-    """
-    vertices = len(graph.offsets) - 1
-    found = np.empty(len(sources), dtype=np.int32)
-    lower = np.zeros(vertices, dtype=np.int32)
-    upper = np.full(vertices, np.iinfo(np.int32).max, dtype=np.int32)
-    _sweep(graph, sources, found, lower, upper)
-    return found, lower, upper
-
-
 def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
     """All pairs (source, vertex), source < vertex, of vertices at the source's eccentricity; shape (pairs, 2).
 
@@ -138,11 +108,16 @@ def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
     return room[:total]
 
 
+def eccentricities_of(graph: Graph, sources: Vertices) -> Distances:
+    """The eccentricity of some vertices within their components, by a search from each."""
+    found = np.empty(len(sources), dtype=np.int32)
+    _eccentricities(graph, sources, found)
+    return found
+
+
 def all_eccentricities(graph: Graph) -> Distances:
     """The eccentricity of every vertex within its component, by a search from each: for small components."""
-    found = np.empty(len(graph.offsets) - 1, dtype=np.int32)
-    _all_eccentricities(graph, found)
-    return found
+    return eccentricities_of(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
 
 
 # Components
@@ -214,16 +189,44 @@ def _fill_inner(graph: Graph, labels: Labels, order: Vertices, place: Vertices, 
                 total += 1
 
 
+@jit
+def _keeps_edges(graph: Graph, image: Vertices) -> bool:
+    offsets, targets = graph
+    for vertex in range(len(image)):
+        begin, end = offsets[image[vertex]], offsets[image[vertex] + 1]
+        if end - begin != offsets[vertex + 1] - offsets[vertex]:
+            return False
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            there, found = image[targets[edge]], False
+            for other in range(begin, end):
+                found |= targets[other] == there
+            if not found:
+                return False
+    return True
+
+
+def keeps_edges(graph: Graph, image: Vertices) -> bool:
+    """Whether `image` is a permutation of the vertices that takes edges to edges; no edge may be doubled."""
+    once = bool((np.bincount(image, minlength=len(image)) == 1).all())
+    return once and bool(_keeps_edges(graph, image))
+
+
 def one_way_edge(graph: Graph) -> tuple[int, int] | None:
     """An edge without a counterpart, or ``None`` if the graph is undirected."""
     vertex, target = _one_way(graph)
     return None if vertex < 0 else (int(vertex), int(target))
 
 
-def label_components(graph: Graph) -> Labels:
-    """The component of each vertex: 0 is the largest, ties go to the component with the least vertex."""
+def least_connected(graph: Graph) -> Vertices:
+    """The least vertex of each vertex's component, whichever way edges lead."""
     parents = np.arange(len(graph.offsets) - 1, dtype=np.int32)
     _unite(graph, parents)
+    return parents
+
+
+def label_components(graph: Graph) -> Labels:
+    """The component of each vertex: 0 is the largest, ties go to the component with the least vertex."""
+    parents = least_connected(graph)
     roots, sizes = np.unique(parents, return_counts=True)
     rank = np.empty(len(roots), dtype=np.int32)
     rank[np.lexsort((roots, -sizes))] = np.arange(len(roots), dtype=np.int32)

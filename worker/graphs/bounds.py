@@ -1,0 +1,260 @@
+"""Exact eccentricities of a connected graph, by searches from where they say most (`worker.graphs.lanes`).
+
+A search from s bounds the eccentricity e of every v at distance d: max(d, e(s) - d) <= e(v) <= e(s) + d (Takes and
+Kosters, "Determining the diameter of small world networks", 2011). The distance of v from those that were searched from
+is known, so only others need bounding: they are at most d + b(s) away, if b(s) is how far the farthest of them is from
+s. Where that is no more than the greatest distance known of v, e(v) is that (Li and others, "Exacting eccentricity for
+small-world networks", 2018, do so with one s). So searches go out from both: from vertices that are far from others,
+with those around them, which brings b down everywhere, and from vertices whose eccentricity is open.
+
+Vertices that symmetries take to each other share what is known of one of them.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from puzzles.jit import jit
+from worker.graphs.lanes import LANES, Looked, Searched, look_from, pairs_at
+from worker.graphs.searches import Distances, Graph, Vertices, distances_from, least_connected
+
+#: No bound yet; small enough that a distance may be added.
+UNBOUNDED = 1 << 30
+#: Searches begin with so few at a time, and double: the first ones tell where to go on.
+_FIRST = 4
+#: So many vertices around those that are far are looked at for each that is searched from.
+_AROUND = 4
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+#: Searches from some chunks of sources, as `look_from` with what is searched from by then.
+LookFrom = Callable[[list[Vertices], Searched], list[Looked]]
+
+
+class Aim(Enum):
+    """Whose eccentricity is wanted."""
+
+    DIAMETER = "the greatest"
+    PERIPHERY = "of all that have the greatest"
+    ENDS = "of all that have the greatest or the least"
+    ALL = "of every vertex"
+
+
+@jit
+def _raise(lower: Distances, first: Vertices, away: Distances) -> None:
+    for vertex in range(len(first)):
+        lower[first[vertex]] = max(lower[first[vertex]], away[vertex])
+
+
+@jit
+def _follow(graph: Graph, first: Vertices, value: Distances, sources: Vertices, queue: Vertices) -> None:
+    """Lower `value` wherever it is more than one above that of a neighbour, beginning from some vertices."""
+    waiting = np.zeros(len(queue), dtype=np.bool_)
+    begin, count = 0, 0
+    for source in sources:
+        if not waiting[source]:
+            waiting[source] = True
+            queue[count] = source
+            count += 1
+    while count:
+        here = queue[begin]
+        begin, count = (begin + 1) % len(queue), count - 1
+        waiting[here] = False
+        for edge in range(graph.offsets[here], graph.offsets[here + 1]):
+            there = first[graph.targets[edge]]
+            if value[there] > value[here] + 1:
+                value[there] = value[here] + 1
+                if not waiting[there]:
+                    waiting[there] = True
+                    queue[(begin + count) % len(queue)] = there
+                    count += 1
+
+
+@jit
+def _around(graph: Graph, first: Vertices, searched: Searched, near: Vertices, count: int, found: Vertices) -> int:
+    """Write vertices that nobody has searched from into `found`, nearest first to the `count` that `near` begins with.
+
+    At most as many are looked at as `near` has room for; returns how many are found.
+    """
+    met = np.zeros(len(first), dtype=np.bool_)
+    met[near[:count]] = True
+    done, total = 0, 0
+    while done < count and total < len(found):
+        here = near[done]
+        done += 1
+        if not searched[here]:
+            found[total] = here
+            total += 1
+        for edge in range(graph.offsets[here], graph.offsets[here + 1]):
+            there = first[graph.targets[edge]]
+            if not met[there] and count < len(near):
+                met[there] = True
+                near[count] = there
+                count += 1
+    return total
+
+
+class Bounds:
+    """What is known of the eccentricities of a connected graph.
+
+    ``first[v]`` is the least of the vertices that are like v by symmetries of the graph. Of v = ``first[v]``:
+    ``lower[v] <= eccentricity <= max(lower[v], beyond[v])``, and `beyond` bounds the distance of those that are not
+    `searched`. Memory: 26 bytes a vertex, besides the graph.
+    """
+
+    def __init__(self, graph: Graph, first: Vertices) -> None:
+        self.graph, self.first = graph, first
+        count = len(first)
+        self.lower = np.zeros(count, dtype=np.int32)
+        self.beyond = np.full(count, UNBOUNDED, dtype=np.int32)
+        self.searched = np.zeros(count, dtype=np.bool_)
+        #: A fixed order by chance, so that sources do not lie side by side.
+        self._order = ((np.arange(count, dtype=np.uint64) + np.uint64(1)) * _MIX >> np.uint64(40)).astype(np.int32)
+        self._queue = np.empty(count, dtype=np.int32)
+        #: Vertices that are farthest from some source, or near to such.
+        self._far = self._queue[:0]
+        self._firsts = np.flatnonzero(self.first == np.arange(count)).astype(np.int32)
+
+    @property
+    def upper(self) -> Distances:
+        """The upper bound of every vertex that is the first of its like, and some number of others."""
+        upper: Distances = np.maximum(self.lower, self.beyond)
+        return upper
+
+    def outermost(self) -> Vertices:
+        """The first of all alike that are known to have the greatest eccentricity, once the diameter is settled."""
+        lower = self.lower[self._firsts]
+        found: Vertices = self._firsts[lower == lower.max()]
+        return found
+
+    def of_all(self) -> tuple[Distances, Distances]:
+        """Lower and upper bounds of all vertices."""
+        return self.lower[self.first], self.upper[self.first]
+
+    def open(self, aim: Aim) -> Vertices:
+        """The first of all alike whose eccentricity is wanted and not known yet."""
+        lower, upper = self.lower[self._firsts], self.upper[self._firsts]
+        greatest, wanted = lower.max(), lower < upper
+        if aim is Aim.DIAMETER:
+            wanted &= upper > greatest
+        elif aim is Aim.PERIPHERY:
+            wanted &= upper >= greatest
+        elif aim is Aim.ENDS:
+            wanted &= (upper >= greatest) | (lower <= upper.min())
+        left: Vertices = self._firsts[wanted]
+        return left
+
+    def settle(
+        self,
+        aim: Aim,
+        look: LookFrom,
+        tasks: int = 1,
+        lanes: int = LANES,
+        report: Callable[[], None] | None = None,
+    ) -> None:
+        """Search, in `tasks` at a time of up to `lanes` sources, until what is wanted is known.
+
+        `report` is called after every few searches and may raise.
+        """
+        count = _FIRST
+        while len(sources := self._sources(aim, count)):
+            chunks = np.array_split(sources, min(tasks, len(sources)))
+            searched = self.searched | np.isin(self.first, sources)
+            # IMPORTANT: all at once. What each says of vertices not searched from leaves out the sources of the others.
+            self._take(chunks, look(chunks, searched), searched)
+            count = min(2 * count, tasks * lanes)
+            if report is not None:
+                report()
+
+    def _sources(self, aim: Aim, count: int) -> Vertices:
+        left = self.open(aim)
+        if len(left) <= count:
+            return left
+        far = self._far[: count // 2]
+        rest = count - len(far)
+        if aim is Aim.ALL:
+            chosen = self._least(left, self._order[left], rest)
+        else:
+            outer = self._least(left, -self.upper[left], rest // 2)
+            chosen = np.concatenate([outer, self._least(left, self.lower[left], rest - rest // 2)])
+        sources: Vertices = np.unique(np.concatenate([far, chosen]))
+        return sources
+
+    def _least(self, vertices: Vertices, values: Distances, count: int) -> Vertices:
+        """The `count` of them with the least values, ties by chance."""
+        ranks = values.astype(np.int64) * (1 << 24) + self._order[vertices]
+        least: Vertices = vertices[np.argpartition(ranks, count)[:count]]
+        return least
+
+    def _take(self, chunks: list[Vertices], found: list[Looked], searched: Searched) -> None:
+        for looked in found:
+            _raise(self.lower, self.first, looked.away)
+        sources = np.concatenate(chunks)
+        eccentricities = np.concatenate([looked.eccentricities for looked in found])
+        beyond = np.concatenate([looked.beyond for looked in found])
+        self.searched = searched
+        self.lower[sources] = eccentricities
+        self.beyond[sources] = np.minimum(self.beyond[sources], beyond)
+        _follow(self.graph, self.first, self.beyond, sources[np.argsort(beyond, kind="stable")], self._queue)
+        lower = -self.lower
+        _follow(self.graph, self.first, lower, sources[np.argsort(-eccentricities, kind="stable")], self._queue)
+        np.negative(lower, out=self.lower)
+        self._go_far(np.concatenate([looked.ends for looked in found]))
+
+    def _go_far(self, ends: Vertices) -> None:
+        """Note who is to be searched from because he is far: those that most sources have for their end come first."""
+        far, counts = np.unique(self.first[ends[ends >= 0]], return_counts=True)
+        found = np.empty(2 * len(ends), dtype=np.int32)
+        near = np.empty(_AROUND * len(found), dtype=np.int32)
+        near[: len(far)] = far[np.argsort(-counts, kind="stable")]
+        self._far = found[: _around(self.graph, self.first, self.searched, near, len(far), found)]
+
+
+def look_here(graph: Graph) -> LookFrom:
+    """Searches in this thread."""
+    return lambda chunks, searched: [look_from(graph, sources, searched) for sources in chunks]
+
+
+def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
+    """For each of `count` vertices the least that some permutations, one after another, take it to."""
+    if not images:
+        return np.arange(count, dtype=np.int32)
+    offsets = np.arange(count + 1, dtype=np.int64) * len(images)
+    return least_connected(Graph(offsets, np.stack(images, axis=1).reshape(-1)))
+
+
+class Widest(NamedTuple):
+    """The diameter of a connected graph, one pair that far apart, and how many such pairs there are, -1 if unasked."""
+
+    diameter: int
+    pair: tuple[int, int]
+    pairs: int
+
+
+def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -> Widest:
+    """The exact diameter of a connected graph; with `pairs` how many pairs of vertices are that far apart.
+
+    `images` are permutations of the vertices that keep the edges.
+    """
+    bounds = Bounds(graph, least_alike(len(graph.offsets) - 1, images))
+    bounds.settle(Aim.PERIPHERY if pairs else Aim.DIAMETER, look_here(graph))
+    diameter = int(bounds.lower.max())
+    return Widest(diameter, an_end(bounds), _count_pairs(bounds, diameter) if pairs else -1)
+
+
+def an_end(bounds: Bounds) -> tuple[int, int]:
+    """A pair of vertices as far apart as is known."""
+    source = int(bounds.lower.argmax())
+    return source, int(distances_from(bounds.graph, source).argmax())
+
+
+def _count_pairs(bounds: Bounds, diameter: int) -> int:
+    """Pairs at the greatest distance: those of an outermost vertex count for all that are like it."""
+    outermost = bounds.outermost()
+    alike = np.bincount(bounds.first)
+    twice = 0
+    for begin in range(0, len(outermost), LANES):
+        pairs = pairs_at(bounds.graph, outermost[begin : begin + LANES], diameter)
+        twice += int(alike[pairs[:, 0]].sum())
+    return twice // 2
