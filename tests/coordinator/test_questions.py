@@ -158,7 +158,7 @@ def test_eccentricities_by_orbits(tiles: Run) -> None:
 def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path) -> None:
     with explore(data=tmp_path) as run:
         with pytest.raises(StopRun):
-            run.diameter(control=ImpatientControl(20), every=True)
+            run.diameter(control=ImpatientControl(4), every=True)
         size = run.store.state.figures["configurations"]
         left = sum(open_intervals(run.store, 0).values())
         assert 0 < left < size

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puzzles.jit import jit
 from worker.graphs.lanes import LANES, Looked, Searched, look_from, pairs_at
@@ -23,7 +24,7 @@ from worker.graphs.searches import Distances, Graph, Vertices, distances_from, l
 #: No bound yet; small enough that a distance may be added.
 UNBOUNDED = 1 << 30
 #: Searches begin with so few at a time, and double: the first ones tell where to go on.
-_FIRST = 4
+_FIRST = 8
 #: So many vertices around those that are far are looked at for each that is searched from.
 _AROUND = 4
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -36,7 +37,6 @@ class Aim(Enum):
     """Whose eccentricity is wanted."""
 
     DIAMETER = "the greatest"
-    PERIPHERY = "of all that have the greatest"
     ENDS = "of all that have the greatest or the least"
     ALL = "of every vertex"
 
@@ -138,8 +138,6 @@ class Bounds:
         greatest, wanted = lower.max(), lower < upper
         if aim is Aim.DIAMETER:
             wanted &= upper > greatest
-        elif aim is Aim.PERIPHERY:
-            wanted &= upper >= greatest
         elif aim is Aim.ENDS:
             wanted &= (upper >= greatest) | (lower <= upper.min())
         left: Vertices = self._firsts[wanted]
@@ -168,24 +166,19 @@ class Bounds:
                 report()
 
     def _sources(self, aim: Aim, count: int) -> Vertices:
+        """Vertices that are far, some by chance of those that are open, and for ends those that seem to be inmost."""
         left = self.open(aim)
         if len(left) <= count:
             return left
-        far = self._far[: count // 2]
+        far = self._far[: count // (2 if aim is Aim.ALL else 4)]
         rest = count - len(far)
-        if aim is Aim.ALL:
-            chosen = self._least(left, self._order[left], rest)
-        else:
-            outer = self._least(left, -self.upper[left], rest // 2)
-            chosen = np.concatenate([outer, self._least(left, self.lower[left], rest - rest // 2)])
-        sources: Vertices = np.unique(np.concatenate([far, chosen]))
+        inner = 0 if aim is Aim.ALL else rest // 2
+        chosen = [far, _least(left, self._order[left], rest - inner)]
+        if inner:
+            others = self._firsts[~self.searched[self._firsts]]
+            chosen.append(_least(others, (self.lower[others].astype(np.int64) << 24) + self._order[others], inner))
+        sources: Vertices = np.unique(np.concatenate(chosen))
         return sources
-
-    def _least(self, vertices: Vertices, values: Distances, count: int) -> Vertices:
-        """The `count` of them with the least values, ties by chance."""
-        ranks = values.astype(np.int64) * (1 << 24) + self._order[vertices]
-        least: Vertices = vertices[np.argpartition(ranks, count)[:count]]
-        return least
 
     def _take(self, chunks: list[Vertices], found: list[Looked], searched: Searched) -> None:
         for looked in found:
@@ -216,6 +209,12 @@ def look_here(graph: Graph) -> LookFrom:
     return lambda chunks, searched: [look_from(graph, sources, searched) for sources in chunks]
 
 
+def _least(vertices: Vertices, ranks: NDArray[np.int64] | Distances, count: int) -> Vertices:
+    """The `count` of them that rank least."""
+    least: Vertices = vertices if len(vertices) <= count else vertices[np.argpartition(ranks, count)[:count]]
+    return least
+
+
 def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
     """For each of `count` vertices the least that some permutations, one after another, take it to."""
     if not images:
@@ -238,7 +237,7 @@ def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -
     `images` are permutations of the vertices that keep the edges.
     """
     bounds = Bounds(graph, least_alike(len(graph.offsets) - 1, images))
-    bounds.settle(Aim.PERIPHERY if pairs else Aim.DIAMETER, look_here(graph))
+    bounds.settle(Aim.ENDS if pairs else Aim.DIAMETER, look_here(graph))
     diameter = int(bounds.lower.max())
     return Widest(diameter, an_end(bounds), _count_pairs(bounds, diameter) if pairs else -1)
 
