@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import read_bounds
+from coordinator.graphs.eccentricities import Settling
 from coordinator.graphs.layout import lay_out, nearest_layers, settled_eccentricities, whole_layers
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.spaces.slabs import Slabs
@@ -68,8 +68,9 @@ class MapAnswers(GoalAnswers):
             graph = build_graph(context, keys, whole, control)
             eccentricities = None
             if whole and self.puzzle.undirected:
-                bounds = read_bounds(self.store, number, len(keys))
-                eccentricities = settled_eccentricities(context, graph, bounds, control)
+                settling = Settling(context, keys, graph)
+                settling.go_on(self.store, number)
+                eccentricities = settled_eccentricities(settling, control)
             order = search_order(self._both_ways(graph), _place_of(keys, origin))
             graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
             seed = int(self.store.state.digest[:16] or "0", 16)

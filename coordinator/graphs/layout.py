@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.graphs.eccentricities import Bounds
-from coordinator.graphs.measuring import settle_component
+from coordinator.graphs.eccentricities import Settling
 from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys
 from storage.ledger.manifest import Progress
+from worker.graphs.bounds import Aim
 from worker.graphs.layout import along_axes, choose_pivots, pivot_count, pivot_places, refined, round_count, stress
 from worker.graphs.searches import Distances, Graph
 from worker.layers.kernels import merge
@@ -21,8 +21,8 @@ from worker.layers.kernels import merge
 _BYTES_BESIDE_ROWS = 400
 #: The stress is that of all pairs with so many vertices, which are chosen by chance where there are more.
 _STRESS_SOURCES = 500
-#: Eccentricities are known where so many moves of the search, vertices times searches, settle them: some seconds.
-_MOST_LOOKED_AT = 20_000_000
+#: Eccentricities are known where so many rounds of searches settle them, up to 1,500: some seconds.
+_MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,21 @@ def nearest_layers(puzzle: Puzzle, origin: Key, most: int, control: Control) -> 
         layers.append(after)
 
 
-def settled_eccentricities(context: ComputeContext, graph: Graph, bounds: Bounds, control: Control) -> Distances | None:
-    """The eccentricity of each vertex, if `bounds` know them, or soon do."""
-    looks = _MOST_LOOKED_AT // len(bounds.lower)
+def settled_eccentricities(settling: Settling, control: Control) -> Distances | None:
+    """The eccentricity of each vertex, if they are known, or soon are."""
+    rounds = 0
 
     def report() -> None:
-        nonlocal looks
+        nonlocal rounds
         control.check()
-        looks -= 1
-        if looks <= 0 or not bounds.open.any():
+        rounds += 1
+        if rounds == _MOST_ROUNDS:
             raise _EnoughError
 
     with suppress(_EnoughError):
-        if bounds.open.any():
-            settle_component(context, graph, bounds, report)
-    return None if bounds.open.any() else bounds.lower
+        settling.settle(Aim.ALL, report)
+    lower, upper = settling.bounds()
+    return lower if (lower == upper).all() else None
 
 
 def whole_layers(sizes: Sequence[int], most: int) -> int:
