@@ -1,5 +1,6 @@
 """The application: guard, routes, page and description of the interface."""
 
+import gc
 import logging
 import os
 import signal
@@ -62,7 +63,11 @@ def create() -> FastAPI:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     if os.environ[SERVER] != str(os.getpid()):
         threading.Thread(target=_end_with_server, name="server", daemon=True).start()
-    return make_app(Settings.from_environment())
+    app = make_app(Settings.from_environment())
+    # What is there now stays: to look through it again and again held up one answer in thousands, by 16 ms.
+    gc.collect()
+    gc.freeze()
+    return app
 
 
 def _end_with_server() -> None:
