@@ -61,4 +61,6 @@ function drawHead(head, run, tab, notes, redraw) {
     run.reason && h("p", {class: "reason"}, run.reason),
     tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Questions"},
       tabs.map(({name, words}) => h("a", {href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
+  // Where not all of them fit, that of the page is seen.
+  head.querySelector('[aria-current="page"]')?.scrollIntoView({inline: "center", block: "nearest"});
 }
