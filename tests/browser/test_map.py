@@ -116,8 +116,10 @@ def test_it_turns_comes_nearer_and_changes_its_colours(page: Page, site: Site) -
 
 def test_points_are_reached_by_buttons_and_paths_lead_between_any_two(page: Page, site: Site) -> None:
     opened(page, f"{site.counted}/map?k=2")
-    page.get_by_role("button", name="Farthest").click()
     expect(page.get_by_role("button", name="Farthest")).to_be_disabled()
+    page.get_by_role("button", name="Beginning").click()
+    expect(page.get_by_role("button", name="Beginning")).to_be_disabled()
+    page.get_by_role("button", name="Farthest").click()
     page.get_by_role("button", name="Path from here").click()
     first = page.locator(".chosen code").inner_text()
     page.locator(".chosen .move").first.click()
@@ -179,6 +181,6 @@ def test_where_there_is_no_webgl_the_rest_is_there(site: Site, browser: Browser)
     for page in watched(context, site.token):
         opened(page, f"{site.counted}/map?k=2")
         expect(page.get_by_role("alert")).to_contain_text("no WebGL 2")
-        page.get_by_role("button", name="Farthest").click()
+        page.get_by_role("button", name="Centre").click()
         expect(page.locator(".chosen")).to_contain_text(re.compile(r"The path from the least one: \d+ moves"))
     context.close()

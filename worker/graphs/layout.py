@@ -27,7 +27,7 @@ _MOST_PIVOTS, _LEAST_PIVOTS, _ROWS = 400, 200, 10_000_000
 _BLOCK = 1024
 #: The layout rests when a round moves its vertices by less than this part of its size, or after so many rounds, fewer
 #: where there are many vertices.
-_STILL, _MOST_ROUNDS, _LEAST_ROUNDS, _MOVED = 3e-4, 300, 40, 2_000_000
+_STILL, _MOST_ROUNDS, _LEAST_ROUNDS, _MOVED = 3e-4, 300, 40, 1_000_000
 #: What would lie in one place lies so far apart, by chance, else nothing would part it.
 _JITTER = 0.1
 _NEAR = np.float32(1e-12)

@@ -4,7 +4,7 @@ import {isDark, partsOf, pixels, RAMPS} from "./colours.js";
 import {LINES, MARKS, POINTS, RIBBON} from "./shaders.js";
 
 // Sizes in pixels of the page.
-const [LEAST, MOST, BALL] = [2, 26, 0.42];
+const [LEAST, MOST] = [2, 26];
 const [HALO, WAY, MARK, NEAR] = [3.4, 1.8, 17, 18];
 
 export class Scene {
@@ -17,6 +17,7 @@ export class Scene {
   constructor(gl, canvas, map, camera, colours) {
     Object.assign(this, {gl, canvas, map, camera, colours, way: [], marks: [], asked: 0});
     this.shares = new Float32Array(map.points);
+    this.ball = ballOf(map, camera);
     this.#begin();
     canvas.addEventListener("webglcontextlost", event => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => {
@@ -95,7 +96,7 @@ export class Scene {
 
   #graph(colours) {
     const {gl, map, buffers, dense} = this;
-    const ball = BALL * this.camera.scale(this.canvas.height);
+    const ball = this.ball * this.camera.scale(this.canvas.height);
     this.#use("POINTS", {...this.common, unknown: colours.unknown, size: [ball, LEAST * dense, MOST * dense]}, {place: [buffers.places, 3], share: [buffers.shares, 1]});
     gl.drawArrays(gl.POINTS, 0, map.points);
     gl.enable(gl.BLEND);
@@ -165,7 +166,7 @@ export class Scene {
   // The point at a place of the canvas: of those under it the one in front, else the nearest one beside it; -1 if none.
   at(x, y) {
     const matrix = this.camera.matrix();
-    const ball = BALL / 2 * this.camera.scale(this.canvas.height / this.dense);
+    const ball = this.ball / 2 * this.camera.scale(this.canvas.height / this.dense);
     let [found, best] = [-1, Infinity];
     for (let point = 0; point < this.map.points; point++) {
       const seen = this.seen(point, matrix);
@@ -183,6 +184,11 @@ export class Scene {
     cancelAnimationFrame(this.asked);
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
+}
+
+// How wide a point is, in moves: so that neighbours are apart, and all of them where they are crowded.
+function ballOf({points, axes}, {radius}) {
+  return Math.min(0.42, 0.6 * (axes === 3 ? Math.cbrt(4.2 / points) : Math.sqrt(3.1 / points)) * radius);
 }
 
 function program(gl, {vertex, fragment}) {

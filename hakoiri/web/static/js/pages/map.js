@@ -9,6 +9,8 @@ import {legendOf} from "../map/legend.js";
 import {keyOf, pointsOf, read} from "../map/read.js";
 import {Scene} from "../map/scene.js";
 import {Ways} from "../map/ways.js";
+import {errorOf, namesOf, partOf, summaryOf, titleOf, worded} from "../map/words.js";
+import {choice} from "../parts/choice.js";
 import {patiently} from "../parts/waiting.js";
 import {still} from "../picture/shapes.js";
 import {Positions} from "../play/positions.js";
@@ -27,20 +29,19 @@ export async function show(place, {run, query}, current) {
 class View {
   constructor(run, map, query) {
     Object.assign(this, {run, map, query, from: 0, chosen: 0, positions: new Positions(run.run), ways: new Ways(map)});
-    const origin = map.start ? "from the start" : "from the least one";
-    this.names = {depth: origin, goal_distance: "to the goal", eccentricity: "eccentricity"};
+    this.names = namesOf(map);
     this.by = query.by in map.columns ? query.by : "depth";
-    this.canvas = h("canvas", {class: "map", tabindex: "0", role: "application", "aria-label": this.#summary(), "aria-describedby": "map-help"});
+    this.canvas = h("canvas", {class: "map", tabindex: "0", role: "application", "aria-label": summaryOf(map), "aria-describedby": "map-help"});
     this.camera = new Camera(map.places);
     this.scene = Scene.on(this.canvas, map, this.camera, () => coloursOf(this.canvas));
-    this.hands = new Hands(this.canvas, this.camera, (x, y, twice) => this.#tap(x, y, twice), () => this.scene?.ask());
+    this.repaint = () => this.scene?.ask();
+    this.hands = new Hands(this.canvas, this.camera, (x, y, twice) => this.#tap(x, y, twice), this.repaint);
     this.legend = h("figure", {class: "legend"});
     this.card = h("section", {class: "card chosen", "aria-label": "The chosen configuration"});
     this.element = h("section", {class: "mapped"}, this.#stage(), this.card);
-    this.theme = new MutationObserver(() => this.scene?.ask());
+    this.theme = new MutationObserver(this.repaint);
     this.sizes = new ResizeObserver(() => this.#fit());
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
-    this.repaint = () => this.scene?.ask();
   }
 
   async open({at, from}) {
@@ -51,7 +52,7 @@ class View {
     this.camera.reset();
     this.#paint();
     this.from = from && this.map.whole ? await this.#pointOf(from) : 0;
-    await this.choose(at ? await this.#pointOf(at) : this.places.goal ?? 0);
+    await this.choose(at ? await this.#pointOf(at) : this.places.goal || this.places.farthest);
   }
 
   end() {
@@ -61,22 +62,13 @@ class View {
     this.scene?.end();
   }
 
-  // In words what the map shows, for those who do not see it, too.
-  #summary() {
-    const {map} = this;
-    const {depth} = map;
-    const of = map.size === null ? "as far as the run has gone" : `of ${number(map.size)}`;
-    const part = map.whole ? "" : `, the nearest to ${map.start ? "the start" : map.origin}, ${of}`;
-    return `Component ${number(map.component)} laid out in ${map.axes === 3 ? "space" : "a plane"}: ${counted(map.points, "configuration")}${part}, ${counted(map.moves.length / 2, "move")}; the farthest is ${counted(depth, "move")} ${map.start ? "from the start" : `from ${map.origin}`}.`;
-  }
-
   #stage() {
     const {map, camera} = this;
-    const turn = (words, label, act) => button(words, () => { act(); this.scene?.ask(); }, {"aria-label": label, title: label});
+    const turn = (words, label, act) => button(words, () => { act(); this.repaint(); }, {"aria-label": label, title: label});
     const step = Math.PI / 12;
-    const off = Math.round(100 * Math.sqrt(map.stress));
     return h("div", {class: "view"},
       this.#choices(),
+      !map.whole && h("p", {class: "partial"}, partOf(map)),
       this.scene ? this.canvas : h("p", {class: "reason", role: "alert"}, "This browser has no WebGL 2, so the map cannot be drawn. Its configurations can be chosen all the same."),
       this.legend,
       this.scene && h("div", {class: "row tools"},
@@ -85,7 +77,7 @@ class View {
         turn("+", "Nearer", () => camera.zoom(1.4)), turn("−", "Farther", () => camera.zoom(1 / 1.4)),
         turn("All", "All of the map", () => camera.reset())),
       h("p", {class: "muted small", id: "map-help"}, "Drag or use the arrow keys to turn it, two fingers, the wheel, + and − to come nearer. Tap a point to see its board, twice to go there."),
-      h("p", {class: "muted small"}, this.#summary(), ` Distances on it are off by ${off} % (root mean square).`));
+      h("p", {class: "muted small"}, summaryOf(map), " ", errorOf(map)));
   }
 
   // Which component, in a plane or in space, and by which distances it is coloured.
@@ -93,8 +85,8 @@ class View {
     const {map, run} = this;
     const count = run.components ?? 1;
     const component = h("input", {type: "number", min: 0, max: count - 1, value: map.component, id: "map-component", onchange: () => component.checkValidity() && this.#leave({k: component.value})});
-    const flat = choice("map-axes", "Axes", [[3, "3D"], [2, "2D"]], map.axes, axes => this.#leave({dim: axes === 2 ? "2" : null}));
-    const by = choice("map-by", "Coloured by", Object.keys(map.columns).map(name => [name, this.names[name]]), this.by, name => {
+    const flat = choice("Axes", [[3, "3D"], [2, "2D"]], map.axes, axes => this.#leave({dim: axes === 2 ? "2" : null}));
+    const by = choice("Coloured by", Object.keys(map.columns).map(name => [name, this.names[name]]), this.by, name => {
       this.by = name;
       this.#paint();
       this.#note();
@@ -116,8 +108,7 @@ class View {
     const distances = this.map.columns[this.by];
     const bounds = boundsOf(distances);
     this.scene?.colour(shares(distances, bounds));
-    const words = this.by === "eccentricity" ? "Eccentricity" : `Moves ${this.names[this.by]}`;
-    put(this.legend, ...legendOf(bounds, words, distances.includes(-1)));
+    put(this.legend, ...legendOf(bounds, titleOf(this.map, this.by), distances.includes(-1)));
   }
 
   // Points that have a name.
@@ -139,7 +130,7 @@ class View {
     if (point < 0) return;
     if (twice) {
       this.camera.visit(this.map.places.subarray(3 * point, 3 * point + 3));
-      this.scene.ask();
+      this.repaint();
     }
     await this.choose(point);
   }
@@ -180,7 +171,7 @@ class View {
       h("h2", {}, "Moves"),
       h("ol", {class: "moves"}, position.moves.length ? position.moves.map(move => this.#move(move)) : h("li", {class: "muted"}, "none")));
     if (focused) this.card.querySelector(".moves button:not(:disabled)")?.focus();
-    say(`${configuration}: ${Object.entries(map.columns).map(([name, values]) => this.#worded(name, values[point])).join(", ")}.`);
+    say(`${configuration}: ${Object.entries(map.columns).map(([name, values]) => worded(map, name, values[point])).join(", ")}.`);
     this.#note();
   }
 
@@ -202,24 +193,12 @@ class View {
     const point = this.known.get(key);
     const distance = point === undefined ? null : this.map.columns[this.by][point];
     return h("li", {}, h("button", {type: "button", class: "move", disabled: point === undefined, onclick: () => this.choose(point)},
-      h("span", {}, move), h("span", {class: "muted"}, distance === null ? "not shown" : this.#worded(this.by, distance))));
-  }
-
-  // 57 to the goal; eccentricity 136
-  #worded(name, value) {
-    const words = [number(value < 0 ? null : value), this.names[name]];
-    return (name === "eccentricity" ? words.reverse() : words).join(" ");
+      h("span", {}, move), h("span", {class: "muted"}, distance === null ? "not shown" : worded(this.map, this.by, distance))));
   }
 
   #note() {
     note(["runs", this.run.run, "map"], {k: this.query.k, dim: this.query.dim, by: this.by, from: this.began, at: this.at});
   }
-}
-
-// One of some values, as buttons beside each other.
-function choice(name, title, values, chosen, changed) {
-  return h("fieldset", {class: "switch"}, h("legend", {class: "unseen"}, title), values.map(([value, words]) => h("label", {},
-    h("input", {type: "radio", name, checked: value === chosen, onchange: () => changed(value)}), h("span", {}, words))));
 }
 
 // The style of the canvas names the colours of the page that are used on it.

@@ -6,7 +6,7 @@ import {h, put} from "../lib/dom.js";
 import {follow} from "../lib/events.js";
 import {bytes, counted, duration, left, number, short, when} from "../lib/format.js";
 import {barOf, moving} from "../parts/life.js";
-import {scaleSwitch} from "../parts/scale.js";
+import {scaleSwitch} from "../parts/choice.js";
 import {tablesOf} from "../parts/tables.js";
 
 const LAYERED = new Set(["explore", "hardest"]);
