@@ -11,6 +11,7 @@ import pytest
 
 from puzzles.registry import PuzzleSpec, with_own_file
 from puzzles.user.files import FILES
+from tests.support.forking import fork_workers
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 from tests.system.own import JUGS, ROW, changed, written
 from tests.system.servers import RedisServer, started_workers
@@ -159,15 +160,18 @@ def test_workers_know_the_puzzles_that_they_were_told(
 
 
 def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer) -> None:
-    word = written(tmp_path, ROW, "Row")
+    short = changed(
+        ("< 200", "< 20"), ("key < 199", "key < 19"), ("(200", "(20"), ("return 100", "return 10"), text=ROW
+    )
+    word = written(tmp_path, short, "Row")
     digest = hakoiri.ask("run", word)["digest"]
     farmed = ("--redis", redis_server.url, "--workers", "2", "--farm-from", "0", "--chunk", "2")
-    assert hakoiri.json("run", word, *farmed)["digest"] == digest
-    there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 130 in keys:\n            raise ValueError("lost")\n'
-    text = changed(("        room, counts", f"        {there}        room, counts"), text=f"import os\n{ROW}")
-    failed = hakoiri("run", written(tmp_path, text, "Row"), *farmed, check=False)
+    assert hakoiri.json("run", word, *farmed, before=fork_workers)["digest"] == digest
+    there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 13 in keys:\n            raise ValueError("lost")\n'
+    text = changed(("        room, counts", f"        {there}        room, counts"), text=f"import os\n{short}")
+    failed = hakoiri("run", written(tmp_path, text, "Row"), *farmed, check=False, before=fork_workers)
     assert re.search(r"task (spread|gather) failed on worker [^:]+:", failed.error)
-    assert "row of row.py: expand of 0x82 failed: line 23, ValueError: lost" in failed.error
+    assert "row of row.py: expand of 0xd failed: line 23, ValueError: lost" in failed.error
     assert hakoiri.ask("status", "last")["status"] == "failed"
 
 
@@ -241,7 +245,8 @@ def test_what_the_tutorial_types_prints_what_it_shows(
                 continue
             typed += 1
             if command.endswith(" &"):
-                hakoiri.start(*words[1:], env=environment, cwd=tmp_path).wait_for("2 worker processes")
+                started = hakoiri.start(*words[1:], env=environment, cwd=tmp_path, before=fork_workers)
+                started.wait_for("2 worker processes")
                 continue
             done = hakoiri(*words[1:], env=environment, cwd=tmp_path, check=False)
             assert done.code == (1 if shown[0].startswith("hakoiri: ") else 0), done
