@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ import pytest
 import redis
 import yaml
 
+from puzzles.jit import cache_directory, prepare
+from puzzles.sliding_blocks.klotski import Klotski
 from tests.system.helpers import ROOT, wait_until
 from worker.transport.connection import living_workers
+from worker.warm import load_all_kernels
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -193,19 +197,11 @@ def _free_port() -> str:
 
 
 def built_kernels(place: Path) -> None:
-    """Do what the Dockerfile does, for one puzzle: compile the kernels, and keep them."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("HAKOIRI_", "NUMBA_"))}
-    subprocess.run(
-        [Path(sys.executable).parent / "hakoiri", "run", "klotski", "--data", place / "first"],
-        env=environment, check=True, capture_output=True,
-    )  # fmt: skip
-    asked = "from puzzles.jit import cache_directory; print(cache_directory())"
-    found = subprocess.run(
-        [sys.executable, "-c", asked], env=environment, check=True, capture_output=True, text=True, cwd=ROOT
-    )
+    """What the Dockerfile leaves, for one puzzle: compiled kernels."""
+    prepare(partial(load_all_kernels, Klotski()))
     # Other tests may be writing there.
     passing = shutil.ignore_patterns("tmp*", "own_puzzle_*")
-    shutil.copytree(found.stdout.strip(), place / "kernels" / "hakoiri" / "kernels", ignore=passing)
+    shutil.copytree(cache_directory(), place / "kernels" / "hakoiri" / "kernels", ignore=passing)
 
 
 @contextmanager
@@ -264,7 +260,7 @@ def enqueue_and_wait(service: Service) -> dict[str, Any]:
     with redis.Redis(port=int(service.ports["6379"]), password=service.password) as client:
         wait_until(lambda: len(living_workers(client)) == WORKERS, PATIENCE_SECONDS, f"{WORKERS} workers")
     assert hakoiri("health")["workers"] == WORKERS
-    run = hakoiri("enqueue", "klotski", "--farm-from", "300", "--chunk", "200")["run"]
+    run = hakoiri("enqueue", "klotski", "--farm-from", "500", "--chunk", "200")["run"]
     wait_until(lambda: f"run {run}: complete" in service.log("coordinator"), PATIENCE_SECONDS, "the end")
     return hakoiri("status", run)
 

@@ -78,7 +78,7 @@ def test_a_census_of_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) 
 @pytest.mark.parametrize("metric", [pytest.param("straight", marks=SLOW), "finger"])
 def test_other_metrics_by_workers(metric: str, farm: Workers, hakoiri: Hakoiri) -> None:
     arguments = ("run", "klotski", "-o", f"metric={metric}")
-    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "300")
+    by_workers = hakoiri.ask(*arguments, "--redis", farm.url, "--farm-from", "500")
     assert by_workers["goal_depth"] == KNOWN["solution by metric"][metric]
     assert by_workers["digest"] == hakoiri.ask(*arguments)["digest"]
 
@@ -112,7 +112,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     count: str, hakoiri: Hakoiri, redis_server: RedisServer, finished: FinishedRuns
 ) -> None:
     """A run that starts workers for itself ends them, too."""
-    resources = ("--redis", redis_server.url, "--workers", count, "--farm-from", "300", "--chunk", "200")
+    resources = ("--redis", redis_server.url, "--workers", count, "--farm-from", "500", "--chunk", "200")
     running = hakoiri.start("run", "klotski", "--json", *resources)
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
@@ -134,9 +134,9 @@ def test_a_census_does_not_depend_on_the_chunks(
 
 
 def start_held_run(hakoiri: Hakoiri, server: RedisServer, *arguments: str) -> Running:
-    """A run that waits in layer 43, the first with 300 configurations, for a worker that only seems to live."""
+    """A run that waits in layer 51, the first with 500 configurations, for a worker that only seems to live."""
     server.pretend_worker()
-    running = hakoiri.start("run", "klotski", "--farm-from", "300", "--json", "--redis", server.url, *arguments)
+    running = hakoiri.start("run", "klotski", "--farm-from", "500", "--json", "--redis", server.url, *arguments)
     wait_until(server.waiting_jobs, what="the first farmed layer")
     return running
 
@@ -164,7 +164,7 @@ def test_what_an_interrupted_run_leaves_in_redis_passes(hakoiri: Hakoiri, redis_
 
 def test_jobs_are_small_and_plain(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     """Arrays travel in keys of their own; the job is a task's name and a few words in msgpack."""
-    start_held_run(hakoiri, redis_server, "--chunk", "200")
+    start_held_run(hakoiri, redis_server, "--chunk", "300")
     wait_until(lambda: redis_server.waiting_jobs() == 2, what="both chunks of the layer")
     client = redis_server.client
     jobs = [client.hgetall(f"rq:job:{job.decode()}") for job in client.lrange("rq:queue:hakoiri", 0, -1)]

@@ -50,7 +50,7 @@ def test_a_hostile_payload_is_refused_as_one(entries: Any) -> None:
 def held_run(hakoiri: Hakoiri, server: RedisServer) -> Running:
     """A run whose first farmed layer waits for a worker."""
     server.pretend_worker()
-    running = hakoiri.start("run", "klotski", "--farm-from", "300", "--chunk", "150", "--json", "--redis", server.url)
+    running = hakoiri.start("run", "klotski", "--farm-from", "500", "--chunk", "150", "--json", "--redis", server.url)
     wait_until(server.waiting_jobs, what="the first farmed layer")
     return running
 

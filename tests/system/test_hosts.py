@@ -68,7 +68,7 @@ def commands(client: redis.Redis, name: str) -> int:
 
 
 def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
-    ended = hakoiri.here("run", "klotski", "--redis", hosts.main.url, "--farm-from", "300", "--chunk", "200", "--json")
+    ended = hakoiri.here("run", "klotski", "--redis", hosts.main.url, "--farm-from", "500", "--chunk", "100", "--json")
     assert ended.json["digest"] == finished.explored["digest"]
     assert "in no queue" not in ended.stderr, "nobody compares clocks"
     fetched = [commands(host.data, "getrange") for host in hosts.hosts]

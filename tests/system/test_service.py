@@ -59,9 +59,9 @@ def held_by(hakoiri: Hakoiri, run: str) -> int | None:
 def test_queued_runs_are_driven_one_after_another(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """The oldest first; a run that is queued while the coordinator works or sleeps is taken up as well."""
     runs = [
-        enqueue(hakoiri, "--farm-from", "300", "--chunk", "200"),
+        enqueue(hakoiri, "--farm-from", "500", "--chunk", "200"),
         enqueue(hakoiri, "--whole", "--farm-from", "20000"),
-        enqueue(hakoiri, "--from", START_OF_248, "--chunk", "7", "--farm-from", "0"),
+        enqueue(hakoiri, "--from", START_OF_248, "--chunk", "3", "--farm-from", "5"),
     ]
     coordinator = start_coordinator(hakoiri, farm.url)
     wait_for_status(hakoiri, runs[-1], "complete")
@@ -95,7 +95,7 @@ def test_the_next_coordinator_finishes_what_one_left(
     end: signal.Signals, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
     redis_server.pretend_worker()
-    run = enqueue(hakoiri, "--farm-from", "300", "--chunk", "200")
+    run = enqueue(hakoiri, "--farm-from", "500", "--chunk", "200")
     first = start_coordinator(hakoiri, redis_server.url)
     wait_until(redis_server.waiting_jobs, what="the first farmed layer")
     assert held_by(hakoiri, run) == first.pid
@@ -131,7 +131,7 @@ def test_two_coordinators_share_a_directory(hakoiri: Hakoiri, farm: Workers) -> 
 
 def test_a_running_run_is_cancelled_and_the_next_taken_up(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
     redis_server.pretend_worker()
-    runs = [enqueue(hakoiri, "--farm-from", "300"), enqueue(hakoiri, "--from", START_OF_2)]
+    runs = [enqueue(hakoiri, "--farm-from", "500"), enqueue(hakoiri, "--from", START_OF_2)]
     coordinator = start_coordinator(hakoiri, redis_server.url)
     wait_until(redis_server.waiting_jobs, what="the first farmed layer")
     watcher = hakoiri.start("status", runs[0], "--watch", "--json")
