@@ -1,12 +1,13 @@
 """What README and docs tell a user to type is typed here, and what they promise to print is printed."""
 
+import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from runpy import run_path
+from unittest.mock import patch
 
 import pytest
 
@@ -98,12 +99,13 @@ def test_which_texts_have_python() -> None:
 
 
 @pytest.mark.parametrize("text", _WITH_PYTHON, ids=lambda text: text.name)
-def test_python_in_the_text_runs(text: Path, tmp_path: Path) -> None:
-    for program in programs(text):
-        subprocess.run(
-            [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, check=True, env=clean_environment(),
-            timeout=120,
-        )  # fmt: skip
+def test_python_in_the_text_runs(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with patch.dict(os.environ, clean_environment(), clear=True):
+        for number, program in enumerate(programs(text)):
+            file = tmp_path / f"program_{number}.py"
+            file.write_text(program, encoding="utf-8")
+            run_path(str(file), run_name="__main__")
 
 
 def test_every_command_is_in_the_readme() -> None:
