@@ -72,8 +72,13 @@ class Town:
         return self._hakoiri.start(*command, *SLOW_REDIS, "--redis", self.main.url)
 
     def _any(self) -> Running:
-        """A host on which all stand on their feet."""
-        return self._chance.choice([host for host in self.hosts if len(host.children()) == 2])
+        """A host on which all stand on their feet, again."""
+
+        def standing() -> list[Running]:
+            return [host for host in self.hosts if len(host.children()) == 2]
+
+        wait_until(lambda: bool(standing()), what="a host on its feet")
+        return self._chance.choice(standing())
 
     def _data_redis(self, host: Running) -> psutil.Process:
         (server,) = [child for child in host.children() if child.name() == "redis-server"]
