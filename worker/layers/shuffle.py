@@ -94,7 +94,7 @@ def _expanded(
         known = [list_bits(each[1], each[0], puzzle.layout) if isinstance(each, tuple) else each for each in met]
         return dict(sorted(_sorted_pieces(number, batches, known, partition).items()))
     base, words = window
-    outside = [set_within(words, batch, base) for batch in batches]
+    outside = [beyond for batch in batches if len(beyond := set_within(words, batch, base))]
     take_off(window, met)
     pieces = _dense_pieces(number, window, puzzle.layout, partition)
     # A known key that is sent all the same does no harm: whoever gathers takes it away.
