@@ -6,7 +6,6 @@ it is renewed. Every method may raise Redis's errors and may then be called agai
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import redis
@@ -55,6 +54,8 @@ class Flight:
         self.task, self.shared = task, shared
         self.chunks: dict[str, Chunk] = {}
         self._prefix, self._shared_sent = request.stage, False
+        #: The inputs that nobody needs any more, and that are still there.
+        self._landed: list[str] = []
         self._avoided = avoided
 
     @property
@@ -71,18 +72,23 @@ class Flight:
         return chunk
 
     def send(self, chunk: Chunk) -> None:
-        """Make another attempt at a chunk."""
-        self._send_shared()
-        keep = self._request.keep
+        """Make another attempt at a chunk, in one round trip."""
+        pipeline, keep = self._redis.pipeline(), self._request.keep
         chunk.attempt += 1
         chunk.sent_at = time.monotonic()
-        self._redis.set(self._input_key(chunk), chunk.payload, ex=keep)
         request = replace(self._request, token=chunk.token, attempt=chunk.attempt, avoided=self._avoided())
         # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
         self._queue.enqueue(
             self.task, kwargs=request.as_dict(), job_id=self._job_id(chunk), job_timeout=-1, ttl=keep, result_ttl=0,
-            failure_ttl=keep,
+            failure_ttl=keep, pipeline=pipeline,
         )  # fmt: skip
+        pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
+        if len(self.shared) and not self._shared_sent:
+            pipeline.set(self._shared_key, pack_arrays(self.shared), ex=keep)
+        if self._landed:
+            pipeline.unlink(*self._landed)
+        pipeline.execute()
+        self._landed, self._shared_sent = [], True
 
     def resend(self, chunk: Chunk) -> None:
         """Make another attempt with all that belongs to it, for Redis may have lost it."""
@@ -105,17 +111,11 @@ class Flight:
 
     def land(self, chunk: Chunk) -> None:
         del self.chunks[chunk.token]
-        with suppress(redis.RedisError):  # It would expire, too.
-            self._redis.delete(self._input_key(chunk))
+        self._landed.append(self._input_key(chunk))
 
     def take_back(self) -> None:
         """Leave nothing in Redis that nobody waits for."""
-        self._redis.delete(self._shared_key, *map(self._input_key, self.chunks.values()))
-
-    def _send_shared(self) -> None:
-        if len(self.shared) and not self._shared_sent:
-            self._redis.set(self._shared_key, pack_arrays(self.shared), ex=self._request.keep)
-            self._shared_sent = True
+        self._redis.unlink(self._shared_key, *self._landed, *map(self._input_key, self.chunks.values()))
 
     def _input_key(self, chunk: Chunk) -> str:
         return input_key(self._request.session, chunk.token)
