@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coordinator.executors.lying import Lying, Pieces
 from coordinator.steps.window import SAMPLED
@@ -48,6 +49,13 @@ class Expanded:
     def names(self) -> list[ValueName]:
         """Where the pieces lie: one value for each chunk that leads anywhere."""
         return [name for pieces in self._chunks.values() for name in self._lying.names(pieces.lot)]
+
+    def counts(self, ranges: int) -> NDArray[np.int64]:
+        """How many successors lie in each of so many ranges, those of several chunks counted in each."""
+        found = np.zeros(ranges, dtype=np.int64)
+        for pieces in self._chunks.values():
+            np.add.at(found, pieces.ranges, pieces.lot.counts)
+        return found
 
     @property
     def keys(self) -> int:
@@ -97,13 +105,16 @@ class Ahead:
 
     expanded: Expanded
     partition: Partition | None = None
-    samples: list[Keys] = field(default_factory=list)
+    #: Of each part how many keys it has, and some of them.
+    samples: list[tuple[int, Keys]] = field(default_factory=list)
 
     @property
     def sample(self) -> Keys:
-        """Some of its keys, as many as of any layer."""
-        keys = np.concatenate(self.samples)
-        return keys[:: -(-len(keys) // SAMPLED)]
+        """Some of its keys, as many as of any layer, of each part in proportion."""
+        strides = [size / len(keys) for size, keys in self.samples]
+        wanted = max(*strides, sum(size for size, _ in self.samples) / SAMPLED)
+        parts = zip(strides, self.samples, strict=True)
+        return np.concatenate([keys[:: max(1, round(wanted / stride))] for stride, (_, keys) in parts])
 
     def add(self, cut: Cut, pieces: Pieces) -> None:
         """What the keys of a chunk lead to; passed over if the chunk before is missing."""

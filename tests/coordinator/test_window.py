@@ -5,10 +5,12 @@ from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from coordinator.steps.expanded import Ahead
 from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from storage.layers.blocks import pack_blocks
@@ -140,3 +142,9 @@ def test_a_sample_is_from_all_over(layout: Layout, make: Maker) -> None:
         # No tenth of the layer goes without.
         tenths = np.searchsorted(keys, sample) * 10 // count
         assert set(tenths.tolist()) == set((np.arange(count) * 10 // count).tolist())
+
+
+def test_a_sample_of_parts_has_of_each_in_proportion() -> None:
+    parts = [(100_000, np.arange(1_000)), (300_000, np.arange(1_000)), (10, np.arange(10))]
+    ahead = Ahead(cast(Any, None), samples=[(size, keys.astype(np.uint32)) for size, keys in parts])
+    assert len(ahead.sample) == 334 + 1_000 + 1
