@@ -1,5 +1,6 @@
 """Optimisations as runs: every strategy goes on, stops and damage cost little, the best play is proved."""
 
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,8 +69,13 @@ def test_each_strategy_finds_a_play_and_goes_on(strategy: str, tmp_path: Path) -
     assert verified(again.directory).ok
 
 
-def test_a_stopped_beam_goes_on_in_mid_search(tmp_path: Path) -> None:
-    whole = optimise(tmp_path / "whole", width=20, rounds=1)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """A round of a beam of 20 boards, undisturbed."""
+    return optimise(tmp_path_factory.mktemp("whole"), width=20, rounds=1)
+
+
+def test_a_stopped_beam_goes_on_in_mid_search(tmp_path: Path, whole: Found) -> None:
     stopped = optimise(tmp_path / "cut", width=20, control=StoppingAfter(60), rounds=1)
     assert stopped.state.status == "interrupted"
     assert 0 < stopped.best.score < whole.best.score
@@ -83,8 +89,7 @@ def test_a_stopped_beam_goes_on_in_mid_search(tmp_path: Path) -> None:
         assert read_arrays(store) == {}
 
 
-def test_a_damaged_beam_is_said_and_begins_anew(tmp_path: Path) -> None:
-    whole = optimise(tmp_path / "whole", width=20, rounds=1)
+def test_a_damaged_beam_is_said_and_begins_anew(tmp_path: Path, whole: Found) -> None:
     stopped = optimise(tmp_path / "cut", width=20, control=StoppingAfter(60), rounds=1)
     with RunStore(stopped.directory, writable=True) as store:
         store.stage(BEAM_DATABASE, b"boards/\0\0\0\0", b"nothing of the kind")
@@ -106,8 +111,19 @@ def test_a_damaged_row_is_found_and_repaired(tmp_path: Path) -> None:
     assert look(found.directory).figures == found.figures
 
 
-def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(tmp_path: Path) -> None:
-    found = optimise(tmp_path, width=10, rounds=1)
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of an optimisation that came to its end."""
+    return optimise(tmp_path_factory.mktemp("ended"), width=10, rounds=1).directory
+
+
+@pytest.fixture
+def found(ended: Path, tmp_path: Path) -> Found:
+    """A copy of it, to be spoiled."""
+    return look(shutil.copytree(ended, tmp_path / ended.name))
+
+
+def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(found: Found) -> None:
     bound = Nakuron().bound(BOARD.text())
     with opened(found.directory) as job:
         summary = job.summary(None)
@@ -120,8 +136,7 @@ def test_the_bound_and_the_gap_are_told_and_a_bound_that_lies_is_found_out(tmp_p
 
 
 @pytest.mark.parametrize("change", [{"score": 1}, {"sequence": "0123"}])
-def test_a_best_play_that_lies_is_found_out(change: dict[str, Any], tmp_path: Path) -> None:
-    found = optimise(tmp_path, width=10, rounds=1)
+def test_a_best_play_that_lies_is_found_out(change: dict[str, Any], found: Found) -> None:
     with RunStore(found.directory, writable=True) as store:
         ResultRows(store, "best").stage(found.best.round, asdict(found.best) | change)
         store.commit(store.state)
