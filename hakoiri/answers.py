@@ -15,7 +15,7 @@ from coordinator.layers.search import Reached
 from coordinator.runs.create import pinned_puzzle
 from coordinator.runs.kinds import kind_of
 from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, SilentObserver
+from coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from puzzles.contract import Puzzle
 from puzzles.errors import ConfigurationError, Step
 from puzzles.keys.layout import Configuration, Key, Keys
@@ -155,11 +155,16 @@ class Answers:
         return Step("run without", "until_goal") if complete else Step("resume", self.name)
 
     def _context(
-        self, control: Control | None = None, puzzle: Puzzle | None = None
-    ) -> AbstractContextManager[ComputeContext]:
-        """Threads of this process, for questions that need some computing, with the run's puzzle or another."""
+        self, control: Control | None = None, puzzle: Puzzle | None = None, workers: Resources | None = None,
+        observer: Observer | None = None,
+    ) -> AbstractContextManager[ComputeContext]:  # fmt: skip
+        """Threads of this process, for questions that need some computing, with the run's puzzle or another.
+
+        Or `workers`, of which `observer` is told.
+        """
+        resources = self.resources if workers is None else workers.over(self.store.manifest.settings)
         puzzle = puzzle or self.puzzle
-        return open_context(puzzle, self.spec, self.resources, control or Control(), SilentObserver())
+        return open_context(puzzle, self.spec, resources, control or Control(), observer or SilentObserver())
 
     def _require_memory_for_all(self) -> None:
         """`OverBudgetError` where all configurations do not fit the memory: twice, with their depths and an order."""

@@ -20,9 +20,10 @@ from coordinator.graphs.diameter import (
     kinds_of,
     read_interval,
 )
-from coordinator.graphs.eccentricities import Eccentricities, Settling
+from coordinator.graphs.eccentricities import Eccentricities, Settling, open_intervals
 from coordinator.graphs.measuring import measure_component
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
+from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, Session, SilentObserver
 from coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
@@ -121,19 +122,20 @@ class ComponentAnswers(PathAnswers):
         observer: Observer | None = None,
         *,
         every: bool = False,
+        resources: Resources | None = None,
     ) -> Diameter:
         """The exact diameter of a component, by default that of the puzzle's start.
 
         Of a large component without `every` its radius, centre and periphery stay open. With `every` the eccentricity
-        of each configuration is found, and so all these, the number of each and all diametral pairs. What takes long
-        tells `observer` how far it is; what is proved is kept when `control` ends it (`StopRun`), and every few
-        seconds. Raises `OverBudgetError` where memory is too little.
+        of each configuration is found, and so all these, the number of each and all diametral pairs; by RQ workers, if
+        `resources` name them. What takes long tells `observer` how far it is; what is proved is kept when `control`
+        ends it (`StopRun`), and every few seconds. Raises `OverBudgetError` where memory is too little.
         """
         self._require_complete()
         self._require_undirected()
         number = self._number_of(component)
         if every:
-            return self._measure_every(number, control or Control(), observer or SilentObserver())
+            return self._measure_every(number, control or Control(), observer or SilentObserver(), resources)
         if self.whole:
             record = read_component(self.store, number)
             if record.diameter is None:
@@ -154,6 +156,13 @@ class ComponentAnswers(PathAnswers):
         """The component of the puzzle's start; of a search from a start its only one."""
         known = Counted.of(self.store.state).start_component if self.whole else 0
         return self.component_of(self.puzzle.start) if known is None else known
+
+    def open_eccentricities(self, component: int | None = None) -> dict[tuple[int, int], int]:
+        """How many eccentricities lie between which numbers, and are not known better, where `diameter` was stopped.
+
+        It was asked for every one; empty where all are known, or none was looked for.
+        """
+        return open_intervals(self.store, self.start_component if component is None else component)
 
     def interval(self) -> Interval | None:
         """What an earlier `diameter` of this run, finished or interrupted, proved of it."""
@@ -184,12 +193,14 @@ class ComponentAnswers(PathAnswers):
         with self._context(control) as context:
             return by_orbits(context, self.store, kinds, control, observer)
 
-    def _measure_every(self, number: int, control: Control, observer: Observer) -> Diameter:
+    def _measure_every(
+        self, number: int, control: Control, observer: Observer, resources: Resources | None
+    ) -> Diameter:
         found = self._by_kinds(control, observer)
         if found is not None:
             return self._answer(0, self._reached.configurations, self._least_key(), found)
         keys, graph = self._component_graph(number)
-        with self._context(control) as context:
+        with self._context(control, None, resources, observer) as context:
             settling = Settling(context, keys, graph)
             del graph
             self._settle(settling, number, Aim.ALL, control, observer)

@@ -49,7 +49,8 @@ class Settling:
 
     def __init__(self, context: ComputeContext, keys: Keys, graph: Graph) -> None:
         self._context, self._keys, self._size = context, keys, len(keys)
-        self._tasks, self._lanes = self._planned(keys, graph)
+        #: How many searches go on at the same time, and from how many vertices each.
+        self.plan = self._planned(keys, graph)
         # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
         self._order = search_order(graph)
         self._images = [self._nearer(image) for image in images_of(context.puzzle, keys, graph)]
@@ -74,7 +75,7 @@ class Settling:
 
     def settle(self, aim: Aim, report: Callable[[], None] | None = None) -> None:
         """Search until all that is wanted is proved. `report` is called after every few searches, and may raise."""
-        self._bounds.settle(aim, self._look, self._tasks, self._lanes, report)
+        self._bounds.settle(aim, self._look, *self.plan, report)
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[Looked]:
         packed = np.packbits(searched)
@@ -140,7 +141,7 @@ class Settling:
     def _pairs(self, diameter: int) -> Vertices:
         """All pairs so far apart: those of one vertex of each that are alike, and their images."""
         sources = self._bounds.outermost()
-        chunks = np.array_split(sources, -(-len(sources) // self._lanes))
+        chunks = np.array_split(sources, -(-len(sources) // self.plan[1]))
         distance = np.array([diameter])
         found = self._mapped("pairs", ([chunk, distance] for chunk in chunks))
         pairs = _with_images(np.concatenate([part for (part,) in found]), self._images)

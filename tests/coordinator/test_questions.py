@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
+from coordinator.executors.opening import open_context
 from coordinator.graphs.diameter import MOST_PAIRS
-from coordinator.graphs.eccentricities import open_intervals
+from coordinator.graphs.eccentricities import Settling
 from coordinator.session.resources import Resources
-from coordinator.session.session import SilentObserver
+from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
@@ -28,6 +30,7 @@ from storage.names import DATA_FILE, SCRATCH_PREFIX
 from tests.support.engine import MANNERS, spied
 from tests.support.searching import ImpatientControl, reference_distances
 from tests.support.toy import Toy, is_goal
+from worker.graphs.bounds import Aim
 from worker.graphs.searches import all_eccentricities
 
 
@@ -155,21 +158,60 @@ def test_eccentricities_by_orbits(tiles: Run) -> None:
     assert (counts[record.radius], counts[record.diameter]) == (record.centre, record.periphery)
 
 
-def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path) -> None:
-    with explore(data=tmp_path) as run:
-        with pytest.raises(StopRun):
-            run.diameter(control=ImpatientControl(4), every=True)
+class Watching(SilentObserver):
+    """Remembers how much was done."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+
+    def progress(self, progress: Progress) -> None:
+        self.done.append(progress.done)
+
+
+def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
+    """From fewer configurations at a time where there is less memory; refused where there is too little for any."""
+    (keys, graph), exact, plans = small_run.graph(), small_run.diameter(), list[tuple[int, int]]()
+    for needed in range(100, 1_000, 10):
+        resources = Resources(workers=2, memory=len(keys) * needed, farm_from=0)
+        with open_context(small_run.puzzle, small_run.spec, resources, Control(), SilentObserver()) as context:
+            try:
+                settling = Settling(context, keys, graph)
+            except OverBudgetError as error:
+                assert not plans
+                assert re.fullmatch(r"give memory \d+MB", " ".join(error.steps[0]))
+                continue
+            if settling.plan not in plans:
+                plans.append(settling.plan)
+                settling.settle(Aim.ALL)
+                assert settling.ends().diameter == exact.diameter
+    assert plans == [(1, 64), (2, 64), (2, 256)]
+
+
+def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped, or killed: then what lies on the disk in the midst of it is all there is."""
+    monkeypatch.setattr("hakoiri.components._KEEP_SECONDS", 0.0)
+    control, stopped, killed = ImpatientControl(6), tmp_path / "stopped", tmp_path / "killed"
+    with explore(data=stopped) as run:
         size = run.store.state.figures["configurations"]
-        left = sum(open_intervals(run.store, 0).values())
-        assert 0 < left < size
-    with open_run("last", tmp_path) as run:
-        seen: list[int] = []
 
-        class Watching(SilentObserver):
+        class Copying(Watching):
             def progress(self, progress: Progress) -> None:
-                seen.append(progress.done)
+                super().progress(progress)
+                if len(self.done) == 4:
+                    shutil.copytree(stopped, killed)
 
-        found = run.diameter(observer=Watching(), every=True)
-        assert seen[0] > size - left
-        assert (found.diameter, found.record.radius, found.record.pair_count) == (190, 114, 4)
-        assert open_intervals(run.store, 0) == open_intervals(run.store, 1) == {}
+        told = Copying()
+        with pytest.raises(StopRun):
+            run.diameter(control=control, observer=told, every=True)
+        assert len(told.done) > 4
+    for data, known in (stopped, told.done[-1]), (killed, told.done[2]):
+        with open_run("last", data) as run:
+            left = run.open_eccentricities()
+            assert all(lower < upper for lower, upper in left)
+            assert 0 < sum(left.values()) == size - known < size
+            seen = Watching()
+            found = run.diameter(observer=seen, every=True)
+            assert seen.done[0] > known
+            assert (found.diameter, found.record.radius, found.record.pair_count) == (190, 114, 4)
+            assert (found.record.centre, found.record.periphery) == (20, 6)
+            assert run.open_eccentricities() == run.open_eccentricities(1) == {}

@@ -59,6 +59,15 @@ def test_a_census_by_workers(farm: Workers, hakoiri: Hakoiri, finished: Finished
     assert rows == finished.hakoiri.ask("components", finished.counted["run"])["components"]
 
 
+@pytest.mark.slow
+def test_every_eccentricity_by_workers(farm: Workers, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """What the run was made to send to workers, questions send, too."""
+    run = hakoiri.ask("run", "klotski", "--farm-from", "0")["run"]
+    found = hakoiri.ask("diameter", run, "--all", "--redis", farm.url)
+    by_threads = finished.hakoiri.ask("diameter", finished.explored["run"], "--all")
+    assert found | {"run": ""} == by_threads | {"run": ""}
+
+
 def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     by_workers = hakoiri.ask("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "100")
     by_threads = hakoiri.ask("run", "klotski", "--merge-mirrors")

@@ -8,7 +8,17 @@ from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import stopping_with
-from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
+from hakoiri.cli.options import (
+    ConfArgument,
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    RedisOption,
+    RunArgument,
+    WorkersOption,
+    read_board,
+    redis_url,
+)
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout, table
 from puzzles.errors import counted
 
@@ -70,13 +80,16 @@ def diameter(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
     ] = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
     memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Give the exact diameter of a component and the pairs of configurations that attain it.
 
-    Of a large component that may take long: how far it is, is shown, and kept by Ctrl-C.
+    Of a large component that may take long: how far it is, is shown, and kept by Ctrl-C, and every 15 seconds with
+    --all, which RQ workers may search, too.
     """
     from hakoiri.rows.answers import component_row, diameter_row
 
@@ -91,7 +104,7 @@ def diameter(
 
         check_ending(plot)
     with opened(name, data, memory) as run:
-        found = _measured(run, component, every, json)
+        found = _measured(run, component, every, json, redis, workers)
         of_start = run.whole and run.start_component == found.record.component
     if pairs is not None:
         _write_pairs(run, found, pairs)
@@ -131,19 +144,26 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     stderr().print(Text(f"{counted(count, 'pairs')} written into {target}"))
 
 
-def _measured(run: "Run", component: int | None, every: bool, json: bool) -> "Diameter":
-    """The diameter; stopped by the user, the interval in which it lies is printed, and the command ends."""
+def _measured(
+    run: "Run", component: int | None, every: bool, json: bool, redis: str | None, workers: int | None
+) -> "Diameter":
+    """The diameter; stopped by the user, what is open is printed, and the command ends."""
     from coordinator.errors import StopRun
+    from coordinator.session.resources import Resources
     from coordinator.session.session import Control
     from hakoiri.render.progress import shown_progress
 
     control = Control()
+    resources = Resources(redis_url(redis), workers, run.resources.memory)
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
-                return run.diameter(component, control, progress, every=every)
+                return run.diameter(component, control, progress, every=every, resources=resources)
         except StopRun as stop:
-            _print_interval(run, stop.reason, every, json)
+            if every:
+                _print_open(run, stop.reason, component, json)
+            else:
+                _print_interval(run, stop.reason, json)
             raise typer.Exit(received.exit_code) from None
 
 
@@ -203,13 +223,26 @@ def component_of(
         stdout().print(facts(row))
 
 
-def _print_interval(run: "Run", reason: str, every: bool, json: bool) -> None:
+def _print_open(run: "Run", reason: str, component: int | None, json: bool) -> None:
+    """How many eccentricities are open, and between what they lie."""
+    left = run.open_eccentricities(component)
+    if json:
+        rows = [{"lower": lower, "upper": upper, "count": count} for (lower, upper), count in left.items()]
+        print_json({"run": run.name, "diameter": None, "open": rows})
+    told = f"{counted(sum(left.values()), 'eccentricities')} left" if left else "no eccentricity is known yet"
+    widest = max((upper - lower for lower, upper in left), default=0)
+    told += f", each known within {counted(widest, 'moves')} at most" if left else ""
+    again = f"hakoiri diameter {run.name} --all" + ("" if component is None else f" --component {component}")
+    stderr().print(Text(f"{reason}; {told}; ask again to go on: {again}"))
+
+
+def _print_interval(run: "Run", reason: str, json: bool) -> None:
     known = run.interval()
     bounds = {"lower": known.lower, "upper": known.upper} if known else {"lower": None, "upper": None}
     if json:
         print_json({"run": run.name, "diameter": None} | bounds)
     told = f"the diameter is in [{known.lower:,}, {known.upper:,}]" if known else "nothing is known of the diameter"
-    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}{' --all' * every}"))
+    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}"))
 
 
 def _list_weak(run: "Run", limit: int | None) -> None:
