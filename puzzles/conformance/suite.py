@@ -14,7 +14,7 @@ from puzzles.conformance.claims import (
 )
 from puzzles.conformance.pool import Case, Pool, explored
 from puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
-from puzzles.conformance.symmetries import check_mirrors, check_orbits
+from puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
 from puzzles.errors import HakoiriError
 
 #: What the others are looked at with: if that fails there is nothing to look at.
@@ -31,11 +31,15 @@ CHECKS: dict[str, Callable[[Pool], None]] = {
     "goals": check_goals,
     "mirrors": check_mirrors,
     "orbits": check_orbits,
+    "symmetry maps": check_symmetry_maps,
     "moves in words": check_moves_in_words,
     "pictures": check_pictures,
 }
 #: What a check takes for granted: if that is refused, it does not look.
-_BUILDS_ON = {"undirected": "expand", "mirrors": "expand", "orbits": "expand", "refusals": "texts", "pictures": "texts"}
+_BUILDS_ON = {
+    **dict.fromkeys(("undirected", "mirrors", "orbits", "symmetry maps"), "expand"),
+    **dict.fromkeys(("refusals", "pictures"), "texts"),
+}
 
 
 class Verdict(NamedTuple):

@@ -73,6 +73,23 @@ def check_orbits(pool: Pool) -> None:
             raise RefusedError(f"{one} and {other}, both of orbit {number}, lead to other orbits")
 
 
+def check_symmetry_maps(pool: Pool) -> None:
+    """What `symmetry_maps` gives takes each configuration to one of its own, and its moves to the moves of that."""
+    puzzle, keys = pool.puzzle, pool.keys
+    for number, symmetry in enumerate(puzzle.symmetry_maps()):
+        images = symmetry(puzzle.keys(keys))
+        if not puzzle.layout.holds(images) or len(images) != len(keys):
+            raise RefusedError(f"symmetry map {number} gives {kind_of(images)} for {len(keys)} keys")
+        if len({*ints(images)}) != len(keys):
+            raise RefusedError(f"symmetry map {number} takes several configurations to one")
+        moves = zip(keys, *(expanded(puzzle, each) for each in (keys, ints(images))), strict=True)
+        for key, here, there in moves:
+            if sorted(ints(symmetry(puzzle.keys(here)))) != sorted(there):
+                raise RefusedError(
+                    f"symmetry map {number} takes the moves of {describe_key(puzzle, key)} to others than its image has"
+                )
+
+
 def _orbits_after(pool: Pool, key: Key) -> list[int]:
     """The orbits that a key leads to, sorted."""
     found = pool.puzzle.orbits(pool.puzzle.keys(pool.successors[key]))

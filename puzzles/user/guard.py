@@ -5,8 +5,9 @@ line, and what they return is checked before it is used. The guard costs a micro
 passes over the counts of a batch.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import index
 from pathlib import Path
 from typing import Any, ClassVar
@@ -88,6 +89,17 @@ class _Guard(Puzzle):
             found = super().orbits(keys)
         if found is not None and (not isinstance(found, np.ndarray) or found.shape != (len(keys),)):
             raise PuzzleError(f"{self._here}: orbits gave {kind_of(found)} for {len(keys)} configurations")
+        return found
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        with self._naming("symmetry_maps"):
+            return [partial(self._image, symmetry) for symmetry in super().symmetry_maps()]
+
+    def _image(self, symmetry: Callable[[Keys], Keys], keys: Keys) -> Keys:
+        with self._naming("a symmetry map", *ints(keys[:1])):
+            found = symmetry(keys)
+        if not isinstance(found, np.ndarray) or found.shape != keys.shape or found.dtype != keys.dtype:
+            raise PuzzleError(f"{self._here}: a symmetry map gave {kind_of(found)} for {len(keys)} configurations")
         return found
 
     def render(self, key: Key) -> str:

@@ -20,6 +20,7 @@ from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
+from hakoiri import components
 from hakoiri.api import Run, explore, open_run
 from puzzles.keys.layout import ints
 from puzzles.registry import PUZZLES
@@ -189,7 +190,7 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
 
 def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped, or killed: then what lies on the disk in the midst of it is all there is."""
-    monkeypatch.setattr("hakoiri.components._KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(components, "_KEEP_SECONDS", 0.0)
     control, stopped, killed = ImpatientControl(6), tmp_path / "stopped", tmp_path / "killed"
     with explore(data=stopped) as run:
         size = run.store.state.figures["configurations"]

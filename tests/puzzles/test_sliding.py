@@ -600,3 +600,26 @@ def test_texts_that_change_what_is_told_apart_are_refused(text: str) -> None:
         apart(SMALL["L and a wall"], "B,D").parse(text)
     message = str(refusal.value)
     assert [part for part in BAD_APART[text] if part not in message] == [], message
+
+
+@pytest.mark.parametrize(
+    ("board", "distinct", "exchanges"),
+    [
+        ("AB/C.", "all", ["AB", "BC"]),
+        ("AAB/C.B/.D.", "A,C,D", ["CD"]),
+        ("AB#/C..", "A,B", ["CA", "AB"]),
+        ("AAB/.CC", "", []),
+    ],
+)
+def test_symmetry_maps_reflect_boards_and_exchange_distinct_pieces(
+    board: str, distinct: str, exchanges: list[str]
+) -> None:
+    puzzle = Sliding({"distinct": distinct}, board)
+    keys = np.concatenate(list(puzzle.configurations()))
+    texts = [puzzle.render(key).split("/") for key in ints(keys)]
+    flips = [] if "#" in board else [(1, -1), (-1, 1), (-1, -1)]
+    expected = [["/".join(row[::across] for row in rows[::down]) for rows in texts] for down, across in flips]
+    traded = [str.maketrans(pair, pair[::-1]) for pair in exchanges]
+    expected += [["/".join(rows).translate(letters) for rows in texts] for letters in traded]
+    found = [[puzzle.render(key) for key in ints(symmetry(keys))] for symmetry in puzzle.symmetry_maps()]
+    assert found == [[puzzle.render(puzzle.parse(text)) for text in image] for image in expected]

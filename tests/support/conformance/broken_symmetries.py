@@ -1,4 +1,6 @@
-"""Puzzles whose mirror images or orbits are none."""
+"""Puzzles whose mirror images, orbits or symmetry maps are none."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -124,3 +126,26 @@ class HasTwoDials(Dial):
 
     def describe_move(self, before: Key, after: Key) -> str:
         return f"to {after}"
+
+
+@breaks("symmetry maps")
+class MirrorsOneMark(Dial):
+    """The marks 3 and 4 trade places, and no others."""
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        traded = {self.key_of(3): self.key_of(4), self.key_of(4): self.key_of(3)}
+        return [lambda keys: self.keys([traded.get(key, key) for key in ints(keys)])]
+
+
+@breaks("symmetry maps")
+class FoldsTheDial(Dial):
+    """A mark and its mirror image become one."""
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        return [self.canonical]
+
+
+@breaks("symmetry maps")
+class LosesAnImage(Dial):
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        return [lambda keys: keys[1:]]
