@@ -42,7 +42,6 @@ def measured(puzzle: str, options: dict[str, str], axes: int) -> dict[str, objec
             "moves": len(found.moves),
             "stress": found.stress,
             "stress_by_pivots": by_pivots(run, axes),
-            "eccentricities": found.eccentricities is not None,
         } | took
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.eccentricities import Settling
-from coordinator.graphs.layout import lay_out, nearest_layers, settled_eccentricities, whole_layers
+from coordinator.graphs.layout import all_eccentricities, lay_out, nearest_layers, whole_layers
 from coordinator.session.session import Control, Observer, SilentObserver
 from coordinator.spaces.slabs import Slabs
 from hakoiri.goals import GoalAnswers
@@ -30,8 +30,8 @@ class Map:
     `size` is that of the component, ``None`` where the run does not know; `whole` says whether all of it is here.
     `places` are (configurations, axes), a move having the length 1; `moves` pairs of places in `keys`, of an undirected
     puzzle each once. `depths` are distances from the origin, `goals` those to the nearest goal, -1 where there is no
-    way; with the eccentricities these are ``None`` where they are not known. `stress` is the mean square of how much
-    the distances in space differ from those in moves, as a part of these.
+    way, ``None`` where they are not known. `eccentricities` are those of a whole component of an undirected puzzle.
+    `stress` is the mean square of how much the distances in space differ from those in moves, as a part of these.
     """
 
     component: int
@@ -61,7 +61,8 @@ class MapAnswers(GoalAnswers):
         The same run gives the same map. Raises `OverBudgetError` where memory is too little, `StopRun` when `control`
         says so.
         """
-        number, control = self.mapped_component(component), control or Control()
+        number = self.mapped_component(component)
+        control, observer = control or Control(), observer or SilentObserver()
         size, origin, keys = self._shown(number, control)
         whole = len(keys) == size
         with self._context(control) as context:
@@ -70,12 +71,12 @@ class MapAnswers(GoalAnswers):
             if whole and self.puzzle.undirected:
                 settling = Settling(context, keys, graph)
                 settling.go_on(self.store, number)
-                eccentricities = settled_eccentricities(settling, control)
+                eccentricities = all_eccentricities(settling, control, observer)
             order = search_order(self._both_ways(graph), _place_of(keys, origin))
             graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)
             seed = int(self.store.state.digest[:16] or "0", 16)
             both = self._both_ways(graph)
-            layout = lay_out(context, both, axes, seed, control, observer or SilentObserver())
+            layout = lay_out(context, both, axes, seed, control, observer)
         keys, depths = keys[order], distances_from(graph, 0)
         return Map(
             number, size, whole, keys, layout.places, _moves(graph, self.puzzle.undirected), depths,

@@ -1,7 +1,6 @@
 """A component laid out, and what that needs: which configurations, and how eccentric they are."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +20,6 @@ from worker.layers.kernels import merge
 _BYTES_BESIDE_ROWS = 400
 #: The stress is that of all pairs with so many vertices, which are chosen by chance where there are more.
 _STRESS_SOURCES = 500
-#: Eccentricities are known where so many rounds of searches settle them, up to 1,500: some seconds.
-_MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,6 @@ class Layout:
 
     places: NDArray[np.float32]
     stress: float
-
-
-class _EnoughError(Exception):
-    """All is settled, or has been tried for long enough."""
 
 
 def lay_out(
@@ -73,21 +66,15 @@ def nearest_layers(puzzle: Puzzle, origin: Key, most: int, control: Control) -> 
         layers.append(after)
 
 
-def settled_eccentricities(settling: Settling, control: Control) -> Distances | None:
-    """The eccentricity of each vertex, if they are known, or soon are."""
-    rounds = 0
+def all_eccentricities(settling: Settling, control: Control, observer: Observer) -> Distances:
+    """The eccentricity of each vertex; raises `StopRun` when `control` says so."""
 
     def report() -> None:
-        nonlocal rounds
+        observer.progress(settling.progress(Aim.ALL))
         control.check()
-        rounds += 1
-        if rounds == _MOST_ROUNDS:
-            raise _EnoughError
 
-    with suppress(_EnoughError):
-        settling.settle(Aim.ALL, report)
-    lower, upper = settling.bounds()
-    return lower if (lower == upper).all() else None
+    settling.settle(Aim.ALL, report)
+    return settling.bounds()[0]
 
 
 def whole_layers(sizes: Sequence[int], most: int) -> int:

@@ -12,7 +12,7 @@ of 8. Point 0 is the origin, and the others follow by their distance from it:
     keys            uint8 (points, bytes)    the packed key of each point, its highest byte first
     depth           int32 (points)           moves from the origin; -1 in all three: there is no way
     goal_distance   int32 (points)           moves to the nearest goal, if they are known
-    eccentricity    int32 (points)           moves to the farthest configuration, if they are known
+    eccentricity    int32 (points)           moves to the farthest configuration, of a whole undirected component
 """
 
 import json
