@@ -23,10 +23,12 @@ from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.disks import Disks
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.page import publish, summary
+from campaigns.mayhem.payloads import Payloads
+from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.shim import preload
 from campaigns.mayhem.trials import Books, Outcome, Part, Trial
 
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Damage)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Queues, Payloads, Damage)}
 #: Where files cost no waiting for a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108
 

@@ -56,13 +56,15 @@ class Scene:
         self.outcome = Outcome("", {"blows": 0, "late": 0, "lost": 0.0, "stood": 0.0, "twice": 0})
         self._before: list[Standing] = []
         self.redis: RedisServer | None = None
+        #: Where those who take part find it.
+        self.url = ""
         self.hosts: list[Running] = []
 
     # Who takes part
 
     def start(self, *arguments: str) -> Running:
         """A command of Hakoiri's that may drive the run."""
-        env = {"HAKOIRI_TOKEN": _TOKEN} | ({"HAKOIRI_REDIS": self.redis.url} if self.redis else {})
+        env = {"HAKOIRI_TOKEN": _TOKEN} | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
         return self.hakoiri.start(*arguments, env=env, before=self.before)
 
     def drive(self) -> Running:
@@ -88,13 +90,14 @@ class Scene:
         """Have a Redis, and hosts with workers, alive when this returns."""
         self.redis = RedisServer(self.place / "redis", appendonly=keeps)
         self.ended.callback(self.redis.close)
+        self.url = self.redis.url
         more = {"HAKOIRI_DATA_REDIS": "auto"} if data_redis else {}
         self.hosts = [self.start_host(workers, more) for _ in range(hosts)]
         wait_until(lambda: len(living_workers(self.one_redis.client)) == hosts * workers, what="the workers")
 
     def start_host(self, workers: int, more: dict[str, str]) -> Running:
         """One supervisor with its workers."""
-        env = {"HAKOIRI_REDIS": self.one_redis.url} | more
+        env = {"HAKOIRI_REDIS": self.url} | more
         return self.hakoiri.start("worker", "-n", str(workers), env=env, before=fork_workers)
 
     @property

@@ -60,6 +60,11 @@ def redis_errors(url: str) -> Iterator[None]:
     except ResponseError as error:
         if str(error).startswith(("NOAUTH", "WRONGPASS", "ERR AUTH")):
             raise refused(where) from error
+        if str(error).startswith("WRONGTYPE"):
+            raise WorkerError(
+                f"Redis at {where} holds something else under a name of Hakoiri's; give Hakoiri a Redis, or a database "
+                "of it, where nothing else is"
+            ) from error
         raise WorkerError(f"Redis at {where} refused a command: {error}") from error
     except RedisError as error:
         raise WorkerError(f"Redis at {where}: {error}") from error

@@ -116,10 +116,12 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
             result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
+        connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
     except redis.exceptions.OutOfMemoryError:
         return "missing", "Redis is full"
-    except redis.RedisError:
-        raise
+    except redis.RedisError as error:
+        # If it answers again, the coordinator hears of it at once, and need not wait until the chunk is overdue.
+        return "missing", f"Redis did not answer ({type(error).__name__})"
     except PayloadError as error:
         return "missing", error
     except MemoryError:
@@ -127,7 +129,6 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
         return "missing", "too little memory"
     except Exception as error:
         return "failed", TaskError(f"{type(error).__name__}: {error}", *getattr(error, "steps", ()))
-    connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
     return "done", ""
 
 

@@ -1,0 +1,154 @@
+"""Fuzzed payloads, a thousand at a time, to all that reads bytes from Redis: refused by name, or read as they are."""
+
+import random
+import zlib
+from collections.abc import Callable
+from itertools import pairwise
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any, ClassVar
+
+import msgpack
+import numpy as np
+
+from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from puzzles.errors import HakoiriError
+from puzzles.keys.layout import LAYOUTS, ints
+from storage.layers.blocks import HEADER_BYTES
+from storage.layers.coded import Block, code_keys, decode
+from storage.ledger.records import seal
+from storage.names import block_key
+from tests.support.forking import SERVER
+from worker.transport.depots import open_depot
+from worker.transport.messages import Event
+from worker.transport.payload import pack_arrays, unpack_arrays
+from worker.transport.pieces import read_answer
+
+_AT_ONCE, _MOST_SECONDS = 1_000, 60.0
+_CRC_BYTES = 4
+
+
+def mutated(raw: bytes, chance: random.Random) -> bytes:
+    """Other bytes: some bits or bytes changed, cut, doubled, or nothing but noise."""
+    content = bytearray(raw)
+    match chance.randrange(5):
+        case 0:
+            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        case 1:
+            for _ in range(chance.randint(1, 6)):
+                content[chance.randrange(len(content))] = chance.randrange(256)
+        case 2:
+            del content[chance.randrange(len(content)) :]
+        case 3:
+            begin = chance.randrange(len(content))
+            content[begin:begin] = content[begin : begin + chance.randint(1, 20)]
+        case _:
+            return chance.randbytes(chance.randrange(80))
+    return bytes(content)
+
+
+def _sealed(raw: bytes, chance: random.Random) -> bytes:
+    """A mutation behind a checksum that fits, as anybody could compute it, or behind that of the original."""
+    return mutated(raw, chance) if chance.random() < 0.3 else seal(mutated(raw[_CRC_BYTES:], chance))
+
+
+def _arrays(chance: random.Random) -> None:
+    keys = np.unique(np.array([chance.getrandbits(31) for _ in range(chance.randint(1, 60))], dtype=np.uint32))
+    numbers = np.array([chance.getrandbits(40) for _ in range(chance.randint(0, 9))], dtype=np.int64)
+    unpack_arrays(_sealed(pack_arrays([keys, numbers]), chance))
+
+
+def _answers(chance: random.Random) -> None:
+    numbers, where = np.arange(4, dtype=np.int64), np.array([0], dtype=np.int64)
+    firsts = np.array([5, 9, 300], dtype=np.uint32)
+    counts = np.array([1, 2, 3], dtype=np.int64)
+    answer: list[Any] = [numbers, where, firsts[:1], np.array([0, 1, 1], dtype=np.int64), firsts, counts, counts * 9]
+    read_answer(unpack_arrays(_sealed(pack_arrays(answer), chance)))
+
+
+def _events(chance: random.Random) -> None:
+    event = Event("missing", "3.4", 2, "den-1", "too little memory").pack()
+    if chance.random() < 0.5:
+        fields = msgpack.unpackb(event)
+        values: tuple[Any, ...] = (None, -1, 2**64 - 1, 1.5, b"\xff", "x" * 99, [], {}, [[["a"]]], True)
+        fields[chance.choice(sorted(fields))] = chance.choice(values)
+        event = msgpack.packb(fields)
+    Event.unpack(event if chance.random() < 0.5 else mutated(event, chance))
+
+
+def _blocks(chance: random.Random) -> None:
+    layout = LAYOUTS[chance.choice(("u32", "u64", "u128", "u256"))]
+    bits = chance.choice((8, layout.bytes * 8 - 1))
+    keys = layout.pack(sorted({chance.getrandbits(bits) for _ in range(chance.randint(1, 60))}))
+    coded = code_keys(7, keys)
+    first, size = ints(coded.firsts)[0], int(coded.counts[0])
+    value = bytes(coded.data[: int(coded.lengths[0])])
+    if chance.random() < 0.3:
+        value = mutated(value, chance)
+    else:
+        rest = value[_CRC_BYTES:HEADER_BYTES] + mutated(value[HEADER_BYTES:] or b"\0", chance)
+        name = block_key(7, first, layout.bytes)
+        value = zlib.crc32(rest, zlib.crc32(name)).to_bytes(_CRC_BYTES, "big") + rest
+    found = ints(decode(Block(7, first, size, value), layout))
+    assert len(found) == size, "another number of keys"
+    assert all(one < other for one, other in pairwise(found)), "keys that do not increase"
+
+
+def _beats(chance: random.Random) -> None:
+    url = mutated(b"redis://:secret@10.0.0.1:6379/0", chance).decode(errors="replace")
+    open_depot(url).close()
+
+
+READERS: dict[str, Callable[[random.Random], None]] = {
+    "arrays of a chunk": _arrays,
+    "answers": _answers,
+    "events": _events,
+    "coded blocks": _blocks,
+    "URLs of data Redis": _beats,
+}
+
+
+def _read_all(kind: str, seed: int, answers: Connection) -> None:
+    chance, figures = random.Random(seed), {"payloads": 0, "refused": 0, "read": 0}
+    for number in range(_AT_ONCE):
+        figures["payloads"] += 1
+        try:
+            READERS[kind](chance)
+            figures["read"] += 1
+        except HakoiriError:
+            figures["refused"] += 1
+        except Exception as error:
+            answers.send((figures, f"payload {number}: {type(error).__name__}: {error}"))
+            return
+    answers.send((figures, ""))
+
+
+class Payloads(Part):
+    """A trial is a thousand payloads of one kind."""
+
+    name, usual, short = "payloads", 1_000, range(5)
+    headings = ("what reads them",)
+    measures: ClassVar = {
+        "payloads": Measure("payloads"),
+        "refused": Measure("refused by name"),
+        "read": Measure("read as what they are"),
+    }
+    text = """\
+Values as they lie in Redis, changed: bits and bytes, cut off, doubled in part, noise, fields of other types; most of
+them behind a checksum that fits, as anybody can compute it. Whatever reads them must refuse them by name, or read what
+they say; a coded block that is read has as many increasing keys as it says. No other exception, signal or hang."""
+
+    def run(self, trial: Trial) -> Outcome:
+        kind = list(READERS)[trial.number % len(READERS)]
+        ours, theirs = Pipe(duplex=False)
+        process: Any = SERVER.Process(target=_read_all, args=(kind, trial.chance().getrandbits(32), theirs))
+        process.start()
+        theirs.close()
+        try:
+            figures, fault = ours.recv() if ours.poll(_MOST_SECONDS) else ({}, f"no end after {_MOST_SECONDS:.0f} s")
+        except EOFError:
+            process.join()
+            figures, fault = {}, f"died of {process.exitcode}"
+        process.kill()
+        process.join()
+        return Outcome(kind, figures, [fault] if fault else [])
