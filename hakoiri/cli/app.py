@@ -1,6 +1,5 @@
 """The commands put together, and the one place where an error becomes a line and an exit code."""
 
-import gc
 import re
 import sys
 import warnings
@@ -140,9 +139,6 @@ def main() -> None:
         drop_stdout()
         named = f"{error.filename}: " if error.filename else "the output cannot be written: "
         _fail(f"{named}{error.strerror or error}")
-    finally:
-        # Otherwise the interpreter searches all modules for garbage when it leaves, for 25 ms.
-        gc.freeze()
 
 
 def _show_warning(
