@@ -7,7 +7,8 @@ A text has one row per peg, each from the bottom disc to the top one, ``.`` for 
 So three discs on the first of four pegs are ``CBA/././.``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
@@ -71,6 +72,17 @@ class Hanoi(Sized):
         numbers = np.empty(len(keys), dtype=np.int64)
         _renumber_pegs(keys, self.pegs, self.discs, self._bits, numbers)
         return numbers
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Each peg changes places with the next one."""
+        return [partial(self._exchanged, peg) for peg in range(self.pegs - 1)]
+
+    def _exchanged(self, peg: int, keys: Keys) -> Keys:
+        found, kind = keys.copy(), self.layout.dtype.type
+        for disc in range(self.discs):
+            here = (keys >> kind(self._bits * disc)) & kind((1 << self._bits) - 1)
+            found[(here == peg) | (here == peg + 1)] ^= kind((peg ^ peg + 1) << self._bits * disc)
+        return found
 
     def configurations(self) -> Iterator[Keys]:
         """Blocks of at most 1,048,576 keys: those with the same pegs of the larger discs."""

@@ -9,12 +9,14 @@ import pytest
 from coordinator.families.sizes import SizeRow, StudySizes, b_files, read_rows
 from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import PuzzleError, Step
+from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.results.rows import ResultRows
 from tests.support.refusals import refused
 from tests.support.runs import driven, opened, repaired, verified
+from tests.support.searching import reference_layers
 
 #: Depth, diameter, radius, unordered diametral pairs; depths of the others: A058986, A078941, and as known of TopSpin.
 TILES = {"2x2": (6, 6, 6, 6), "2x3": (21, 21, 21, 180), "2x4": (36, 36, 35, 5_040)}
@@ -130,3 +132,21 @@ def test_what_has_no_sizes_is_refused() -> None:
         StudySizes.requested(PuzzleSpec("tiles"), sizes=[5, 7])
     with refused(PuzzleError, "say what n is", Step("leave out", "option")):
         StudySizes.requested(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
+
+
+@pytest.mark.parametrize("pegs", [4, *(pytest.param(pegs, marks=pytest.mark.slow) for pegs in (3, 5))])
+def test_towers_of_hanoi_by_a_search_from_each(pegs: int, tmp_path: Path) -> None:
+    """Diameter, radius and pairs with exchanges of pegs taken into account, and by plain searches."""
+    directory = studied(tmp_path, "hanoi", [3], {"pegs": str(pegs)})
+    puzzle = PuzzleSpec("hanoi", {"pegs": str(pegs), "discs": "3"}).build()
+    keys = [key for block in puzzle.configurations() for key in ints(block)]
+    far: dict[int, int] = {}
+    for key in keys:
+        layers = reference_layers(puzzle.successors, key)
+        far[len(layers) - 1] = far.get(len(layers) - 1, 0) + len(layers[-1])
+    (row,) = rows_of(directory)
+    assert (row.diameter, row.radius, row.pairs) == (max(far), min(far), far[max(far)] // 2)
+    for symmetry in puzzle.symmetry_maps():
+        image = dict(zip(keys, ints(symmetry(puzzle.keys(keys))), strict=True))
+        for key in keys:
+            assert sorted(image[after] for after in puzzle.successors(key)) == sorted(puzzle.successors(image[key]))

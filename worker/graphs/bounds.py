@@ -25,6 +25,8 @@ from worker.graphs.searches import Distances, Graph, Vertices, distances_from, l
 UNBOUNDED = 1 << 30
 #: Searches begin with so few at a time, and double: the first ones tell where to go on.
 _FIRST = 8
+#: Where all searches are made here, for one from 128 sources takes little longer than one from a few.
+_FIRST_HERE = 128
 #: So many vertices around those that are far are looked at for each that is searched from.
 _AROUND = 4
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -37,6 +39,7 @@ class Aim(Enum):
     """Whose eccentricity is wanted."""
 
     DIAMETER = "the greatest"
+    WIDEST = "the greatest, and nothing else afterwards"
     ENDS = "of all that have the greatest or the least"
     ALL = "of every vertex"
 
@@ -128,6 +131,10 @@ class Bounds:
         found: Vertices = self._firsts[lower == lower.max()]
         return found
 
+    def radius(self) -> int:
+        """The least eccentricity, once the ends are settled."""
+        return int(self.upper[self._firsts].min())
+
     def of_all(self) -> tuple[Distances, Distances]:
         """Lower and upper bounds of all vertices."""
         return self.lower[self.first], self.upper[self.first]
@@ -136,7 +143,7 @@ class Bounds:
         """The first of all alike whose eccentricity is wanted and not known yet."""
         lower, upper = self.lower[self._firsts], self.upper[self._firsts]
         greatest, wanted = lower.max(), lower < upper
-        if aim is Aim.DIAMETER:
+        if aim in (Aim.DIAMETER, Aim.WIDEST):
             wanted &= upper > greatest
         elif aim is Aim.ENDS:
             wanted &= (upper >= greatest) | (lower <= upper.min())
@@ -150,15 +157,19 @@ class Bounds:
         tasks: int = 1,
         lanes: int = LANES,
         report: Callable[[], None] | None = None,
+        first: int = _FIRST,
     ) -> None:
-        """Search, in `tasks` at a time of up to `lanes` sources, until what is wanted is known.
+        """Search, in `tasks` at a time of up to `lanes` sources, until what is wanted is known; at first `first`.
 
         `report` is called after every few searches and may raise.
         """
-        count = _FIRST
+        count = first
         while len(sources := self._sources(aim, count)):
             chunks = np.array_split(sources, min(tasks, len(sources)))
             searched = self.searched | np.isin(self.first, sources)
+            if aim is Aim.WIDEST:
+                # Who is no end of a longer pair is not looked for: others are at most as far from him as is known.
+                searched |= (self.upper <= self.lower.max())[self.first]
             # IMPORTANT: all at once. What each says of vertices not searched from leaves out the sources of the others.
             self._take(chunks, look(chunks, searched), searched)
             count = min(2 * count, tasks * lanes)
@@ -224,11 +235,12 @@ def least_alike(count: int, images: Sequence[Vertices]) -> Vertices:
 
 
 class Widest(NamedTuple):
-    """The diameter of a connected graph, one pair that far apart, and how many such pairs there are, -1 if unasked."""
+    """The diameter of a connected graph and a pair that far apart; how many there are and the radius, -1 if unasked."""
 
     diameter: int
     pair: tuple[int, int]
-    pairs: int
+    pairs: int = -1
+    radius: int = -1
 
 
 def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -> Widest:
@@ -237,9 +249,11 @@ def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -
     `images` are permutations of the vertices that keep the edges.
     """
     bounds = Bounds(graph, least_alike(len(graph.offsets) - 1, images))
-    bounds.settle(Aim.ENDS if pairs else Aim.DIAMETER, look_here(graph))
+    bounds.settle(Aim.ENDS if pairs else Aim.WIDEST, look_here(graph), first=_FIRST_HERE)
     diameter = int(bounds.lower.max())
-    return Widest(diameter, an_end(bounds), _count_pairs(bounds, diameter) if pairs else -1)
+    if not pairs:
+        return Widest(diameter, an_end(bounds))
+    return Widest(diameter, an_end(bounds), _count_pairs(bounds, diameter), bounds.radius())
 
 
 def an_end(bounds: Bounds) -> tuple[int, int]:
