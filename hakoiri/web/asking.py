@@ -88,17 +88,21 @@ class Asked:
         with self._runs.books(self.directory) as books:
             return books.state
 
-    def answer(self, run: Run, row: Mapping[str, Any]) -> Response:
-        """An answer; that of a complete run, asked by its whole name, never changes and may be kept."""
-        return self.content(run, self.encoded(row))
+    def answer(self, run: Run, row: Mapping[str, Any], settled: bool = True) -> Response:
+        """An answer; that of a complete run, asked by its whole name, never changes and may be kept.
+
+        Unless all in it is `settled`: then it is not to be kept, for what is asked later may settle it.
+        """
+        return self.content(run, self.encoded(row), settled)
 
     def encoded(self, row: Mapping[str, Any]) -> bytes:
         """An answer as it is sent."""
         return json.dumps({"run": self.directory.name} | dict(row)).encode()
 
-    def content(self, run: Run, content: bytes) -> Response:
+    def content(self, run: Run, content: bytes, settled: bool = True) -> Response:
         """What is sent, as `answer`."""
-        return Response(content, headers=self._kept(run.store.state), media_type="application/json")
+        headers = self._kept(run.store.state) if settled else {}
+        return Response(content, headers=headers, media_type="application/json")
 
     def require_changed(self) -> None:
         """`Unchanged` where the client has the answer, which is not computed then: its tag names run and question."""

@@ -17,6 +17,7 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import open_run
 from hakoiri.web.routes import runs as routes
+from hakoiri.web.runs import positions
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
 from puzzles.nakuron.board import random_board
@@ -198,6 +199,22 @@ def test_a_kill_between_the_key_and_the_run_leaves_one_run(client: TestClient, d
     first = client.post("/api/runs", json=TILES, headers=key).json()["run"]
     assert client.post("/api/runs", json=TILES, headers=key).json()["run"] == first
     assert len(client.get("/api/runs").json()["runs"]) == 1
+
+
+def test_what_is_found_later_is_told_then(client: TestClient, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A position whose goal distance is still to be found is kept neither by the client nor here."""
+    monkeypatch.setattr(positions, "SMALL", 0)
+    run = client.post("/api/runs", json=TILES | {"start": "1./23"}).json()["run"]
+    drive(data, client)
+    where = f"/api/runs/{run}/positions/1./23"
+    for _ in range(2):
+        before = client.get(where)
+        assert (before.json()["goal_distance"], "etag" in before.headers) == (None, False)
+    assert client.get(f"/api/runs/{run}/hardest").status_code == 202
+    drive(data, client)
+    assert client.get(f"/api/runs/{run}/hardest").status_code == 200
+    after = client.get(where)
+    assert (after.json()["goal_distance"], "etag" in after.headers) == (1, True)
 
 
 def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, data: Path) -> None:

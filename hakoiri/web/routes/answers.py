@@ -1,5 +1,6 @@
 """What a run has found: layers, components, distances, paths."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any
 
@@ -62,7 +63,8 @@ def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 
     with asked.opened() as run:
         if is_long(run, run.puzzle.undirected and not run.whole):
             return pending(asked.long(commands.components()))
-        return asked.answer(run, components_row(run, limit))
+        row = components_row(run, limit)
+        return asked.answer(run, row, all(map(_is_settled, row["components"])))
 
 
 @router.get("/components/strong", summary="The components whose configurations all lead to each other.")
@@ -80,7 +82,8 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
     with asked.opened() as run:
         if is_long(run, run.puzzle.undirected and not run.whole):
             return pending(asked.long(commands.diameter(component)))
-        return asked.answer(run, one_component_row(run, component))
+        row = one_component_row(run, component)
+        return asked.answer(run, row, _is_settled(row))
 
 
 @router.get("/components/{component}/diameter", summary="The exact diameter, and the pairs that attain it.")
@@ -93,7 +96,8 @@ def diameter(
     with asked.opened() as run:
         if is_long(run, not run.whole) or (every and _is_large(run)):
             return pending(asked.long(commands.diameter(component, every)))
-        return asked.answer(run, diameter_row(run, run.diameter(component, every=every)))
+        row = diameter_row(run, run.diameter(component, every=every))
+        return asked.answer(run, row, _is_settled(row))
 
 
 @router.get("/distance", summary="How many moves lie between two configurations.")
@@ -115,6 +119,11 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
             end = to if to in (GOAL, FARTHEST) else key_text(run.puzzle, run.puzzle.parse(to))
             return pending(asked.long(commands.path(end, None if begin is None else key_text(run.puzzle, begin))))
         return asked.answer(run, path_row(run.path(to, source)))
+
+
+def _is_settled(component: Mapping[str, Any]) -> bool:
+    """Whether its distances are known, which later questions may find."""
+    return component["radius"] is not None
 
 
 def _is_large(run: Run) -> bool:

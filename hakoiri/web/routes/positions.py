@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from hakoiri.api import Run
 from hakoiri.web.asking import Asked, AskedRun
-from hakoiri.web.runs.positions import position_row, table_of
+from hakoiri.web.runs.positions import UNKNOWN, position_row, table_of
 
 #: What of a run is kept in memory: its table, and answers, so many of them.
 _TABLE, _ANSWERS, _MOST_KEPT = "table", "answers", 5_000
@@ -38,9 +38,12 @@ def _answer(asked: Asked, run: Run, memory: dict[str, Any], conf: str) -> Respon
     """An answer, which of a small run is kept: many ask for the same positions, the first ones above all."""
     known: dict[str, bytes] = memory.setdefault(_ANSWERS, {})
     if conf not in known:
+        row = _row(asked, run, memory, conf)
+        if row["goal_distance_unknown"] == UNKNOWN:
+            return asked.answer(run, row, settled=False)
         if len(known) >= _MOST_KEPT:
             known.clear()
-        known[conf] = asked.encoded(_row(asked, run, memory, conf))
+        known[conf] = asked.encoded(row)
     return asked.content(run, known[conf])
 
 

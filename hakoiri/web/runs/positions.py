@@ -21,7 +21,8 @@ from worker.graphs.strong import transposed
 
 #: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
 SMALL = 200_000
-_UNKNOWN = "the goal distances of its run are not known; ask for its hardest"
+#: Why a position has no goal distance: they can be found, and then it has.
+UNKNOWN = "the goal distances of its run are not known; ask for its hardest"
 _UNFINISHED = "its run is not finished"
 _NO_GOAL = "no goal can be reached from it"
 
@@ -85,7 +86,7 @@ def position_row(run: Run, table: Table | None, configuration: str) -> dict[str,
     reason = ""
     if here.goal_distance is None:
         known = table is not None or run.known_distances() is not None
-        reason = _NO_GOAL if known else _UNKNOWN if run.exhausted else _UNFINISHED
+        reason = _NO_GOAL if known else UNKNOWN if run.exhausted else _UNFINISHED
     return {
         "configuration": run.puzzle.render(key),
         "key": key_text(run.puzzle, key),

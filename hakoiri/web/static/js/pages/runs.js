@@ -85,6 +85,7 @@ const PLAYABLE = new Set(["explore", "whole"]);
 function bodyOf(run, refresh) {
   const said = [options(run.parameters), run.until_goal && "until the goal", run.merge_mirrors && "mirror images merged"].filter(Boolean).join(", ");
   const figures = [counted(run.progress.done, run.progress.unit.replace(/s$/, ""), run.progress.unit),
+    run.solutions === undefined || run.solutions === null ? null : counted(run.solutions, "solution"),
     run.depth === null ? null : counted(run.depth + 1, "layer"),
     run.seconds ? duration(run.seconds) : null, run.rate ? `${short(run.rate)}/s` : null].filter(Boolean);
   const links = [h("a", {class: "button", href: address(["runs", run.run])}, "Look")];
