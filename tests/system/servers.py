@@ -1,13 +1,11 @@
 """Redis servers and workers as real processes, each ended whatever happens."""
 
 import os
-import secrets
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +15,7 @@ import redis
 from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from worker.transport.connection import living_workers
+from worker.transport.data_redis import free_port
 from worker.transport.names import WORKERS, worker_key
 from worker.transport.rq_worker import TaskQueue
 
@@ -31,7 +30,7 @@ class RedisServer:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory, self._password, self._appendonly, self._host = directory, password, appendonly, host
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port(host)
         secret = f":{password}@" if password else ""
         self.url = f"redis://{secret}{host}:{self.port}/0"
         self.url_without_password = f"redis://{host}:{self.port}/0"
@@ -155,12 +154,3 @@ def started_workers(
             family = supervisor.children()
             supervisor.end()
             psutil.wait_procs(family, timeout=10)
-
-
-def _free_port() -> int:
-    """A port below those that the system deals out by itself, so that nobody is given it while a server is down."""
-    while True:
-        port = 10_000 + secrets.randbelow(20_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port

@@ -6,7 +6,6 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from puzzles.jit import cache_directory, prepare
 from puzzles.sliding_blocks.klotski import Klotski
 from tests.system.helpers import ROOT, wait_until
 from worker.transport.connection import living_workers
+from worker.transport.data_redis import free_port
 from worker.warm import load_all_kernels
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -139,8 +139,8 @@ class Service:
         self.place = place
         self.password, self.token = secrets.token_hex(16), secrets.token_hex(16)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.ports = {SERVICES[name]["environment"]["PORT"]: _free_port() for name in REDIS}
-        self.ports |= {"8080": _free_port()}
+        self.ports = {SERVICES[name]["environment"]["PORT"]: str(free_port("127.0.0.1")) for name in REDIS}
+        self.ports |= {"8080": str(free_port("127.0.0.1"))}
         for volume in ("data", "redis"):
             (place / volume).mkdir()
 
@@ -188,12 +188,6 @@ class Service:
             text = text.replace(port, free)
         values = {"REDIS_PASSWORD": self.password, "HAKOIRI_TOKEN": self.token}
         return interpolate(text.replace("0.0.0.0", "127.0.0.1"), values)  # noqa: S104
-
-
-def _free_port() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
 
 
 def built_kernels(place: Path) -> None:

@@ -1,6 +1,7 @@
 """The redis-server that a supervisor starts for its host."""
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import redis
 from tests.support.forking import SERVER
 from tests.system.helpers import wait_until
 from worker.errors import PayloadError, WorkerError
-from worker.transport.data_redis import DataRedis, is_loopback
+from worker.transport.data_redis import DataRedis, free_port, is_loopback
 from worker.transport.depots import open_depot
 
 MEMORY = 50 << 20
@@ -30,6 +31,16 @@ def server() -> Iterator[DataRedis]:
 def process_of(server: DataRedis) -> psutil.Process:
     with redis.Redis.from_url(server.url) as client:
         return psutil.Process(client.info("server")["process_id"])
+
+
+def test_its_port_is_free_and_none_that_is_dealt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    dealt_out = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
+    with socket.create_server(("127.0.0.1", free_port("127.0.0.1"))) as taken:
+        used, free = taken.getsockname()[1], free_port("127.0.0.1")
+        assert used < dealt_out
+        tried = iter([used, used, free])
+        monkeypatch.setattr(secrets, "choice", lambda ports: next(tried))
+        assert free_port("127.0.0.1") == free
 
 
 def test_it_takes_no_more_memory_and_evicts_and_writes_nothing(server: DataRedis) -> None:

@@ -1,6 +1,7 @@
 """A redis-server for what the workers of this host make, which lives no longer than the process that started it."""
 
 import ctypes
+import errno
 import ipaddress
 import os
 import secrets
@@ -21,6 +22,8 @@ from worker.transport.connection import without_password
 from worker.transport.depots import open_depot
 
 _START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
+#: Linux deals out those from 32,768 on, and one of them could be gone before the server has it, or while it is down.
+_PORTS = range(10_000, 30_000)
 #: The option of prctl(2) that has the kernel send a signal to a process when its parent ends.
 _PR_SET_PDEATHSIG = 1
 #: What it may say of why it did not start.
@@ -37,7 +40,7 @@ class DataRedis:
     def __init__(self, host: str, memory: int) -> None:
         self._host, self._memory = host, memory
         self._password = secrets.token_hex(24)
-        self._port = _free_port(host)
+        self._port = free_port(host)
         address = f"[{host}]" if ":" in host else host
         self.url = f"redis://:{self._password}@{address}:{self._port}/0"
         self._process = self._start()
@@ -136,9 +139,14 @@ def _ending_with(parent: int) -> Callable[[], None] | None:
     return end_with_parent
 
 
-def _free_port(host: str) -> int:
-    try:
-        with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-            return int(probe.getsockname()[1])
-    except OSError as error:
-        raise WorkerError(f"{host} is no address of this machine ({error})") from error
+def free_port(host: str) -> int:
+    """A port of this host at which nobody listens; none that the system deals out to whoever connects to others."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    while True:
+        port = secrets.choice(_PORTS)
+        try:
+            with socket.create_server((host, port), family=family):
+                return port
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise WorkerError(f"{host} is no address of this machine ({error})") from error
