@@ -15,18 +15,18 @@ from typing import NamedTuple, TypeVar
 import redis
 from redis.exceptions import AuthenticationError
 
+from coordinator.executors.company import Company
 from coordinator.executors.flight import Chunk, Flight
 from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.plane import Plane
 from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
-from puzzles.errors import Step
 from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Depth
 from worker.errors import DepotLostError, PayloadError, TaskError
 from worker.tasks import SHUFFLES, Array, Arrays, do_task
-from worker.transport.connection import ALIVE_SECONDS, living_workers, redis_errors, without_password
+from worker.transport.connection import ALIVE_SECONDS, redis_errors
 from worker.transport.depots import MAIN, Depots
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
@@ -35,8 +35,6 @@ from worker.transport.pieces import Origin, perform
 
 _WAIT_SECONDS = 0.25
 _RETRY_SECONDS = 0.2
-#: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
-_ALONE_SECONDS = 2.0
 _MOST_EVENTS = 10_000
 _Value = TypeVar("_Value")
 _AWAY = (redis.ConnectionError, redis.TimeoutError)
@@ -71,23 +69,18 @@ class RemoteExecutor:
         self._plane = Plane(Depots(connection), tuning, self._patiently, observer.note)
         self._flight = Flight(connection, "", self._request, (), self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
-        self._living: set[str] = set()
-        self._refusing: set[str] = set()
+        self._company = Company(observer)
         self._last_look = 0.0
-        self._last_company = time.monotonic()
-        self._said_alone = False
-        self._coming: Callable[[], set[str]] = set
-        self._came: set[str] = set()
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
-        self._coming = coming
+        self._company.expect(coming)
 
     @property
     def workers(self) -> int:
         """How many workers live now; at least one, for this process would work itself."""
         self._patiently(self._look_for_workers)
-        return max(1, len(self._living))
+        return max(1, len(self._company.living))
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
         for number, _, result in self._run(task, chunks, shared):
@@ -133,17 +126,19 @@ class RemoteExecutor:
     def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
         while self._has_room() and (following := next(numbered, None)) is not None:
             chunk = self._flight.add(*following, self._tuning.deadline)
-            if not self._alone:
+            if not self._company.is_away:
                 self._flight.send(chunk)
 
     def _has_room(self) -> bool:
-        return len(self._flight.chunks) < max(4, 3 * len(self._living)) and self._flight.bytes <= self._in_flight
+        return (
+            len(self._flight.chunks) < max(4, 3 * len(self._company.living)) and self._flight.bytes <= self._in_flight
+        )
 
     # What workers say
 
     def _collect(self, results: list[_Landed]) -> None:
         """Add the results that came within a moment; they are in flight no more."""
-        first = None if self._alone else self._redis.brpop([self._events], timeout=_WAIT_SECONDS)
+        first = None if self._company.is_away else self._redis.brpop([self._events], timeout=_WAIT_SECONDS)
         more = self._redis.rpop(self._events, _MOST_EVENTS) or []
         for raw in [*(first[1:] if first else []), *more]:
             try:
@@ -167,7 +162,7 @@ class RemoteExecutor:
             text = f"task {self._flight.task} failed on worker {event.worker}: {event.detail}"
             raise TaskError(text, *event.steps)
         elif event.kind == "refused":
-            self._exclude(event)
+            self._company.exclude(event)
             if current:
                 self._flight.send(chunk)
         elif current and self._shuffles:
@@ -210,7 +205,7 @@ class RemoteExecutor:
         self._look_for_workers()
         kept = self._flight.renew()
         self.lying.renew()
-        if self._alone:
+        if self._company.is_away:
             return
         jobs_wait = self._flight.has_waiting_jobs
         for token, chunk in list(self._flight.chunks.items()):
@@ -225,11 +220,11 @@ class RemoteExecutor:
 
     def _why_lost(self, chunk: Chunk, kept: bool, jobs_wait: bool, now: float) -> str:
         """Why a chunk must be sent again, or nothing."""
-        if chunk.worker is not None and chunk.worker not in self._living:
+        if chunk.worker is not None and chunk.worker not in self._company.living:
             return f"worker {chunk.worker} died"
         if not kept:
             return "Redis lost its data"
-        if chunk.worker is None and not jobs_wait and now > chunk.sent_at + ALIVE_SECONDS and self._living:
+        if chunk.worker is None and not jobs_wait and now > chunk.sent_at + ALIVE_SECONDS and self._company.living:
             return "its job is in no queue and no worker has begun it"
         return ""
 
@@ -246,34 +241,13 @@ class RemoteExecutor:
     # Workers that come and go
 
     def _look_for_workers(self) -> None:
-        living = living_workers(self._redis)
-        self._plane.announced(living.values())
-        self._came |= living.keys()
-        self._living = living.keys() - self._refusing
-        if self._living:
-            self._last_company, self._said_alone = time.monotonic(), False
-
-    def _exclude(self, event: Event) -> None:
-        """Expect nothing more of a worker that cannot work for this run."""
-        worker = event.worker
-        if worker not in self._refusing:
-            self._refusing.add(worker)
-            self._living.discard(worker)
-            self._observer.note(f"worker {worker} is left out of this run: {event.detail}", *event.steps)
-
-    @property
-    def _alone(self) -> bool:
-        return time.monotonic() - self._last_company >= _ALONE_SECONDS and not self._coming() - self._came
+        self._plane.announced(self._company.look(self._redis))
 
     def _work_alone(self) -> Iterator[_Landed]:
         """Where no worker has lived for a while: one chunk and its result, computed here."""
-        if not self._alone or not self._flight.chunks:
+        if not self._company.is_away or not self._flight.chunks:
             return
-        if not self._said_alone:
-            self._said_alone = True
-            which = "no other worker" if self._refusing else "no worker"
-            start = Step("worker", without_password(self._url))
-            self._observer.note(f"{which} listens on Redis, so this process works alone", start)
+        self._company.say_alone(self._url)
         chunk = next(iter(self._flight.chunks.values()))
         yield self._land(chunk, chunk.attempt + 1, self._do(chunk))
 
@@ -321,6 +295,6 @@ class RemoteExecutor:
             else:
                 break
         self._observer.note(f"Redis is back; chunks sent again: {len(self._flight.chunks)}")
-        # Workers have lost it too, and need a moment to say that they live.
-        self._last_company = time.monotonic()
+        # Workers have lost it too.
+        self._company.expect_all()
         self._plane.expect_all()

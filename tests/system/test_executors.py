@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coordinator.errors import StopRun
-from coordinator.executors import remote
+from coordinator.executors import company
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.session.session import Control, Executor, SilentObserver
@@ -97,12 +97,13 @@ def ring(size: int) -> Graph:
 def test_shared_arrays_reach_every_chunk(made: Made) -> None:
     for size in (10, 1_000):
         graph = ring(size)
-        chunks: list[Arrays] = [[np.array([vertex], dtype=np.int32)] for vertex in range(10)]
-        results = collected(made.executor, "bounds", chunks, graph)
-        assert len(results) == 10
+        half = np.array([size // 2], dtype=np.int32)
+        chunks: list[Arrays] = [[np.array([vertex], dtype=np.int32), half] for vertex in range(5)]
+        results = collected(made.executor, "pairs", chunks, graph)
+        assert len(results) == 5
         for number, result in results.items():
-            assert same(result, TASKS["bounds"](Klotski(), chunks[number], graph))
-            assert result[0].tolist() == [size // 2]
+            assert same(result, TASKS["pairs"](Klotski(), chunks[number], graph))
+            assert result[0].ravel().tolist() == [number, number + size // 2]
 
 
 def test_chunks_are_drawn_as_they_are_needed(made: Made, keys: Keys) -> None:
@@ -123,7 +124,7 @@ def test_chunks_are_drawn_as_they_are_needed(made: Made, keys: Keys) -> None:
 
 def test_no_chunks_have_no_results(made: Made) -> None:
     assert not list(made.executor.map("neighbours", iter(())))
-    assert not list(made.executor.map("bounds", [], ring(4)))
+    assert not list(made.executor.map("pairs", [], ring(4)))
 
 
 def test_a_chunk_may_be_empty(made: Made, keys: Keys) -> None:
@@ -171,7 +172,7 @@ def test_workers_that_are_on_their_way_are_waited_for(
     redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that has started workers does not work alone before they had time to come, or died."""
-    monkeypatch.setattr(remote, "_ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(company, "_ALONE_SECONDS", 0.0)
     asked, notes = 0, list[tuple[int, str]]()
 
     class Observer(SilentObserver):

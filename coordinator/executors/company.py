@@ -1,0 +1,65 @@
+"""The workers of a run: who lives, who is left out, and whether the coordinator has to work alone."""
+
+import time
+from collections.abc import Callable
+
+import redis
+
+from coordinator.session.session import Observer
+from puzzles.errors import Step
+from worker.transport.connection import living_workers, without_password
+from worker.transport.messages import Event
+
+#: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
+_ALONE_SECONDS = 2.0
+
+
+class Company:
+    """Attributes: `living`, the workers that may be expected to work for this run, as they were at the last `look`."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self.living: set[str] = set()
+        self._refusing: set[str] = set()
+        self._last_seen = time.monotonic()
+        self._said_alone = False
+        self._coming: Callable[[], set[str]] = set
+        self._came: set[str] = set()
+
+    def expect(self, coming: Callable[[], set[str]]) -> None:
+        """Wait for the workers that `coming` names until they come or it does not."""
+        self._coming = coming
+
+    def look(self, connection: redis.Redis) -> list[str]:
+        """See who lives; the URLs of their data Redis."""
+        found = living_workers(connection)
+        self._came |= found.keys()
+        self.living = found.keys() - self._refusing
+        if self.living:
+            self._last_seen, self._said_alone = time.monotonic(), False
+        return list(found.values())
+
+    def expect_all(self) -> None:
+        """Redis was away: workers need a moment to say that they live."""
+        self._last_seen = time.monotonic()
+
+    def exclude(self, event: Event) -> None:
+        """Expect nothing more of a worker that cannot work for this run, as it says."""
+        worker = event.worker
+        if worker not in self._refusing:
+            self._refusing.add(worker)
+            self.living.discard(worker)
+            self._observer.note(f"worker {worker} is left out of this run: {event.detail}", *event.steps)
+
+    @property
+    def is_away(self) -> bool:
+        """Whether no worker has lived for a while, and none is to come."""
+        return time.monotonic() - self._last_seen >= _ALONE_SECONDS and not self._coming() - self._came
+
+    def say_alone(self, url: str) -> None:
+        """Tell the user, once, that nobody is there."""
+        if not self._said_alone:
+            self._said_alone = True
+            which = "no other worker" if self._refusing else "no worker"
+            start = Step("worker", without_password(url))
+            self._observer.note(f"{which} listens on Redis, so this process works alone", start)
