@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from redis.exceptions import OutOfMemoryError
 
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, Layout, ints, layout_of
+from puzzles.keys.layout import Keys, Layout, ints, is_batch, layout_of
 from storage.errors import DamagedError
 from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
 from worker.errors import PayloadError
@@ -155,7 +155,7 @@ def read_answer(answer: Sequence[NDArray[Any]]) -> Said:
     numbers, (depot,), sample, pieces, firsts, counts, lengths = answer
     if [len(pieces), len(counts), len(lengths)] != [len(firsts)] * 3 or (np.diff(pieces, prepend=0) < 0).any():
         raise PayloadError("an answer has other pieces than it says")
-    if not layout_of(firsts).holds(sample):
+    if not is_batch(firsts) or not layout_of(firsts).holds(sample):
         raise PayloadError("an answer has a sample of other keys")
     return Said(numbers, int(depot), sample, pieces, Coded(firsts, counts, lengths, memoryview(b"")))
 
