@@ -101,7 +101,8 @@ class GoalSearch(LayeredSearch):
                 self._older = Previous(None)
             except (OverBudgetError, UnanswerableError) as error:
                 self._fits = False
-                self._session.observer.note(f"{error}; so all that is left is looked at for each distance")
+                said = f"{error}; so all that is left is looked at for each distance"
+                self._session.observer.note(said, *error.steps)
         return self._backwards
 
 
