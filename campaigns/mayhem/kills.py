@@ -387,7 +387,7 @@ VICTIMS = {
 class Kills(Part):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 600, (0, 2, 10)
+    name, usual, short = "kills", 600, (0, 10)
     headings = ("who is killed", "run")
     measures: ClassVar = {
         "blows": Measure("kills"),

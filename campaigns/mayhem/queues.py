@@ -185,7 +185,7 @@ TROUBLES: dict[str, Callable[[Scene], None]] = {
 class Queues(Part):
     """A trial is a farmed run of one kind, and one kind of trouble."""
 
-    name, usual, short = "redis", 288, (5, 7)
+    name, usual, short = "redis", 288, (5,)
     headings = ("trouble", "run")
     measures: ClassVar = {
         "harms": Measure("harms done"),
