@@ -12,13 +12,14 @@ from tests.system.test_service import start_coordinator, status_of
 
 pytestmark = pytest.mark.slow
 
-#: An undirected puzzle, its whole space, with mirror images merged, and a directed one.
+#: An undirected puzzle, its whole space, with mirror images merged.
 BASES = {
     "undirected": ("klotski",),
     "whole": ("klotski", "--whole"),
     "merged": ("klotski", "-o", "metric=straight", "--merge-mirrors"),
-    "directed": ("superpuzz", "-o", "columns=4", "--from", "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"),
 }
+DIRECTED = ("superpuzz", "-o", "columns=4", "--from", "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA")
+SAME = ("distance", "count", "configurations", "layers", "dead")
 
 
 def depth_of(hakoiri: Hakoiri, run: str) -> int:
@@ -52,7 +53,30 @@ def test_goal_distances_are_the_same_whoever_dies(
         team.kill_one()
         assert second.finish().code == 0
     found = hakoiri.ask("hardest", run)
-    same = ("distance", "count", "configurations", "layers", "dead")
-    assert [found[name] for name in same] == [alone[name] for name in same]
+    assert [found[name] for name in SAME] == [alone[name] for name in SAME]
+    assert digest_of(hakoiri.data / distances) == digest_of(tmp_path / "alone" / alone["distances"])
+    assert hakoiri.ask("verify", distances)["ok"]
+
+
+def test_goal_distances_of_a_directed_run_are_the_same_whoever_dies(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
+) -> None:
+    """All its moves are looked at, in a thousand chunks, before there is a layer beyond the goals."""
+    run = hakoiri.ask("run", *DIRECTED)["run"]
+    hakoiri.ask("run", *DIRECTED, data=tmp_path / "alone")
+    alone = hakoiri.ask("hardest", "last", data=tmp_path / "alone")
+    queued = hakoiri.ask("hardest", run, "--queue", "--chunk", "18", "--farm-from", "1", "--redis", redis_server.url)
+    distances = str(queued["run"])
+    with workers(redis_server.url, 2) as team:
+        first = start_coordinator(hakoiri, redis_server.url)
+        wait_until(lambda: depth_of(hakoiri, distances) == 0, what="the goals")
+        first.kill()
+        assert hakoiri.ask("status", distances)["status"] == "interrupted"
+        second = start_coordinator(hakoiri, redis_server.url, "--burst")
+        wait_until(lambda: status_of(hakoiri, distances) == "running", what="the run to go on")
+        team.kill_one()
+        assert second.finish().code == 0
+    found = hakoiri.ask("hardest", run)
+    assert [found[name] for name in SAME] == [alone[name] for name in SAME]
     assert digest_of(hakoiri.data / distances) == digest_of(tmp_path / "alone" / alone["distances"])
     assert hakoiri.ask("verify", distances)["ok"]
