@@ -12,7 +12,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi import Path as InPath
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, JSONResponse, MalformedRangeHeader, RangeNotSatisfiable, Response
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
@@ -40,6 +41,21 @@ async def open_runs(request: Request) -> OpenRuns:
 
 
 Runs = Annotated[OpenRuns, Depends(open_runs)]
+
+
+class _File(FileResponse):
+    """A file, parts of which are answered; a part that makes no sense is a problem like all others."""
+
+    @classmethod
+    def _parse_range_header(cls, http_range: str, file_size: int) -> list[tuple[int, int]]:
+        try:
+            return super()._parse_range_header(http_range, file_size)
+        except MalformedRangeHeader as error:
+            raise HTTPException(HTTPStatus.BAD_REQUEST, error.content) from None
+        except RangeNotSatisfiable:
+            size = {"Content-Range": f"bytes */{file_size}"}
+            text = f"the file has {file_size:,} bytes"
+            raise HTTPException(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, text, size) from None
 
 
 class Asked:
@@ -78,7 +94,7 @@ class Asked:
         if question.standing != "answered":
             return pending(question)
         name = f"{question.run}.{words[-1]}"
-        return FileResponse(target, media_type=media_type, filename=name, headers=self._kept(self._state()))
+        return _File(target, media_type=media_type, filename=name, headers=self._kept(self._state()))
 
     def question(self, number: str) -> Question:
         """One that was asked before."""

@@ -199,6 +199,10 @@ def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyP
     assert "immutable" in first.headers["cache-control"]
     again = served.client.get(where, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
+    for part, status in (("bytes=0-7", 206), (">", 400), ("bytes=99999999-", 416)):
+        found = served.client.get(where, headers={"Range": part})
+        assert found.status_code == status
+        assert status == 206 or found.headers["content-type"] == "application/problem+json"
     assert served.client.get(f"{where}?component=0&dim=3").content == first.content
     assert len(asked) == 1
     flat = served.client.get(f"{where}?dim=2")

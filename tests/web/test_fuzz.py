@@ -32,9 +32,10 @@ _VALUES = st.recursive(
 )
 _FIELDS = (
     "puzzle", "options", "start", "mode", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
-    "legs", "seconds", "rounds", "width", "strategy", "objective", "pool",
+    "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
+    "pieces", "empty",
 )  # fmt: skip
-_KINDS = ("explore", "whole", "tree", "study", "hunt", "optimise", "hardest")
+_KINDS = ("explore", "whole", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest")
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
     optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"mode": st.sampled_from(_KINDS)},
