@@ -71,8 +71,8 @@ GIGABITS = (1, 10, 100)
 _CORES = 8
 #: A larger run of the same kind has so many times as large layers.
 LARGER = 10
-#: The widest layer is cut into so many chunks, besides as many as two workers need.
-_CUTS = (6, 24)
+#: The widest layer is cut into so many chunks, too, not only into as many as two workers need.
+_CUTS = 16
 _TEST_HOSTS, _TEST_MEGABITS = ("one", "two", "three"), (4, 8, 16)
 #: Of these the other size is run on slow links.
 TESTED = ("pancakes 11", "TopSpin(10,4)")
@@ -108,9 +108,7 @@ def _farmed(team: Team, space: Space) -> Iterator[tuple[Space, Spent]]:
     yield small, team.run(_to_workers(small))
     whole = team.run(_to_workers(space))
     yield space, whole
-    for cuts in _CUTS:
-        chunk = str(max(whole.report["layers"]) // cuts)
-        yield space, team.run((*_to_workers(space), "--chunk", chunk))
+    yield space, team.run((*_to_workers(space), "--chunk", str(max(whole.report["layers"]) // _CUTS)))
 
 
 def _to_workers(space: Space) -> Sequence[str]:
