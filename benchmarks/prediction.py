@@ -30,7 +30,7 @@ _MORE_FETCHES = 3
 #: Configurations of a chunk at most and at least (coordinator.steps.farmed).
 _MOST_CHUNK, _LEAST_CHUNK = 1 << 22, 1 << 15
 #: The fullest of some ranges holds so much more than their mean, for each time that their number doubles (measured).
-_UNEVEN = 0.15
+_UNEVEN = 0.08
 #: Bytes of a block of a layer.
 _BLOCK = 1 << 16
 #: Less processor time is not measured well.

@@ -193,25 +193,41 @@ def tested(name: str, space: Space, costs: Costs) -> Iterator[dict[str, Any]]:
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:
     """Tables, as docs/scaling.md has them."""
-    yield f"| ns of a configuration | threads | {' | '.join(ROLES)} | bytes of pieces, stored |"
-    yield "|---|---|---|---|---|---|---|"
+    shared = next(iter(found["spaces"].values()))["factors"]
+    yield from _head("role", "start s", "job ms", "fetch us", "a run by this in relation to what it took")
+    for role in ROLES:
+        factors, (least, most) = shared[role], found["fit"][role]
+        fixed = f"{factors['start']:.2f} | {factors['job'] * 1e3:.2f} | {factors['fetch'] * 1e6:.1f}"
+        yield f"| {role} | {fixed} | {least} to {most} |"
+    yield ""
+    yield from _head("ns of a configuration", "threads", *ROLES, "layer ms", "bytes of pieces", "stored")
     for name, space in found["spaces"].items():
-        each = [f"{space['factors'][role]['each'] * 1e9:.1f}" for role in ROLES]
-        pieces = f"{space['pieces']['each']:.2f} + {space['pieces']['doubling']:.2f} a doubling, {space['stored']:.2f}"
-        yield f"| {name} | {space['threads'] * 1e9:.1f} | {' | '.join(each)} | {pieces} |"
+        factors, pieces = space["factors"], space["pieces"]
+        each = " | ".join(_each_and_known(factors[role]) for role in ROLES)
+        layer = f"{factors['coordinator']['layer'] * 1e3:.1f}"
+        moved = f"{pieces['each']:.2f} + {pieces['doubling']:.2f} a doubling | {space['stored']:.2f}"
+        yield f"| {name} | {space['threads'] * 1e9:.1f} | {each} | {layer} | {moved} |"
     for name, space in found["spaces"].items():
         yield ""
-        yield f"| {name}: speed-up of a run {LARGER} times as large | {' | '.join(map(str, WORKERS))} | at most | by |"
-        yield "|---|" + "---|" * (len(WORKERS) + 2)
+        yield from _head(f"{name}, {LARGER} times as large", *map(str, WORKERS), "at most", "by")
         for place, times in space["larger"].items():
             limit, most = min(space["ceilings"][place].items(), key=lambda item: item[1])
             yield f"| {place} | {' | '.join(map(str, times))} | {most} | {limit} |"
     if found["test"]:
         yield ""
-        yield "| run, three hosts | data Redis | Mbit/s | no limit s | measured s | reckoned s | ratio |"
-        yield "|---|---|---|---|---|---|---|"
+        yield from _head("run", "data Redis", "Mbit/s", "without a limit s", "took s", "reckoned s", "ratio")
         for row in found["test"]:
             yield f"| {' | '.join(str(value) for value in row.values())} |"
+
+
+def _head(*names: str) -> Iterator[str]:
+    yield f"| {' | '.join(names)} |"
+    yield "|---" * len(names) + "|"
+
+
+def _each_and_known(factors: Mapping[str, float]) -> str:
+    each, known = (f"{factors[name] * 1e9:.1f}" for name in ("each", "known"))
+    return f"{each}, {known} an older one" if factors["known"] else each
 
 
 def draw(found: Mapping[str, Any], target: Path) -> None:
@@ -243,9 +259,7 @@ def measure_all(spaces: Mapping[str, Space]) -> tuple[dict[str, Any], dict[str, 
     costs = costs_of(spaces, alone, runs)
     roles = fitted(runs)
     found: dict[str, Any] = {
-        "spaces": {}, "test": [],
-        # Where runs took too little to be measured, nothing is to be compared.
-        "fit": {role: _spread(runs, roles, role) for role in ROLES},
+        "spaces": {}, "test": [], "runs": len(runs), "fit": {role: _spread(runs, roles, role) for role in ROLES},
     }  # fmt: skip
     for name, space in spaces.items():
         report, cost = alone[name][0].report, costs[name]
@@ -258,11 +272,10 @@ def measure_all(spaces: Mapping[str, Space]) -> tuple[dict[str, Any], dict[str, 
     return found, costs
 
 
-def _spread(runs: Sequence[Run], roles: Mapping[str, Any], role: str) -> list[float]:
-    """The least and the greatest deviation of the fit."""
-    telling = [run for run in runs if run.cpu[role] > 2 * LEAST_SECONDS]
-    found = deviations(telling, roles, role)
-    return [round(min(found), 2), round(max(found), 2)] if found else []
+def _spread(runs: Sequence[Run], roles: Mapping[str, Any], role: str) -> tuple[float, float]:
+    """The least and the greatest deviation of the fit, of runs that took enough to be measured."""
+    found = deviations([run for run in runs if run.cpu[role] > 2 * LEAST_SECONDS] or runs, roles, role)
+    return round(min(found), 2), round(max(found), 2)
 
 
 def main() -> None:

@@ -74,11 +74,11 @@ def test_a_layer_by_hand() -> None:
     assert one == pytest.approx(expected | {"take in": 0.0, "leave": 12.0, "fetch": 16 + edges})
     assert chunks_of(step.made, 4) == 4
     # One round of all workers: nothing overlaps. In ten the longest stage takes its time, the others a tenth.
-    uneven = 1 + 0.15 * math.log2(4)
+    uneven = 1 + 0.08 * math.log2(4)
     assert step_seconds(COSTS, place(4, 2, each=False), step) == pytest.approx(uneven + 0.4 + 12 + 16 + edges)
     many = Step(*(10 * number for number in step[:2]), [])
     longest = 10 * 12.0
-    rest = 10 * (1 + 0.15 * math.log2(chunks_of(many.made, 1)) / 10 + 0.4 + 8) * 1.0
+    rest = 10 * (1 + 0.08 * math.log2(chunks_of(many.made, 1)) / 10 + 0.4 + 8) * 1.0
     got = step_seconds(COSTS, place(1, 1, each=False), many)
     assert longest < got < longest + rest
     assert [step.known for step in steps_of([1.0, 2.0, 3.0], directed=True)] == [[1.0], [1.0, 2.0], [1.0, 2.0, 3.0]]
@@ -103,8 +103,10 @@ def test_the_table_has_all_that_was_reckoned() -> None:
     space |= {"threads": COSTS.threads, "stored": 1.0, "pieces": {"each": 2.0, "doubling": 0.1}}
     space["factors"] = {role: factors._asdict() for role, factors in EACH.items()}
     tested = {"space": "toy", "data_redis": "one", "mbit": 4, "measured_s": 2.0}
-    lines = list(scaling.as_text({"spaces": {"toy": space}, "test": [tested]}))
-    assert "| toy | 2000.0 | 100.0 | 100.0 | 100.0 | 1000.0 | 2.00 + 0.10 a doubling, 1.00 |" in lines
+    fit = dict.fromkeys(ROLES, (0.9, 1.1))
+    lines = list(scaling.as_text({"spaces": {"toy": space}, "fit": fit, "test": [tested]}))
+    assert "| toy | 2000.0 | 100.0 | 100.0 | 100.0 | 1000.0 | 0.0 | 2.00 + 0.10 a doubling | 1.00 |" in lines
+    assert "| workers | 0.00 | 0.00 | 0.0 | 0.9 to 1.1 |" in lines
     assert sum("Gbit/s" in line for line in lines) == 2 * len(scaling.GIGABITS)
     assert lines[-1] == "| toy | one | 4 | 2.0 |"
 
