@@ -109,16 +109,9 @@ def _exchanged(one: _Words, other: _Words) -> tuple[_Words, _Words]:
 
 @jit
 def expand_keys(
-    keys: Keys,
-    low: _Words,
-    middle: _Words,
-    high: _Words,
-    cells: _Words,
-    changes: _Words,
-    length: int,
-    room: Keys,
+    keys: Keys, low: _Words, middle: _Words, high: _Words, cells: _Words, changes: _Words, length: int, room: Keys,
     counts: Counts,
-) -> int:
+) -> int:  # fmt: skip
     """Write the successors of all `keys` into `room`, how many each has into `counts`; return their total.
 
     `room` must hold one more than there are. Fast where neighbours in the batch differ only in digits of `low`.
@@ -170,16 +163,9 @@ def _across(
 
 @jit
 def expand_lines(
-    keys: Keys,
-    low: _Words,
-    middle: _Words,
-    high: _Words,
-    cells: _Words,
-    changes: _Words,
-    length: int,
-    room: Keys,
+    keys: Keys, low: _Words, middle: _Words, high: _Words, cells: _Words, changes: _Words, length: int, room: Keys,
     counts: Counts,
-) -> int:
+) -> int:  # fmt: skip
     """As `expand_keys`, the blank going any way along its line, or across lines."""
     total = 0
     for i in range(len(keys)):

@@ -14,8 +14,6 @@ start. Turns are read too, as they are made from the solved puzzle on: ``R U R' 
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import chain, combinations, permutations
 from math import prod
 
 import numpy as np
@@ -26,51 +24,14 @@ from puzzles.errors import ConfigurationError
 from puzzles.jit import jit
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.pictures.shapes import Picture
+from puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
-#: The stickers of a piece's place, clockwise.
-Place = tuple[int, ...]
-#: For each sticker the one whose colour it takes.
-Turn = tuple[int, ...]
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]
 
 #: What looks like a turn, of this puzzle or another.
 _TURN = re.compile(r"[A-Za-z]w?[2'\d]*")
 _EXAMPLE = "R U R'"
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """The faces in the order of their rows, and the places by name, a noun first: ``"corner URF"``.
-
-    The pieces of `exchanged` places go from one to another; those of `pivots` twist where they are; those of `still`
-    places never move. `even`: only even permutations of the exchanged pieces can be reached.
-    """
-
-    faces: str
-    exchanged: Mapping[str, Place]
-    pivots: Mapping[str, Place] = field(default_factory=dict)
-    still: Mapping[str, Place] = field(default_factory=dict)
-    even: bool = False
-
-    @property
-    def moving(self) -> dict[str, Place]:
-        return {**self.exchanged, **self.pivots}
-
-    @property
-    def row(self) -> int:
-        return sum(map(len, chain(self.moving.values(), self.still.values()))) // len(self.faces)
-
-    @property
-    def dependent(self) -> int:
-        """The moving place whose twist follows from the others: those of all exchanged places add up to full turns."""
-        return len(self.exchanged) - 1
-
-    @property
-    def orders(self) -> list[tuple[int, ...]]:
-        """Which piece is in each exchanged place, every possible order, in lexicographic order."""
-        found = permutations(range(len(self.exchanged)))
-        return [order for order in found if not self.even or _is_even(order)]
 
 
 class Twisty(Numbered):
@@ -282,15 +243,6 @@ class Twisty(Numbered):
             sources.append(source)
             added.append(-self._places[source].index(came_from) % len(place))
         return sources, added
-
-
-def turned_then(first: Turn, second: Turn) -> Turn:
-    """The turn that is `first`, then `second`."""
-    return tuple(first[sticker] for sticker in second)
-
-
-def _is_even(order: tuple[int, ...]) -> bool:
-    return sum(one > other for one, other in combinations(order, 2)) % 2 == 0
 
 
 def _seen(colours: str, place: Place) -> str:

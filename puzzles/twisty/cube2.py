@@ -13,8 +13,9 @@ from collections.abc import Mapping
 
 from puzzles.contract import Choice
 from puzzles.pictures.shapes import Picture
-from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
+from puzzles.twisty.base import Twisty
 from puzzles.twisty.nets import draw_cube
+from puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
 _Vector = tuple[int, int, int]
 

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from puzzles.pictures.shapes import Picture
-from puzzles.twisty.base import Pieces, Place, Turn, Twisty, turned_then
+from puzzles.twisty.base import Twisty
 from puzzles.twisty.nets import draw_pyraminx
+from puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
 #: For each face its top, left and right corner, looking at it from outside.
 _FACES = {"F": ("U", "L", "R"), "L": ("U", "B", "L"), "R": ("U", "R", "B"), "D": ("B", "R", "L")}
