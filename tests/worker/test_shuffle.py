@@ -176,7 +176,7 @@ def test_a_task_fetches_and_leaves_pieces(left: tuple[Any, Steps, Lot, Partition
         # The numbers, the depot, some keys, and of the blocks which pieces they are of, first keys, counts and lengths.
         (0, None), (1, np.empty(0, dtype=np.int64)), (1, np.zeros((1, 1), dtype=np.int64)), (2, np.arange(9)),
         (2, np.zeros((1, 2), dtype=np.uint64)), (3, np.arange(2)), (3, np.full((3, 1), 7)), (3, "negative"),
-        (4, np.empty(0, dtype=np.uint64)), (5, np.arange(1)), (6, np.zeros((2, 2), dtype=np.int64)),
+        (4, np.empty(0, dtype=np.uint64)), (4, np.arange(3)), (5, np.arange(1)), (6, np.zeros((2, 2), dtype=np.int64)),
     ],
 )  # fmt: skip
 def test_an_answer_of_another_shape_is_refused(place: int, wrong: Any, left: tuple[Any, Steps, Lot, Partition]) -> None:
