@@ -10,15 +10,14 @@ from pathlib import Path
 from random import Random
 from typing import ClassVar, NamedTuple
 
-from campaigns.mayhem.kills import Scene
 from campaigns.mayhem.power import Disk, after_a_cut
+from campaigns.mayhem.scene import MOST_SECONDS, Scene
 from campaigns.mayhem.shim import NAMES, READS, SYNCS, WRITES, arm, is_preloaded
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS, Work, the_run, undisturbed_in
 from tests.system.helpers import Finished
 
 _CHANGES = WRITES | SYNCS | NAMES
-_MOST_SECONDS = 120
 
 
 class Failure(NamedTuple):
@@ -111,7 +110,7 @@ def _armed(scene: Scene, failure: Failure, number: int, log: Path | None = None)
     scene.before = partial(
         arm, work.before, scene.hakoiri.data, failure.kinds, number, failure.error, failure.for_good, counter, log
     )
-    ended = scene.drive().finish(_MOST_SECONDS)
+    ended = scene.drive().finish(MOST_SECONDS)
     scene.before = work.before
     return ended, int.from_bytes(counter.read_bytes(), sys.byteorder)
 

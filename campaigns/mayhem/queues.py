@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import redis
 
-from campaigns.mayhem.kills import Scene
 from campaigns.mayhem.proxies import Proxy
+from campaigns.mayhem.scene import Scene
 from campaigns.mayhem.shim import be_on_clock, is_preloaded
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS, undisturbed_in
