@@ -26,7 +26,7 @@ from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.shim import preload
-from campaigns.mayhem.trials import Books, Outcome, Part, Trial
+from campaigns.mayhem.trials import Books, ImpossibleError, Outcome, Part, Trial
 
 PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Queues, Payloads, Damage)}
 #: Where files cost no waiting for a disk.
@@ -41,6 +41,8 @@ def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
     began = time.monotonic()
     try:
         outcome = part.run(trial)
+    except ImpossibleError:
+        raise
     except Exception as error:
         outcome = Outcome("", faults=[f"{type(error).__name__}: {error}"])
     left = part.place / trial.name
@@ -59,7 +61,12 @@ def campaign(trials: Iterable[tuple[Part, int]], minutes: float, seed: int, book
         if time.monotonic() > end:
             return
         if not books.has(trial):
-            yield books.add(trial, *tried(part, trial, books.kept))
+            try:
+                done = tried(part, trial, books.kept)
+            except ImpossibleError as error:
+                print(f"{trial.name} is left out: {error}", file=sys.stderr)
+                continue
+            yield books.add(trial, *done)
 
 
 def wanted(parts: list[Part], count: int | None, short: bool = False) -> Iterator[tuple[Part, int]]:
@@ -95,8 +102,7 @@ def main() -> int:
     place = Path(tempfile.mkdtemp(prefix="mayhem-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
         # Before anything is started: what is forked has what the process has that it is forked from.
-        if why_not := preload(place):
-            print(f"mayhem: {why_not}", file=sys.stderr)
+        preload(place)
         if asked.only:
             name, _, number = asked.only.partition(":")
             part, trial = PARTS[name](place), Trial(name, int(number), asked.seed)

@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 
 from campaigns.mayhem.power import Disk, after_a_cut
 from campaigns.mayhem.scene import MOST_SECONDS, Scene
-from campaigns.mayhem.shim import NAMES, READS, SYNCS, WRITES, arm, is_preloaded
-from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from campaigns.mayhem.shim import NAMES, READS, SYNCS, WRITES, arm, require_preloaded
+from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS, Work, the_run, undisturbed_in
 from tests.system.helpers import Finished
 
@@ -76,8 +76,6 @@ disturbed, and `hakoiri verify` must agree."""
         with scene.ended:
             if kind == REMOUNT:
                 _remounted(scene)
-            elif not is_preloaded():
-                raise RuntimeError("the shim is not loaded")
             elif kind == POWER:
                 _power_cut(scene)
             else:
@@ -105,6 +103,7 @@ disturbed, and `hakoiri verify` must agree."""
 
 def _armed(scene: Scene, failure: Failure, number: int, log: Path | None = None) -> tuple[Finished, int]:
     """Drive the run while the n-th call fails; how it ended, and how many calls there were."""
+    require_preloaded()
     counter, work = scene.place / "counter", scene.work
     counter.write_bytes(bytes(8))
     scene.before = partial(
@@ -137,7 +136,9 @@ def _remounted(scene: Scene) -> None:
     if data.exists():
         data.rename(kept)
     data.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", data], check=True, capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", data], check=False, capture_output=True, text=True)
+    if mounted.returncode:
+        raise ImpossibleError(f"mount is refused here: {mounted.stderr.strip()}")
     scene.ended.callback(lambda: subprocess.run(["umount", "--lazy", data], check=True))
     if kept.exists():
         shutil.copytree(kept, data, dirs_exist_ok=True)

@@ -14,7 +14,7 @@ import redis
 
 from campaigns.mayhem.proxies import Proxy
 from campaigns.mayhem.scene import Scene
-from campaigns.mayhem.shim import be_on_clock, is_preloaded
+from campaigns.mayhem.shim import be_on_clock, require_preloaded
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS, undisturbed_in
 from tests.system.helpers import ROOT, Running, clean_environment
@@ -123,8 +123,7 @@ def _other_keys(client: redis.Redis, chance: Random) -> bool:
 
 def _jump(scene: Scene, seconds: int) -> None:
     """The clock of all processes jumps while they are at work, and later back."""
-    if not is_preloaded():
-        raise RuntimeError("the shim is not loaded")
+    require_preloaded()
     clock = scene.place / "clock"
     clock.write_bytes(bytes(8))
     scene.before = partial(be_on_clock, scene.work.before, clock)

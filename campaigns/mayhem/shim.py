@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from campaigns.mayhem.trials import ImpossibleError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import State
 
@@ -16,21 +17,20 @@ _SOURCE = Path(__file__).with_name("shim.c")
 _INSTALL = _SOURCE.parents[2] / "scripts" / "apt-install"
 
 
-def preload(place: Path) -> str:
-    """Have every process that is started from now on load it; why not, if that cannot be."""
+def preload(place: Path) -> None:
+    """Have every process that is started from now on load it, if it can be compiled."""
     if not shutil.which("cc"):
         subprocess.run([_INSTALL, "gcc", "libc6-dev"], check=False, capture_output=True)
-    if not shutil.which("cc"):
-        return "no C compiler (cc) is here"
-    library = place / "shim.so"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, _SOURCE, "-ldl", "-lpthread"], check=True)
-    os.environ["LD_PRELOAD"] = str(library)
-    return ""
+    if shutil.which("cc"):
+        library = place / "shim.so"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, _SOURCE, "-ldl", "-lpthread"], check=True)
+        os.environ["LD_PRELOAD"] = str(library)
 
 
-def is_preloaded() -> bool:
-    """Whether `preload` has done it."""
-    return "LD_PRELOAD" in os.environ
+def require_preloaded() -> None:
+    """Raise `ImpossibleError` unless `preload` has done it."""
+    if "LD_PRELOAD" not in os.environ:
+        raise ImpossibleError("no C compiler (cc) is here")
 
 
 def arm(

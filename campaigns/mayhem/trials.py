@@ -37,6 +37,10 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
+class ImpossibleError(Exception):
+    """This machine has not what a trial needs: it is left out, and not written down."""
+
+
 class Measure(NamedTuple):
     """A figure of trials in words: all of them are added, or it says how bad one was and the `most` is told."""
 
