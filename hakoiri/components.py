@@ -64,6 +64,9 @@ class Diameter:
 class ComponentAnswers(PathAnswers):
     """An open run that may be asked for its components."""
 
+    #: The diameter of a search from a start, once it was measured.
+    _exact: Diameter | None = None
+
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components, largest first, ties by least key; of a search from a start, its own only.
 
@@ -169,6 +172,8 @@ class ComponentAnswers(PathAnswers):
         return read_interval(self.store)
 
     def _measure(self, control: Control, observer: Observer) -> Diameter:
+        if self._exact is not None:
+            return self._exact
         found = self._by_kinds(control, observer)
         if found is None and self._reached.configurations >= BOUNDED_FROM:
             return self._bound(control, observer)
@@ -177,7 +182,8 @@ class ComponentAnswers(PathAnswers):
             with self._context(control) as context:
                 exact = measure_component(context, keys, graph)
             found = _in_keys(exact, keys)
-        return self._answer(0, self._reached.configurations, self._least_key(), found)
+        self._exact = self._answer(0, self._reached.configurations, self._least_key(), found)
+        return self._exact
 
     def _measure_left_out(self, number: int, control: Control, observer: Observer) -> Diameter:
         """A component that the census was not asked for; that is not kept, for the run is what it is."""

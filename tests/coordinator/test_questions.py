@@ -137,6 +137,7 @@ def test_every_eccentricity_is_that_of_a_search_from_each(small_run: Run) -> Non
     assert small_run.diameter(every=True).record == found.record
     assert (small_run.store.directory / DATA_FILE).stat().st_mtime_ns == written, "what is known was written again"
     assert (found.record, found.pairs.tolist()) == (cheap.record, cheap.pairs.tolist())
+    assert small_run.diameter() is cheap, "it was measured again"
 
 
 def test_eccentricities_of_a_component_of_a_whole_space(whole_run: Run) -> None:
