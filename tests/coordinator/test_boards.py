@@ -30,7 +30,7 @@ from storage.results.rows import ResultRows
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 from worker.graphs import family
-from worker.graphs.bounds import widest
+from worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
 from worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
 from worker.graphs.searches import Graph
 
@@ -305,7 +305,13 @@ def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int,
     found = widest(Graph(offsets, targets), images, pairs=True)
     assert (found.diameter, found.pairs) == (longest, pairs)
     assert away[found.pair[0]][found.pair[1]] == longest
-    assert widest(Graph(offsets, targets), images).diameter == longest
+    # From few vertices at a time, so that most are never searched from.
+    bounds = Bounds(Graph(offsets, targets), least_alike(count, images))
+    bounds.settle(Aim.WIDEST, look_here(bounds.graph), lanes=4, first=2)
+    assert int(bounds.lower.max()) == longest == widest(bounds.graph, images).diameter
+    assert not bounds.open(Aim.WIDEST).size
+    known = bounds.lower[bounds.first]
+    assert all(known[here] <= max(row.values()) for here, row in away.items())
 
 
 @pytest.mark.parametrize("board", ["AAB/C.B/.DD", "AA.B/C..B/DE.F", "AB.#/C..."])
