@@ -47,7 +47,7 @@ def write_map(run: Run, found: Map, target: Path) -> None:
     with replaced(target) as part, part.open("wb") as file:
         file.write(_header(run, found, arrays))
         for array in arrays.values():
-            file.write(_filled(array.tobytes()))
+            file.write(array.tobytes() + bytes(_padding(array)))
 
 
 def _header(run: Run, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
@@ -58,11 +58,11 @@ def _header(run: Run, found: Map, arrays: dict[str, np.ndarray]) -> bytes:
     listed = []
     for name, array in arrays.items():
         listed.append({"name": name, "type": array.dtype.name, "shape": array.shape, "offset": offset})
-        offset += len(_filled(array.tobytes()))
+        offset += array.nbytes + _padding(array)
     text = json.dumps(row | {"arrays": listed}).encode().ljust(begin - len(MAGIC) - 4)
     return MAGIC + len(text).to_bytes(4, "little") + text
 
 
-def _filled(raw: bytes) -> bytes:
-    """With zeros up to where the next part may begin."""
-    return raw + bytes(-len(raw) % _ALIGNED)
+def _padding(array: np.ndarray) -> int:
+    """Bytes after an array, up to where the next one may begin."""
+    return -array.nbytes % _ALIGNED

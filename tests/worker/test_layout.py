@@ -138,12 +138,6 @@ def test_a_cycle_is_a_circle_and_its_longest_axis_is_the_first() -> None:
     assert extents[0] > 3 * extents[1] > extents[2]
 
 
-def test_a_layout_depends_on_its_seed_alone() -> None:
-    graph = sierpinski(3)
-    assert np.array_equal(laid_out(graph, 3), laid_out(graph, 3))
-    assert not np.array_equal(laid_out(graph, 3), laid_out(graph, 3, seed=2))
-
-
 @pytest.mark.parametrize("vertices", [1, 2, 3])
 def test_tiny_graphs(vertices: int) -> None:
     graph = graph_of(nx.path_graph(vertices))
