@@ -10,9 +10,10 @@ import numpy as np
 from coordinator.errors import ContradictionError
 from coordinator.graphs.diameter import Interval, interval_progress
 from coordinator.session.session import ComputeContext
-from puzzles.contract import Puzzle
+from puzzles.contract import Orbits, Puzzle
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
+from puzzles.keys.splitmix import random_words
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.results.rows import read_arrays, stage_arrays
@@ -53,9 +54,15 @@ class Settling:
         self.plan = self._planned(keys, graph)
         # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
         self._order = search_order(graph)
-        self._images = [self._nearer(image) for image in images_of(context.puzzle, keys, graph)]
+        orbits = context.puzzle.orbits(keys)
+        images = images_of(context.puzzle, keys, graph) if orbits is None else []
+        self._images = [self._nearer(image) for image in images]
         graph = inner_graph(graph, np.zeros(self._size, dtype=np.int32), self._order)
-        self._bounds = Bounds(graph, least_alike(self._size, self._images))
+        if orbits is None:
+            first = least_alike(self._size, self._images)
+        else:
+            first = _first_of(context.puzzle, graph, orbits[self._order])
+        self._bounds = Bounds(graph, first)
 
     def _planned(self, keys: Keys, graph: Graph) -> tuple[int, int]:
         """How many searches at the same time, and from how many vertices each: as many as the memory is enough for."""
@@ -139,8 +146,9 @@ class Settling:
         return Eccentricities(diameter, radius, centre, periphery, self._pairs(diameter))
 
     def _pairs(self, diameter: int) -> Vertices:
-        """All pairs so far apart: those of one vertex of each that are alike, and their images."""
-        sources = self._bounds.outermost()
+        """All pairs so far apart: those of one of all that are alike, and their images, if these are known."""
+        lower, _ = self._bounds.of_all()
+        sources = self._bounds.outermost() if self._images else np.flatnonzero(lower == diameter).astype(np.int32)
         chunks = np.array_split(sources, -(-len(sources) // self.plan[1]))
         distance = np.array([diameter])
         found = self._mapped("pairs", ([chunk, distance] for chunk in chunks))
@@ -166,6 +174,18 @@ def open_intervals(store: RunStore, component: int) -> dict[tuple[int, int], int
     intervals = np.stack([arrays["lower"][unsettled], arrays["upper"][unsettled]], axis=1)
     values, counts = np.unique(intervals, axis=0, return_counts=True)
     return dict(zip(map(tuple, values.tolist()), counts.tolist(), strict=True))
+
+
+def _first_of(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
+    """The least vertex of each orbit; `ContradictionError` where two vertices of one have other neighbours."""
+    _, firsts, numbers = np.unique(orbits, return_index=True, return_inverse=True)
+    words = np.fromiter(random_words(0), dtype=np.uint64, count=len(firsts))
+    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(words[numbers[graph.targets]])])
+    around = sums[graph.offsets[1:]] - sums[graph.offsets[:-1]]
+    first = firsts[numbers].astype(np.int32)
+    if not np.array_equal(around, around[first]):
+        raise ContradictionError(f"{puzzle.name} says that configurations are alike that do not lead to alike ones")
+    return first
 
 
 def images_of(puzzle: Puzzle, keys: Keys, graph: Graph) -> list[Vertices]:
