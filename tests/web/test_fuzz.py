@@ -36,7 +36,7 @@ _FIELDS = (
     "pieces", "empty",
 )  # fmt: skip
 _KINDS = ("explore", "whole", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest")
-FILES = ("/export.{ending}", "/map")
+_FILES = ("/export.{ending}", "/map")
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
     optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"mode": st.sampled_from(_KINDS)},
@@ -109,7 +109,7 @@ def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, .
 
 # Exports and maps are made by processes of their own.
 def test_some_questions_of_any_kind(served: Served) -> None:
-    assert fuzz(served.client, [served.small, served.whole, served.directed], 100, ("get", "head"), *FILES) == 100
+    assert fuzz(served.client, [served.small, served.whole, served.directed], 100, ("get", "head"), *_FILES) == 100
 
 
 @pytest.fixture
