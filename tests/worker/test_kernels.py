@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from coordinator.errors import ContradictionError
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import Eccentricities
+from coordinator.graphs.eccentricities import Eccentricities, images_of
 from coordinator.session.resources import Budget
 from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion
@@ -349,6 +349,15 @@ def test_a_permutation_that_moves_edges_is_found_out() -> None:
     assert keeps_edges(path, np.array([3, 2, 1, 0], dtype=np.int32))
     assert keeps_edges(cycle, turn)
     assert not keeps_edges(cycle, np.zeros(4, dtype=np.int32))
+
+
+def test_symmetries_that_move_edges_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys, path = np.arange(4, dtype=np.uint32), compressed(nx.path_graph(4))
+    monkeypatch.setattr(Klotski, "symmetry_maps", lambda puzzle: [lambda keys: np.uint32(3) - keys])
+    assert [image.tolist() for image in images_of(PUZZLE, keys, path)] == [[3, 2, 1, 0]]
+    monkeypatch.setattr(Klotski, "symmetry_maps", lambda puzzle: [lambda keys: (keys + np.uint32(1)) % np.uint32(4)])
+    with pytest.raises(ContradictionError, match="has a symmetry that does not keep its moves"):
+        images_of(PUZZLE, keys, path)
 
 
 def test_bounding_saves_searches() -> None:
