@@ -38,6 +38,9 @@ What the campaign has found, each with a test in the ordinary suite:
 - A worker whose result did not fit into Redis any more, or whose connection was cut for good, told nobody: its chunk
   was waited for until it was overdue, a minute later.
 - A value of another kind under one of Hakoiri's names in Redis was told without a next step.
+
+Still open: a value of another kind under `rq:workers`, a name of RQ's own, ends each worker as soon as it has begun.
+They say so and are started again and again, and a run waits for them until that key is removed.
 """
 
 
