@@ -44,7 +44,9 @@ def hardest(
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option("--metric", help="Count moves by this metric of the puzzle.", show_default="that of the run"),
+        typer.Option(
+            "--metric", metavar="NAME", help="Count moves by this metric of the puzzle.", show_default="that of the run"
+        ),
     ] = None,
     queue: QueueOption = False,
     data: DataOption = None,
