@@ -7,6 +7,7 @@ from puzzles.checks import check_expansion
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys, layout_of
 from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
+from puzzles.keys.places import Places
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.coded import Block, code_bits, decode, set_decoded
 from storage.layers.digest import lanes_of
@@ -98,6 +99,7 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
         balance(keys, targets, counts)
         pairs = fold(keys, targets, counts, puzzle.undirected)
         unpack_blocks(pack_blocks(pairs))
+    Places.of(keys).lower_bounds(keys)
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)

@@ -34,7 +34,7 @@ def test_the_file_that_a_puzzle_begins_with_works(mine: Hakoiri, directed: bool,
     assert ("def expand" in file.read_text()) == kernel
     tried = mine.ask("try", told["puzzle"])
     assert tried["ok"]
-    assert len(tried["checks"]) == 13
+    assert len(tried["checks"]) == 14
     assert all(each["wrong"] == "" and each["promise"] for each in tried["checks"])
     found = mine.ask("run", told["puzzle"])
     assert (found["configurations"], found["goal_depth"], found["puzzle"]) == (128, 4, f"{file.name}:MyOwnPuzzle2")
