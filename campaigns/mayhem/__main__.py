@@ -26,7 +26,7 @@ from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.shim import preload
-from campaigns.mayhem.trials import Books, ImpossibleError, Outcome, Part, Trial
+from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, TrialBooks
 
 PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Queues, Payloads, Damage)}
 #: Where files cost no waiting for a disk.
@@ -53,20 +53,22 @@ def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
     return outcome, time.monotonic() - began
 
 
-def campaign(trials: Iterable[tuple[Part, int]], minutes: float, seed: int, books: Books) -> Iterator[dict[str, Any]]:
+def campaign(
+    trials: Iterable[tuple[Part, int]], minutes: float, seed: int, books: TrialBooks
+) -> Iterator[dict[str, Any]]:
     """The rows of the trials that were not in the books yet, as they come, until the time is up."""
     end = time.monotonic() + 60 * minutes
     for part, number in trials:
         trial = Trial(part.name, number, seed)
         if time.monotonic() > end:
             return
-        if not books.has(trial):
+        if not books.has(vars(trial)):
             try:
-                done = tried(part, trial, books.kept)
+                outcome, seconds = tried(part, trial, books.kept)
             except ImpossibleError as error:
                 print(f"{trial.name} is left out: {error}", file=sys.stderr)
                 continue
-            yield books.add(trial, *done)
+            yield books.add(vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)})
 
 
 def wanted(parts: list[Part], count: int | None, short: bool = False) -> Iterator[tuple[Part, int]]:
@@ -95,7 +97,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """What the command line asks for; the exit code."""
     asked = arguments()
-    books = Books(asked.results)
+    books = TrialBooks(asked.results)
     if asked.publish:
         publish(summary(books.rows(), PARTS), PARTS)
         return 0

@@ -1,13 +1,13 @@
 """What a part of the campaign is, and the books that are kept of its trials: a line of JSON for each that is over."""
 
-import json
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
+
+from campaigns.books import Books
 
 
 @dataclass(frozen=True)
@@ -73,32 +73,10 @@ class Part(ABC):
         """End what trials share."""
 
 
-class Books:
-    """The results file: what is in it is not done again."""
+class TrialBooks(Books):
+    """The results file: a trial that is in it is not done again."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        super().__init__(path, "part", "number", "seed")
         #: Where the files of trials are kept in which a promise was not.
         self.kept = path.with_suffix(".kept")
-        if path.exists():
-            # A kill may have cut off the last one.
-            content = path.read_bytes()
-            os.truncate(path, content.rfind(b"\n") + 1)
-        self._done = {(row["part"], row["number"], row["seed"]) for row in self.rows()}
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """All lines."""
-        if self._path.exists():
-            for line in self._path.read_text(encoding="utf-8").splitlines():
-                yield json.loads(line)
-
-    def has(self, trial: Trial) -> bool:
-        """Whether it is over."""
-        return (trial.part, trial.number, trial.seed) in self._done
-
-    def add(self, trial: Trial, outcome: Outcome, seconds: float) -> dict[str, Any]:
-        """Write a line."""
-        row = asdict(trial) | asdict(outcome) | {"seconds": round(seconds, 2)}
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(row)}\n")
-        return row

@@ -11,7 +11,7 @@ import pytest
 
 from campaigns.mayhem.__main__ import PARTS, campaign, wanted
 from campaigns.mayhem.page import PAGE, RESULTS, page, summary
-from campaigns.mayhem.trials import Books, ImpossibleError, Measure, Outcome, Part, Trial
+from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
 
 
 class Toy(Part):
@@ -34,23 +34,23 @@ class Toy(Part):
 
 def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
-    first = list(campaign(wanted([Toy(tmp_path)], 2), float("inf"), 7, Books(file)))
+    first = list(campaign(wanted([Toy(tmp_path)], 2), float("inf"), 7, TrialBooks(file)))
     assert [row["number"] for row in first] == [0, 1]
     with file.open("a", encoding="utf-8") as half:
         half.write('{"part": "toy", "num')
-    rest = list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, Books(file)))
+    rest = list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, TrialBooks(file)))
     assert [row["number"] for row in rest] == [2, 3, 4]
     assert [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] == [*first, *rest]
-    assert list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, Books(file))) == []
+    assert list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, TrialBooks(file))) == []
     # What cannot be done here is no result, and a later trial is done all the same.
-    assert [row["number"] for row in campaign(wanted([Toy(tmp_path)], 7), float("inf"), 7, Books(file))] == [6]
+    assert [row["number"] for row in campaign(wanted([Toy(tmp_path)], 7), float("inf"), 7, TrialBooks(file))] == [6]
     # Another seed is another campaign; no time is none.
-    assert len(list(campaign(wanted([Toy(tmp_path)], 1), float("inf"), 8, Books(file)))) == 1
-    assert list(campaign(wanted([Toy(tmp_path)], None), 0, 9, Books(file))) == []
+    assert len(list(campaign(wanted([Toy(tmp_path)], 1), float("inf"), 8, TrialBooks(file)))) == 1
+    assert list(campaign(wanted([Toy(tmp_path)], None), 0, 9, TrialBooks(file))) == []
 
 
 def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -> None:
-    books = Books(tmp_path / "results.jsonl")
+    books = TrialBooks(tmp_path / "results.jsonl")
     list(campaign(wanted([Toy(tmp_path)], None), float("inf"), 7, books))
     found = summary(books.rows(), {"toy": Toy})
     results = found["parts"]["toy"]
