@@ -100,6 +100,8 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
         pairs = fold(keys, targets, counts, puzzle.undirected)
         unpack_blocks(pack_blocks(pairs))
     Places.of(keys).lower_bounds(keys)
+    for symmetry in puzzle.symmetry_maps():
+        symmetry(keys)
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)

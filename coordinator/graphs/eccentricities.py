@@ -54,10 +54,9 @@ class Settling:
         self.plan = self._planned(keys, graph)
         # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
         self._order = search_order(graph)
-        orbits = context.puzzle.orbits(keys)
-        images = images_of(context.puzzle, keys, graph) if orbits is None else []
-        self._images = [self._nearer(image) for image in images]
+        self._images = [self._nearer(image) for image in images_of(context.puzzle, keys, graph)]
         graph = inner_graph(graph, np.zeros(self._size, dtype=np.int32), self._order)
+        orbits = None if self._images else context.puzzle.orbits(keys)
         if orbits is None:
             first = least_alike(self._size, self._images)
         else:
@@ -220,13 +219,13 @@ def _is_within(keys: Keys, one: Keys) -> bool:
 
 def _with_images(pairs: Vertices, images: list[Vertices]) -> Vertices:
     """All images of some pairs, these included."""
-    found = new = np.unique(pairs, axis=0)
+    found = new = _numbers(pairs)
     while images and len(new):
-        moved = np.unique(np.concatenate([image[new] for image in images]), axis=0)
-        both = np.unique(np.concatenate([found, moved]), axis=0)
-        new = both[np.isin(_numbers(both), _numbers(found), invert=True)]
-        found = both
-    return found
+        one, other = new >> 32, new & 0xFFFFFFFF
+        moved = [_numbers(np.stack([image[one], image[other]], axis=1)) for image in images]
+        new = np.setdiff1d(np.concatenate(moved), found)
+        found = np.union1d(found, new)
+    return np.stack([found >> 32, found & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
 def _numbers(pairs: Vertices) -> np.ndarray:

@@ -14,9 +14,12 @@ their order, and one across lines passes (length of a line) - 1 other tiles, so 
 every line if the length is even, and never if it is odd. On a board one cell wide tiles cannot pass each other.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import factorial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puzzles.capabilities import Sized, SizedMember
 from puzzles.contract import Choice, Expansion, Matching, Number, Numbered, Orbits
@@ -24,11 +27,12 @@ from puzzles.errors import ConfigurationError, PuzzleError
 from puzzles.keys.layout import Key, Keys, Mask
 from puzzles.keys.permutations import digits_of, number_of, order_of
 from puzzles.permutation.drawing import draw_tiles
-from puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of
+from puzzles.permutation.tiles_kernels import expand_keys, expand_lines, find_boards, tables_of, write_images
 from puzzles.pictures.shapes import Picture
 
 #: The tiles of a board in the order of their cells, 0 for the blank.
 Arrangement = list[int]
+_Numbers = NDArray[np.int64]
 _MOST_CELLS = 16
 #: Stands for any tile, or the blank.
 _ANY = -1
@@ -85,6 +89,7 @@ class Tiles(Numbered, Sized):
         self._outer: list[int] = (reading if self.columns == self._length else reading.T).ravel().tolist()
         self._inner = [self._outer.index(cell) for cell in range(self._cells)]
         self._classes = _cell_classes(lines, self._length)
+        self._worth = np.array([factorial(place) for place in range(self._cells)])
 
     def expand(self, keys: Keys) -> Expansion:
         room = self.layout.empty(len(keys) * self.most_successors + 1)
@@ -97,6 +102,29 @@ class Tiles(Numbered, Sized):
         """One number for each kind of cell that the blank can be on: corners, ..."""
         classes: Orbits = self._classes[keys % self.layout.dtype.type(self._cells)]
         return classes
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        """Reflections of the board, and two renamings of the tiles that give all even ones after each other."""
+        if self._length == 1:
+            return ()
+        same = np.arange(self._cells)
+        cells = same.reshape(-1, self._length)
+        three, long, exchanged = same.copy(), same.copy(), same.copy()
+        three[[1, 2, 3]], exchanged[[1, 2]] = (2, 3, 1), (2, 1)
+        # A cycle of an odd number of tiles is an even permutation.
+        first = 1 + self._cells % 2
+        long[first:] = np.roll(long[first:], 1)
+        turned = [cells[::-1], cells[:, ::-1], *([cells.T] if len(cells) == self._length else [])]
+        found = [(same, three), (same, long)]
+        for places in (part.ravel() for part in turned):
+            # Inverse to itself, so these are also the tiles of the solved board after it.
+            found.append((places, same if self._has_parity(places.tolist()) else exchanged))
+        return [partial(self._image, places=places, names=names) for places, names in found]
+
+    def _image(self, keys: Keys, places: _Numbers, names: _Numbers) -> Keys:
+        images = np.empty_like(keys)
+        write_images(keys, places, names, self._worth, self._length, images)
+        return images
 
     def successors(self, key: Key) -> list[Key]:
         board = self.unpack(key)
@@ -119,11 +147,10 @@ class Tiles(Numbered, Sized):
     def match(self, pattern: str) -> Matching:
         board = self._read(pattern, anything="?")
         wanted = np.array([self._inner[tile] if tile >= 0 else tile for tile in (board[c] for c in self._outer)])
-        worth = np.array([factorial(place) for place in range(self._cells)])
 
         def holds(keys: Keys) -> Mask:
             found = np.empty(len(keys), dtype=np.bool_)
-            find_boards(keys, wanted, worth, self._length, found)
+            find_boards(keys, wanted, self._worth, self._length, found)
             return found
 
         return holds
@@ -176,18 +203,22 @@ class Tiles(Numbered, Sized):
     def pack(self, board: Arrangement) -> Key:
         """The key of a board; `ConfigurationError` if no slides lead from the solved board to it."""
         order = [self._inner[board[cell]] for cell in self._outer]
-        blank = order.index(0)
+        blank, fits = order.index(0), self._has_parity(order)
         del order[blank]
         if self._length == 1 and order != sorted(order):
             stand = f"in another order on {self._text(board)} than on {self._text(list(range(self._cells)))}"
             raise ConfigurationError(f"tiles cannot pass each other on a board one cell wide: they stand {stand}")
-        if self._parity(order) != self._wanted_parity(blank):
+        if not fits:
             solved = self._text(list(range(self._cells)))
             raise ConfigurationError(
                 f"{self._text(board)} cannot be reached from the solved board {solved}: its parity is odd, "
                 "that is, two tiles would have to change places"
             )
         return number_of([-tile for tile in reversed(order)]) // 2 * self._cells + blank
+
+    def _has_parity(self, board: list[int]) -> bool:
+        """Whether slides lead from the solved board to this one, in the cells and tiles of keys."""
+        return self._parity([tile for tile in board if tile]) == self._wanted_parity(board.index(0))
 
     def _wanted_parity(self, blank: int) -> int:
         """The parity of the order of the tiles while the blank is on this cell."""

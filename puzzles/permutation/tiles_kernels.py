@@ -188,32 +188,62 @@ def expand_lines(
 
 
 @jit
+def _read_board(key: np.int64, worth: _Words, length: int, left: _Words, board: _Words) -> None:
+    """Write the tile on each cell, the blank as 0; ``worth[i]`` is i!, and `left` is room for all tiles."""
+    cells = np.int64(len(board))
+    tiles, blank = cells - 1, key % cells
+    number, parity = key // cells * 2, np.int64(0)
+    left[:] = np.arange(1, cells)[::-1]
+    # The tiles from the first cell on: the reverse of the order that the number is of.
+    for place in range(tiles - 1, -1, -1):
+        digit = number // worth[place]
+        number -= digit * worth[place]
+        parity += digit
+        board[tiles - 1 - place] = left[place - digit]
+        for j in range(place - digit, place):
+            left[j] = left[j + 1]
+    if tiles > 1 and (parity + (blank // length if length % 2 == 0 else 0)) % 2:
+        board[tiles - 2], board[tiles - 1] = board[tiles - 1], board[tiles - 2]
+    for cell in range(tiles, blank, -1):
+        board[cell] = board[cell - 1]
+    board[blank] = 0
+
+
+@jit
 def find_boards(keys: Keys, wanted: _Words, worth: _Words, length: int, found: Mask) -> None:
     """Write whether each key has the `wanted` tile, or the blank as 0, on each of its cells; negative is for any.
 
     Cells are numbered as for keys, tiles by their cells on the solved board; ``worth[i]`` is i!.
     """
-    cells = np.int64(len(wanted))
-    tiles = cells - 1
-    left = np.empty(tiles, dtype=np.int64)
-    order = np.empty(tiles, dtype=np.int64)
+    left, board = np.empty(len(wanted) - 1, dtype=np.int64), np.empty(len(wanted), dtype=np.int64)
     for i in range(len(keys)):
-        key = np.int64(keys[i])
-        blank = key % cells
-        number, parity = key // cells * 2, np.int64(0)
-        left[:] = np.arange(1, cells)[::-1]
-        # The tiles from the first cell on: the reverse of the order that the number is of.
-        for place in range(tiles - 1, -1, -1):
-            digit = number // worth[place]
-            number -= digit * worth[place]
-            parity += digit
-            order[tiles - 1 - place] = left[place - digit]
-            for j in range(place - digit, place):
-                left[j] = left[j + 1]
-        if tiles > 1 and (parity + (blank // length if length % 2 == 0 else 0)) % 2:
-            order[tiles - 2], order[tiles - 1] = order[tiles - 1], order[tiles - 2]
-        right = wanted[blank] <= 0
-        for place in range(tiles):
-            want = wanted[place + (place >= blank)]
-            right &= (want < 0) | (want == order[place])
+        _read_board(np.int64(keys[i]), worth, length, left, board)
+        right = True
+        for cell in range(len(wanted)):
+            right &= (wanted[cell] < 0) | (wanted[cell] == board[cell])
         found[i] = right
+
+
+@jit
+def write_images(keys: Keys, places: _Words, names: _Words, worth: _Words, length: int, images: Keys) -> None:
+    """Write the key of each board after what is on cell c went to ``places[c]`` and each tile t became ``names[t]``.
+
+    Numbers are as in `find_boards`; ``names[0]`` is 0, and the images have the parity that boards have.
+    """
+    cells = len(places)
+    left, (board, image) = np.empty(cells - 1, dtype=np.int64), np.empty((2, cells), dtype=np.int64)
+    for i in range(len(keys)):
+        _read_board(np.int64(keys[i]), worth, length, left, board)
+        blank = number = np.int64(0)
+        for cell in range(cells):
+            image[places[cell]] = names[board[cell]]
+        for cell in range(cells):
+            following = less = np.int64(0)
+            for later in range(cell + 1, cells):
+                following += image[later] != 0
+                less += 0 < image[later] < image[cell]
+            if image[cell] == 0:
+                blank = np.int64(cell)
+            else:
+                number += less * worth[following]
+        images[i] = number // 2 * cells + blank

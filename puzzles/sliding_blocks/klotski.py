@@ -10,7 +10,7 @@ what is left. From the highest bit:
     bits  7..0   the pair of blank cells, numbered 0..189 in lexicographic order
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -99,9 +99,11 @@ class Klotski(Blocks):
 
     def canonical(self, keys: Keys) -> Keys:
         """The lesser of each key and its left-right mirror image, which keeps moves, goal and metric."""
-        mirrored = np.empty_like(keys)
-        mirror_keys(keys, mirrored)
-        return np.minimum(keys, mirrored)
+        return np.minimum(keys, _mirrored(keys))
+
+    def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
+        """The left-right mirror."""
+        return [_mirrored]
 
     def configurations(self) -> Iterator[Keys]:
         """One block per place of the daughter: 12 blocks, 65,880 keys."""
@@ -163,6 +165,12 @@ class Klotski(Blocks):
         for place in larger:
             key = key << 4 | place
         return key << 8 | _PAIR_NUMBER[blanks[0], blanks[1]]
+
+
+def _mirrored(keys: Keys) -> Keys:
+    images = np.empty_like(keys)
+    mirror_keys(keys, images)
+    return images
 
 
 def _take(key: Key, taken: dict[int, str], cells: Iterable[int], what: str) -> None:

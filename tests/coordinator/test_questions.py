@@ -13,8 +13,10 @@ import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.executors.opening import open_context
+from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import MOST_PAIRS
 from coordinator.graphs.eccentricities import Settling
+from coordinator.graphs.measuring import measure_component
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
@@ -23,7 +25,7 @@ from coordinator.steps.step import LayerStep
 from hakoiri import components
 from hakoiri.api import Run, explore, open_run
 from puzzles.keys.layout import ints
-from puzzles.registry import PUZZLES
+from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.layers.scratch import scratch_folder
 from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Progress
@@ -32,7 +34,7 @@ from tests.support.engine import MANNERS, spied
 from tests.support.searching import ImpatientControl, reference_distances
 from tests.support.toy import Toy, is_goal
 from worker.graphs.bounds import Aim
-from worker.graphs.searches import all_eccentricities
+from worker.graphs.searches import all_eccentricities, farthest_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -158,6 +160,34 @@ def test_eccentricities_by_orbits(tiles: Run) -> None:
     assert counts is not None
     assert (min(counts), max(counts), sum(counts.values())) == (record.radius, record.diameter, record.size)
     assert (counts[record.radius], counts[record.diameter]) == (record.centre, record.periphery)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("tiles", {"rows": "2"}),
+        ("tiles", {"columns": "2", "metric": "multi"}),
+        ("hanoi", {"discs": "4"}),
+        ("pancakes", {"n": "6"}),
+    ],
+)
+def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
+    name: str, options: dict[str, str]
+) -> None:
+    """All pairs too, which follow from those of a few by the symmetry maps of tiles and towers."""
+    spec = PuzzleSpec(name, options)
+    puzzle = spec.build()
+    with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
+        keys = np.sort(np.concatenate(list(puzzle.configurations())))
+        graph = build_graph(context, keys)
+        found = measure_component(context, keys, graph)
+    exact = all_eccentricities(graph)
+    periphery = np.flatnonzero(exact == exact.max()).astype(np.int32)
+    assert (found.periphery.tolist(), found.centre.tolist()) == (
+        periphery.tolist(),
+        np.flatnonzero(exact == exact.min()).tolist(),
+    )
+    assert sorted(found.pairs.tolist()) == sorted(farthest_pairs(graph, periphery).tolist())
 
 
 class Watching(SilentObserver):
