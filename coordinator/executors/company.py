@@ -24,7 +24,7 @@ class Company:
         self._last_seen = time.monotonic()
         self._said_alone = False
         self._coming: Callable[[], set[str]] = set
-        self._came: set[str] = set()
+        self._came: dict[str, str] = {}
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names until they come or it does not."""
@@ -33,11 +33,16 @@ class Company:
     def look(self, connection: redis.Redis) -> list[str]:
         """See who lives; the URLs of their data Redis."""
         found = living_workers(connection)
-        self._came |= found.keys()
+        self._came |= found
         self.living = found.keys() - self._refusing
         if self.living:
             self._last_seen, self._said_alone = time.monotonic(), False
         return list(found.values())
+
+    def data_redis_of(self, worker: str) -> str:
+        """Where a worker leaves pieces, for people; empty if that is the one Redis."""
+        url = self._came.get(worker, "")
+        return url and without_password(url)
 
     def expect_all(self) -> None:
         """Redis was away: workers need a moment to say that they live."""
@@ -54,7 +59,7 @@ class Company:
     @property
     def is_away(self) -> bool:
         """Whether no worker has lived for a while, and none is to come."""
-        return time.monotonic() - self._last_seen >= _ALONE_SECONDS and not self._coming() - self._came
+        return time.monotonic() - self._last_seen >= _ALONE_SECONDS and not self._coming() - self._came.keys()
 
     def say_alone(self, url: str) -> None:
         """Tell the user, once, that nobody is there."""

@@ -19,6 +19,7 @@ from coordinator.executors.company import Company
 from coordinator.executors.flight import Chunk, Flight
 from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.plane import Plane
+from coordinator.session.places import Places
 from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
@@ -26,7 +27,7 @@ from puzzles.registry import PuzzleSpec
 from storage.ledger.manifest import Depth
 from worker.errors import DepotLostError, PayloadError, TaskError
 from worker.tasks import SHUFFLES, Array, Arrays, do_task
-from worker.transport.connection import ALIVE_SECONDS, redis_errors
+from worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
 from worker.transport.depots import MAIN, Depots
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
@@ -69,7 +70,7 @@ class RemoteExecutor:
         self._plane = Plane(Depots(connection), tuning, self._patiently, observer.note)
         self._flight = Flight(connection, "", self._request, (), self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
-        self._company = Company(observer)
+        self._company, self.places = Company(observer), Places()
         self._last_look = 0.0
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
@@ -157,7 +158,7 @@ class RemoteExecutor:
             chunk.begun[event.attempt] = event.worker
             chunk.begun_at = time.monotonic()
         elif event.kind == "done":
-            yield from self._take_in(chunk, event.attempt)
+            yield from self._take_in(chunk, event)
         elif event.kind == "failed":
             text = f"task {self._flight.task} failed on worker {event.worker}: {event.detail}"
             raise TaskError(text, *event.steps)
@@ -172,17 +173,19 @@ class RemoteExecutor:
         elif current:
             self._lose(chunk, f"worker {event.worker} could not do it ({event.detail})")
 
-    def _take_in(self, chunk: Chunk, attempt: int) -> Iterator[_Landed]:
+    def _take_in(self, chunk: Chunk, event: Event) -> Iterator[_Landed]:
         """The result that a worker left; where it is gone or broken, the chunk is sent again."""
         try:
-            result = self._flight.fetch(chunk, attempt)
+            result = self._flight.fetch(chunk, event.attempt)
         except PayloadError as error:
             self._observer.note(f"{error}; asking again")
             result = None
         if result is None:
             self._flight.send(chunk)
         else:
-            yield self._land(chunk, attempt, result)
+            worker, task = event.worker, self._flight.task
+            self.places.add_chunk(task, host_of(worker), worker, self._company.data_redis_of(worker))
+            yield self._land(chunk, event.attempt, result)
 
     def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:
         self._flight.land(chunk)
@@ -249,6 +252,7 @@ class RemoteExecutor:
             return
         self._company.say_alone(self._url)
         chunk = next(iter(self._flight.chunks.values()))
+        self.places.add_chunk(self._flight.task)
         yield self._land(chunk, chunk.attempt + 1, self._do(chunk))
 
     def _do(self, chunk: Chunk) -> list[Array] | None:

@@ -6,6 +6,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+from coordinator.session.places import Places
 from coordinator.session.session import Control
 from puzzles.contract import Puzzle
 from worker.tasks import TASKS, Array, Arrays, guarded
@@ -24,6 +25,7 @@ class ThreadExecutor:
     def __init__(self, puzzle: Puzzle, workers: int, control: Control) -> None:
         self._puzzle = puzzle
         self.workers = workers
+        self.places = Places()
         self._control = control
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="chunk")
 

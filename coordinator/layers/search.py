@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 
 from coordinator.layers.closed_set import ClosedSet
+from coordinator.session.places import Maker
 from coordinator.session.session import ComputeContext, Control, Session, SilentObserver
 from coordinator.steps.inspection import inspected_expansion
 from coordinator.steps.pace import Pace, Worth
@@ -118,7 +119,9 @@ class LayeredSearch:
         self.found = self.figures.of(self.state)
         self._pace = Pace(self.puzzle.total)
         self._shelves: Any = None
-        self._worth, self._why_here = Worth(), ""
+        self._worth = Worth()
+        #: Who makes the layer under way.
+        self._maker: Maker = "small"
         self.current, self._older = self._window()
 
     def step(self) -> None:
@@ -163,7 +166,7 @@ class LayeredSearch:
     def _next(self, current: Layer) -> Layer:
         """The layer after `current`, stored; if it is empty nothing is stored."""
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
-            began = time.thread_time()
+            self._maker, began = "small", time.thread_time()
             keys = small_step(self.puzzle, all_keys(current), self._known_here(current), self.state.depth + 1)
             self._worth.made_here(current.size, time.thread_time() - began)
             if len(keys):
@@ -201,19 +204,20 @@ class LayeredSearch:
 
     def _farmed_step(self, current: Layer) -> LayerStep | None:
         """The step by workers, if there are any and it pays."""
-        context, self._why_here = self._session.context, ""
+        context, self._maker = self._session.context, "threads"
         if context.executor is context.local:
             return None
         if not context.budget.is_given and not self._worth.pays(current.size, context.executor.workers):
             work, handing_out = self._worth.compare(current.size, context.executor.workers)
-            self._why_here = f", made here: {work:.2f} s of work, and {handing_out:.2f} s to hand it out"
+            self._session.places.why_here = f"{work:.2f} s of work, and {handing_out:.2f} s to hand it out"
+            self._maker = "cheaper"
             return None
         # Here, because rq takes a tenth of a second to import, which nobody need wait for who has no workers.
         from coordinator.executors.remote import RemoteExecutor
         from coordinator.steps.farmed import FarmedStep
         from coordinator.steps.shelf import Shelves
 
-        executor = cast(RemoteExecutor, context.executor)
+        executor, self._maker = cast(RemoteExecutor, context.executor), "workers"
         if self._shelves is None:
             self._shelves = Shelves(executor.lying)
         if isinstance(self._older, ClosedSet):
@@ -235,7 +239,11 @@ class LayeredSearch:
         self.found = self.found.with_layer(record)
         stored = state.stored_bytes + record.stored_bytes
         self.state = replace(state, depth=depth, stored_bytes=stored, figures=self.found.as_dict())
-        headline = f"layer {depth}: {record.size:,} new{self._why_here}"
+        places, headline = self._session.places, f"layer {depth}: {record.size:,} new"
+        if self._maker == "cheaper":
+            headline += f", made here: {places.why_here}"
+        if self._session.context.executor is not self._session.context.local:
+            places.add_layer(self._maker, record.size)
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from coordinator.errors import StopRun
+from coordinator.session.places import Places
 from coordinator.session.resources import Budget, Shares
 from coordinator.session.tuning import Tuning
 from puzzles.contract import Puzzle
@@ -79,10 +80,11 @@ class Control:
 class Executor(Protocol):
     """Maps a task over chunks.
 
-    `name` is what users call it.
+    `name` is what users call it; `places` count who does what.
     """
 
     name: str
+    places: Places
 
     @property
     def workers(self) -> int:
@@ -151,6 +153,8 @@ class Session:
     def __init__(self, store: RunStore, context: ComputeContext, control: Control, observer: Observer) -> None:
         self.store, self.context, self.puzzle = store, context, context.puzzle
         self.control, self.observer = control, observer
+        self.places = context.executor.places
+        self.places.go_on(store.state.places)
         self._progress = store.state.progress
         self._counted = self._committed = time.monotonic()
 
@@ -172,7 +176,8 @@ class Session:
     def commit(self, state: State) -> State:
         """Make what is staged durable with `state`, the progress and the time since the last commit; return it."""
         now = time.monotonic()
-        self.store.commit(replace(state, seconds=state.seconds + now - self._counted, progress=self._progress))
+        seconds, places = state.seconds + now - self._counted, self.places.as_dict()
+        self.store.commit(replace(state, seconds=seconds, progress=self._progress, places=places))
         self._counted, self._committed = now, time.monotonic()
         return self.store.state
 

@@ -1,5 +1,6 @@
 """How runs stand, as plain values. Imports neither numpy nor numba."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from coordinator.runs.summary import identity, standing
@@ -25,7 +26,19 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "holder": describe_holder(found.holder) if found.holder else "",
         "served": found.served,
         "digest": state.digest,
+        "places": places_row(state.places),
     }
+
+
+def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Where the work of a run was done; ``None`` where threads of one process did all. The host of that is ``None``."""
+    if not places:
+        return None
+    layers = {
+        maker: {"layers": number, "configurations": size} for maker, (number, size) in places["layers"].items()
+    }
+    hosts = [{"host": name or None, **host} for name, host in sorted(places["hosts"].items())]
+    return {"layers": layers, "why_here": places["why_here"] or None, "hosts": hosts}
 
 
 def report_row(report: "Report") -> dict[str, Any]:

@@ -76,7 +76,8 @@ class State:
 
     `reason` says why it stopped, `steps` what may help. `depth` is that of the last committed layer, -1 before the
     first; `seconds` the time of all sessions together; `updated` a Unix time; `stored_bytes` what all committed layers
-    take on disk. `figures` are those of the run's kind, by the names that users see (`Figures`).
+    take on disk. `figures` are those of the run's kind, by the names that users see (`Figures`). `places` say where the
+    work was done (`coordinator.session.places`).
     """
 
     status: Status = "queued"
@@ -90,6 +91,7 @@ class State:
     updated: float = 0.0
     progress: Progress = field(default_factory=Progress)
     figures: Mapping[str, Any] = field(default_factory=dict)
+    places: Mapping[str, Any] = field(default_factory=dict)
 
     def become(self, status: Status, reason: str = "", steps: tuple[Step, ...] = ()) -> "State":
         """The same with another status."""

@@ -149,10 +149,17 @@ def test_layers_that_cost_less_than_handing_them_out_are_made_here(
     before_call(monkeypatch, Session, "tell", lambda _, progress: said.append(progress.headline))
     options = {"layout": "u32", "keys": "spread", "directed": "no"}
     directory = new_run(tmp_path, options)
-    driven(directory, resources)
+    places = driven(directory, resources).places
     assert_as_expected(directory, options)
     assert set(calls) == {"add_scattered" if here else "_spread_all"}
     assert any("made here: 0." in text and "s to hand it out" in text for text in said) == here
+    with RunStore(directory) as store:
+        sizes = [record.size for record in store.layer_records()]
+    made = places["layers"]
+    following = [size for before, size in pairwise(sizes) if before >= 40]
+    assert made["cheaper" if here else "workers"] == [len(following), sum(following)]
+    assert [sum(column) for column in zip(*made.values(), strict=True)] == [len(sizes), sum(sizes)]
+    assert ("s to hand it out" in places["why_here"]) == here
 
 
 @pytest.mark.parametrize("layout", ["u32", "u256"])

@@ -26,6 +26,7 @@ from coordinator.executors.threads import ThreadExecutor
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
+from coordinator.session.places import Places
 from coordinator.session.resources import Resources
 from coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
 from coordinator.session.tuning import Tuning
@@ -167,7 +168,7 @@ class Elsewhere:
         self.workers = workers
         self._puzzle, self._control, self._depots, self._stage = puzzle, control, depots, 0
         self._plane = Plane(depots, tuning, lambda call: call(), lambda text: None)
-        self.lying = Lying(self._plane, "here", tuning)
+        self.lying, self.places = Lying(self._plane, "here", tuning), Places()
 
     def shuffle(self, task: str, layer: int, requests: Iterable[Arrays]) -> Iterator[Answer]:
         """As `RemoteExecutor.shuffle`."""

@@ -14,7 +14,7 @@ from tests.support.forking import fork_workers_with_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.transport import data_redis
-from worker.transport.connection import living_workers
+from worker.transport.connection import living_workers, without_password
 
 #: Seconds.
 DAY = 86_400.0
@@ -75,6 +75,16 @@ def test_pieces_stay_on_the_host_that_made_them(hosts: Hosts, hakoiri: Hakoiri, 
     assert all(fetched), fetched
     assert not commands(hosts.main.client, "getrange")
     assert not [key for host in hosts.hosts for key in host.data.scan_iter()], "pieces stay behind"
+    places = hakoiri.ask("status", "last")["places"]
+    assert places == hakoiri.ask("runs")["runs"][-1]["places"]
+    assert sum(made["layers"] for made in places["layers"].values()) == 168
+    urls = sorted(without_password(url) for url in living_workers(hosts.main.client).values())
+    (host,) = places["hosts"]
+    assert (host["workers"], sorted(host["data_redis"])) == (2, urls)
+    assert host["chunks"].keys() == {"spread", "gather"}
+    shown = hakoiri.here("status", "last").stdout
+    assert f"by 2 workers of {host['host']}, pieces in redis://" in " ".join(shown.split())
+    assert "not-for-everybody" not in shown
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from hakoiri.cli.options import (
     WorkersOption,
     redis_url,
 )
+from hakoiri.render.places import places_facts
 from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
@@ -242,6 +243,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         "goal_depth": None if goal is None else counted(goal, "moves"),
         "seconds": f"{row['seconds']:.3f} s",
         "rate": f"{row['rate']:,} {row['rate_unit']}" if row["rate"] else None,
+        **places_facts(row.pop("places")),
     }
     return {
         _LABELS.get(name, name.replace("_", " ")): value

@@ -1,0 +1,28 @@
+"""Where the work of a run was done, for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from puzzles.errors import counted
+
+_MAKERS = {"workers": "by workers", "small": "here, too small to be handed out", "threads": "here, by threads"}
+
+
+def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
+    """By label what `hakoiri.rows.runs.places_row` says; nothing of a run that threads of one process did."""
+    if places is None:
+        return {}
+    makers = _MAKERS | {"cheaper": f"here, cheaper so (the last one: {places['why_here']})"}
+    layers = [
+        f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {makers[maker]}"
+        for maker, made in places["layers"].items()
+    ]
+    return {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
+
+
+def _chunks(host: Mapping[str, Any]) -> str:
+    done = ", ".join(f"{number:,} {task}" for task, number in host["chunks"].items())
+    if host["host"] is None:
+        return f"{done} by this process, for want of workers"
+    where = f", pieces in {' and '.join(host['data_redis'])}" if host["data_redis"] else ""
+    return f"{done} by {counted(host['workers'], 'workers')} of {host['host']}{where}"
