@@ -34,9 +34,7 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
     """Where the work of a run was done; ``None`` where threads of one process did all. The host of that is ``None``."""
     if not places:
         return None
-    layers = {
-        maker: {"layers": number, "configurations": size} for maker, (number, size) in places["layers"].items()
-    }
+    layers = {maker: {"layers": number, "configurations": size} for maker, (number, size) in places["layers"].items()}
     hosts = [{"host": name or None, **host} for name, host in sorted(places["hosts"].items())]
     return {"layers": layers, "why_here": places["why_here"] or None, "hosts": hosts}
 

@@ -36,7 +36,8 @@ def test_sessions_are_counted_together() -> None:
     assert kept == first.as_dict(), "what was committed is not changed any more"
     facts = places_facts(places_row(second.as_dict()))
     assert facts["made"].splitlines() == [
-        "1 layer of 7 configurations here, too small to be handed out", "2 layers of 3,000 configurations by workers"
+        "1 layer of 7 configurations here, too small to be handed out",
+        "2 layers of 3,000 configurations by workers",
     ]
     assert facts["chunks"].splitlines() == [
         "1 solve by this process, for want of workers",
