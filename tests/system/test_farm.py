@@ -244,18 +244,19 @@ def test_a_redis_that_is_flushed_again_and_again(
 def test_pieces_with_other_bytes_are_made_again(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
-    """A byte in the middle of every piece that lies there, ten times."""
+    """A byte in the middle of every piece that lies there, ten times; of every other all that follows it is cut off."""
     with workers(redis_server.url, 2):
         resources = ("--redis", redis_server.url, "--chunk", "150")
-        running, spoiled = hakoiri.start("run", "klotski", *resources, "--json"), 0
+        client, spoiled = redis_server.client, 0
+        running = hakoiri.start("run", "klotski", *resources, "--json")
 
         def spoiled_enough() -> bool:
             nonlocal spoiled
-            for name in redis_server.client.scan_iter("hakoiri:*:blocks:*"):
-                # IMPORTANT: only of one that is there still, or it would stay for ever.
-                if redis_server.client.strlen(name) > 20:
-                    redis_server.client.setrange(name, 9, b"\xff")
-                    redis_server.client.expire(name, 60)
+            for name in client.scan_iter("hakoiri:*:blocks:*"):
+                value = client.get(name) or b""
+                broken = value[:9] + b"\xff" + (value[10:] if spoiled % 2 else b"")
+                # Only of one that is there still.
+                if len(value) > 20 and client.set(name, broken, xx=True, ex=60):
                     spoiled += 1
             return spoiled >= 10 or running.process.poll() is not None
 

@@ -201,7 +201,7 @@ def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
 
 
 def _read(connection: redis.Redis, wanted: list[_Stretch]) -> list[bytes]:
-    """Some stretches of values of one depot; `PayloadError` if any is not there."""
+    """Some stretches of values of one depot; `PayloadError` if any is not there, and what is left of it is removed."""
     values: list[bytes] = []
     pipeline, waiting = connection.pipeline(transaction=False), 0
     for stretch in wanted:
@@ -211,7 +211,9 @@ def _read(connection: redis.Redis, wanted: list[_Stretch]) -> list[bytes]:
             values += pipeline.execute()
             waiting = 0
     values += pipeline.execute()
-    if [len(value) for value in values] != [stretch.length for stretch in wanted]:
+    if short := [stretch.key for stretch, value in zip(wanted, values, strict=True) if len(value) != stretch.length]:
+        # For the coordinator all of a value is there while its key is.
+        connection.unlink(*short)
         raise PayloadError("a piece is gone from Redis")
     return values
 
