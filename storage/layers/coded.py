@@ -82,7 +82,7 @@ def code_keys(number: int, keys: Keys) -> Coded:
 
 
 def code_bits(number: int, words: Words, base: Key, filled: int, layout: Layout) -> Coded:
-    """The keys of a bitmap, `filled` of whose words have any, coded as bits; bit 0 stands for `base`."""
+    """The keys of a bitmap, `filled` >= 1 of whose words have any, coded as bits; bit 0 stands for `base`."""
     end = len(words) * WORD_BITS
 
     def encode(begin: int, room: Bytes) -> tuple[int, int, int]:

@@ -13,9 +13,10 @@ from coordinator.session.tuning import DEFAULT
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.errors import DamagedError
-from storage.layers.coded import Block, Coded, code_keys, decode, has_bits, is_sound
+from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound
 from tests.support.engine import PlainDepots, PlainRedis
 from worker.errors import PayloadError
+from worker.layers import shuffle
 from worker.layers.partition import Partition, partition_by
 from worker.layers.shuffle import Made, gather, spread
 from worker.transport.depots import MAIN, Depots
@@ -119,6 +120,18 @@ def gathered(
     known = [block for lot in lots for block in lot]
     header = np.array([LAYER, 1, len(lots[0])])
     return gather(puzzle, [header, puzzle.layout.pack([low, last]), following.numbers], [pieces, known])
+
+
+def test_ranges_beyond_a_bitmap_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel looks for the first bit before it looks where the words end."""
+    layout, read = LAYOUTS["u32"], list[Any]()
+    monkeypatch.setattr(shuffle, "code_bits", lambda *given: (read.append(given[1]), code_bits(*given))[1])
+    keys = list(range(64_000, 96_000, 4))
+    (block,) = blocks_of(LAYER - 1, code_keys(LAYER - 1, layout.pack(keys)))
+    partition = partition_by(layout.pack([0, 100, 70_000, 200_000, 300_000]), 5)
+    made = spread(Steps(layout, (1, 2, 3)), [np.array([0, len(keys), LAYER]), partition.numbers], [[block], []])
+    assert len(made.pieces) == len(read) < partition.ranges
+    assert all(words.any() for words in read)
 
 
 @pytest.mark.parametrize("place", [0, 5, 8, -1])

@@ -138,12 +138,12 @@ def _dense_pieces(number: int, window: Window, layout: Layout, partition: Partit
     for place in range(partition.ranges):
         base, words = _part(window, *partition.bounds(place, layout))
         filled, count = fill_of(words)
+        if not count:
+            continue
         if count >= _CROWDED * filled:
-            coded = code_bits(number, words, base, filled, layout)
+            pieces[place + 1] = code_bits(number, words, base, filled, layout)
         else:
-            coded = code_keys(number, list_bits(words, base, layout))
-        if count:
-            pieces[place + 1] = coded
+            pieces[place + 1] = code_keys(number, list_bits(words, base, layout))
     return pieces
 
 
