@@ -37,10 +37,10 @@ What the campaign has found, each with a test in the ordinary suite:
 - A write that failed (EIO) was told as a full disk.
 - A worker whose result did not fit into Redis any more, or whose connection was cut for good, told nobody: its chunk
   was waited for until it was overdue, a minute later.
-- A value of another kind under one of Hakoiri's names in Redis was told without a next step.
-
-Still open: a value of another kind under `rq:workers`, a name of RQ's own, ends each worker as soon as it has begun.
-They say so and are started again and again, and a run waits for them until that key is removed.
+- A value of another type under one of Hakoiri's names in Redis was told without a next step, and without the name.
+- Under `rq:workers` it ended each worker as soon as it had begun: they were started again for ever, and a run waited.
+- So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
+  and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
 """
 
 

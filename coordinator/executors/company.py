@@ -23,17 +23,20 @@ class Company:
         self._refusing: set[str] = set()
         self._last_seen = time.monotonic()
         self._said_alone = False
-        self._coming: Callable[[], set[str]] = set
+        self._own: Callable[[], set[str]] = set
         self._came: dict[str, str] = {}
+        self._coming: set[str] = set()
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
-        """Wait for the workers that `coming` names until they come or it does not."""
-        self._coming = coming
+        """Wait for the workers that `coming` names until they come or it does not; it may raise `WorkerError`."""
+        self._own = coming
+        self._coming = coming()
 
     def look(self, connection: redis.Redis) -> list[str]:
         """See who lives; the URLs of their data Redis."""
         found = living_workers(connection)
         self._came |= found
+        self._coming = self._own() - self._came.keys()
         self.living = found.keys() - self._refusing
         if self.living:
             self._last_seen, self._said_alone = time.monotonic(), False
@@ -59,7 +62,7 @@ class Company:
     @property
     def is_away(self) -> bool:
         """Whether no worker has lived for a while, and none is to come."""
-        return time.monotonic() - self._last_seen >= _ALONE_SECONDS and not self._coming() - self._came.keys()
+        return time.monotonic() - self._last_seen >= _ALONE_SECONDS and not self._coming
 
     def say_alone(self, url: str) -> None:
         """Tell the user, once, that nobody is there."""

@@ -13,7 +13,7 @@ from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissi
 
 from puzzles.errors import Step
 from worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
-from worker.transport.names import WORKERS, worker_key
+from worker.transport.names import SHARED_TYPES, WORKERS, worker_key
 from worker.transport.values import ValueParser
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
@@ -60,14 +60,28 @@ def redis_errors(url: str) -> Iterator[None]:
     except ResponseError as error:
         if str(error).startswith(("NOAUTH", "WRONGPASS", "ERR AUTH")):
             raise refused(where) from error
-        if str(error).startswith("WRONGTYPE"):
-            raise WorkerError(
-                f"Redis at {where} holds something else under a name of Hakoiri's; give Hakoiri a Redis, or a database "
-                "of it, where nothing else is"
-            ) from error
+        if "WRONGTYPE" in str(error):
+            raise _taken(where, "something else under a name of Hakoiri's") from error
         raise WorkerError(f"Redis at {where} refused a command: {error}") from error
     except RedisError as error:
         raise WorkerError(f"Redis at {where}: {error}") from error
+
+
+def require_own_names(connection: redis.Redis, url: str) -> None:
+    """Raise `WorkerError` where another program keeps values of another type under a name that all sessions share."""
+    with redis_errors(url):
+        pipeline = connection.pipeline(transaction=False)
+        for name in SHARED_TYPES:
+            pipeline.type(name)
+        found = map(_text, pipeline.execute())
+    for (name, expected), kind in zip(SHARED_TYPES.items(), found, strict=True):
+        if kind not in (expected, "none"):
+            raise _taken(without_password(url), f"a {kind} under {name!r}, where Hakoiri needs a {expected}")
+
+
+def _taken(where: str, what: str) -> WorkerError:
+    step = "give Hakoiri a Redis, or a database of it, where nothing else is"
+    return WorkerError(f"Redis at {where} holds {what}; {step}")
 
 
 def refused(where: str) -> RedisRefusedError:

@@ -6,6 +6,12 @@ QUEUE = "hakoiri"
 WAKE = "hakoiri:wake"
 #: The set of all workers that ever started; those without a `worker_key` are dead.
 WORKERS = "hakoiri:workers"
+#: What must lie under the names that all sessions share, those of RQ's worker with them: the type, as Redis calls it.
+SHARED_TYPES = {
+    WAKE: "list", WORKERS: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list",
+    f"rq:queue:{QUEUE}:intermediate": "list", f"rq:wip:{QUEUE}": "zset", "rq:workers": "set",
+    f"rq:workers:{QUEUE}": "set",
+}  # fmt: skip
 
 
 def worker_key(worker: str) -> str:

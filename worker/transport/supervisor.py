@@ -1,4 +1,7 @@
-"""N worker processes on this machine, kept alive: one that dies, by whatever signal, is replaced."""
+"""N worker processes on this machine, kept alive: one that dies, by whatever signal, is replaced.
+
+Where they only end as soon as they have begun, by themselves, that is given up.
+"""
 
 import os
 import signal
@@ -7,19 +10,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from puzzles.user.files import files_variable
 from worker.cores import pin
 from worker.errors import WorkerError
-from worker.transport.connection import connect, forget_worker, worker_name
+from worker.transport.connection import connect, forget_worker, require_own_names, worker_name
 from worker.transport.data_redis import DataRedis
 from worker.transport.depots import DATA_REDIS
 
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
 _RESTART_SECONDS = 0.5
+#: A worker that ends by itself so soon could not work at all. Given up after as many in succession, times workers.
+_EARLY_SECONDS, _MOST_EARLY = 5.0, 5
 #: How long a worker that is asked to stop may go on with its chunk.
 _GRACE_SECONDS = 30.0
 #: A worker keeps its memory from chunk to chunk (glibc's malloc would give large arrays back and fetch them again,
@@ -45,13 +50,16 @@ class Supervisor:
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
         given = {**os.environ, **settings, **(files_variable(files) if files else {})}
         self._environment, self._cores = {**_MEMORY, **_ONE_THREAD, **given}, cores
-        self._connection = connect(url)
+        self._url, self._connection = url, connect(url)
         self._note = note
         self._stopping = False
         self._server = server
         #: How many workers died and were replaced.
         self.replaced = 0
         self._count, self._workers = count, list["subprocess.Popen[bytes]"]()
+        #: When the worker of each place began (`time.monotonic`), and how many in succession ended early.
+        self._began, self._early = dict[int, float](), 0
+        self._given_up: WorkerError | None = None
 
     def start(self) -> None:
         """Start all workers, unless `request_stop` comes first."""
@@ -59,11 +67,16 @@ class Supervisor:
             self._workers.append(self._start_in(len(self._workers)))
 
     def names(self) -> set[str]:
-        """The names of the workers whose processes live."""
+        """The names of the workers whose processes live; the `WorkerError` with which `run` has given up, if it has."""
+        if self._given_up is not None:
+            raise self._given_up
         return {worker_name(worker.pid) for worker in self._workers if worker.poll() is None}
 
     def run(self) -> None:
-        """Replace workers that die, until `request_stop`; then end them all."""
+        """Replace workers that die, until `request_stop`; then end them all.
+
+        `WorkerError` says why no worker can work, where none can.
+        """
         try:
             while not self._stopping:
                 for index, worker in enumerate(self._workers):
@@ -72,13 +85,23 @@ class Supervisor:
                 if self._server is not None and not self._server.lives:
                     self._revive(self._server)
                 time.sleep(_POLL_SECONDS)
+        except WorkerError as error:
+            self._given_up = error
+            raise
         finally:
             self.stop()
 
     def _replace(self, index: int) -> None:
         dead = self._workers[index]
-        self._note(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
         forget_worker(worker_name(dead.pid), self._connection)
+        early = dead.returncode >= 0 and time.monotonic() - self._began[index] < _EARLY_SECONDS
+        self._early = self._early + 1 if early and dead.returncode != os.EX_TEMPFAIL else 0
+        if self._early >= _MOST_EARLY * self._count:
+            require_own_names(self._connection, self._url)
+            raise WorkerError(
+                f"{self._early} worker processes in succession ended as soon as they had begun; see what they have said"
+            )
+        self._note(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
         time.sleep(_RESTART_SECONDS)
         try:
             self._workers[index] = self._start_in(index)
@@ -115,6 +138,7 @@ class Supervisor:
     def _start_in(self, place: int) -> "subprocess.Popen[bytes]":
         """Start the worker whose place is number `place`."""
         started = self._start()
+        self._began[place] = time.monotonic()
         if self._cores:
             pin(started.pid, self._cores[place])
         return started
@@ -132,13 +156,18 @@ class Supervisor:
 def supervised(
     url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = ()
 ) -> Iterator[Callable[[], set[str]]]:
-    """`count` workers kept alive while the block runs; what says their names."""
+    """`count` workers kept alive while the block runs; `Supervisor.names` of them."""
     if not count:
         yield set
         return
     supervisor = Supervisor(url, count, note, files)
     supervisor.start()
-    keeper = threading.Thread(target=supervisor.run, name="supervisor")
+
+    def keep() -> None:
+        with suppress(WorkerError):  # Who asks for their names hears of it.
+            supervisor.run()
+
+    keeper = threading.Thread(target=keep, name="supervisor")
     keeper.start()
     try:
         yield supervisor.names

@@ -1,0 +1,133 @@
+"""What other programs keep in Redis: workers go on beside it, or say which name is taken and are given up."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from coordinator.executors.opening import open_context
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
+from puzzles.registry import PuzzleSpec
+from puzzles.sliding_blocks.klotski import Klotski
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import wait_until
+from tests.system.servers import RedisServer
+from worker.errors import WorkerError
+from worker.transport import supervisor
+from worker.transport.connection import connect, redis_errors, require_own_names
+from worker.transport.names import QUEUE, SHARED_TYPES
+from worker.transport.rq_worker import TaskQueue
+from worker.transport.supervisor import Supervisor
+
+
+def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:
+    client = redis_server.client
+    require_own_names(client, redis_server.url)
+    for name, kind in SHARED_TYPES.items():
+        client.set(name, "something else")
+        words = f"holds a string under '{name}', where Hakoiri needs a {kind}; give Hakoiri a Redis"
+        with pytest.raises(WorkerError, match=words):
+            require_own_names(client, redis_server.url)
+        client.delete(name)
+
+
+def test_a_pipeline_that_meets_another_type_says_so(redis_server: RedisServer) -> None:
+    """There Redis's own words come after those of the client."""
+    redis_server.client.set("taken", "")
+    pipeline = redis_server.client.pipeline()
+    pipeline.sadd("taken", "")
+    words = "holds something else under a name of Hakoiri's"
+    with pytest.raises(WorkerError, match=words), redis_errors(redis_server.url):
+        pipeline.execute()
+
+
+@pytest.fixture
+def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The codes with which worker processes end as soon as they have begun, in turn, the last one ever after."""
+    codes = [1]
+
+    def start(_: Supervisor) -> "subprocess.Popen[bytes]":
+        code = codes.pop(0) if len(codes) > 1 else codes[0]
+        return subprocess.Popen([sys.executable, "-S", "-E", "-c", f"import os; os._exit({code})"])
+
+    monkeypatch.setattr(Supervisor, "_start", start)
+    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
+    return codes
+
+
+@contextmanager
+def running(team: Supervisor) -> Iterator[None]:
+    team.start()
+    keeper = Thread(target=team.run)
+    keeper.start()
+    try:
+        yield
+    finally:
+        team.request_stop()
+        keeper.join()
+
+
+def test_workers_that_only_end_are_given_up(redis_server: RedisServer, exits: list[int]) -> None:
+    notes: list[str] = []
+    team = Supervisor(redis_server.url, 2, notes.append)
+    team.start()
+    with pytest.raises(WorkerError, match="10 worker processes in succession ended as soon as they had begun"):
+        team.run()
+    with pytest.raises(WorkerError, match="in succession"):
+        team.names()
+    assert len(notes) == team.replaced == 9
+    redis_server.client.set("rq:workers", "something else")
+    team = Supervisor(redis_server.url, 1, notes.append)
+    team.start()
+    with pytest.raises(WorkerError, match="holds a string under 'rq:workers'"):
+        team.run()
+
+
+def test_workers_that_wait_for_redis_or_are_killed_are_not_given_up(
+    redis_server: RedisServer, exits: list[int]
+) -> None:
+    """Four that cannot work, then one that may do better in a while: nobody counts those before it."""
+    exits[:] = [1, 1, 1, 1, os.EX_TEMPFAIL, 1, 1, 1, 1, os.EX_TEMPFAIL]
+    team = Supervisor(redis_server.url, 1, lambda text: None)
+    with running(team):
+        wait_until(lambda: team.replaced > 15)
+    assert team.names() == set()
+
+
+def test_a_run_whose_own_workers_only_end_says_why(redis_server: RedisServer, exits: list[int]) -> None:
+    """It would have waited for them for ever."""
+    redis_server.client.set("rq:workers", "something else")
+    puzzle, resources = Klotski(), Resources(redis=redis_server.url, workers=1)
+    with (
+        pytest.raises(WorkerError, match="holds a string under 'rq:workers'"),
+        open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), SilentObserver()) as context,
+    ):
+        list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
+
+
+def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisServer, workers: StartWorkers) -> None:
+    """Registries of another type, suspended workers, and in the queue what names no job, or one that is none."""
+    client = redis_server.client
+    for name in ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}"):
+        client.set(name, "something else")
+    client.set("rq:suspended", 1)
+    client.set("rq:job:other", "something else")
+    client.hset("rq:job:empty", mapping={"status": "queued"})
+    client.rpush(f"rq:queue:{QUEUE}", b"\xff\xfe", "other", "empty", "nobody", "a:b c")
+    puzzle, spec = Klotski(), PuzzleSpec("klotski")
+    with workers(redis_server.url, 1) as team:
+        first = team.pids()
+        resources = Resources(redis=redis_server.url)
+        with open_context(puzzle, spec, resources, Control(), SilentObserver()) as context:
+            ((_, found),) = context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]])
+        assert team.pids() == first
+    assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
+    assert connect(redis_server.url).get("rq:suspended") is not None
+    assert not TaskQueue(connection=client).count
