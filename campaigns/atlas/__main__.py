@@ -1,0 +1,101 @@
+"""Tables of puzzles, made by Hakoiri's own commands, each with what it cost and beside what is published.
+
+    python -m campaigns.atlas                        # every part, the small entries of each first
+    python -m campaigns.atlas pancakes --until 30 --memory 4GB
+    python -m campaigns.atlas --reuse tiles:2x7=runs/tiles-2x7    # a run that is there already
+    python -m campaigns.atlas --publish              # writes results.json, docs/atlas.md and its picture
+
+Each entry that is over is a line of the books; started again, the atlas goes on where it was stopped, also in the midst
+of an entry. Exits 1 if a command failed, if it could not be verified, or if a value is not the published one.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from campaigns.atlas.entries import Entry, Part
+from campaigns.atlas.measuring import Desk, FailedError, StoppedError
+from campaigns.atlas.page import publish, summary
+from campaigns.atlas.registry import PARTS
+from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
+from campaigns.books import Books
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """Those of the command line."""
+    parser = argparse.ArgumentParser("atlas", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if there is none")
+    parser.add_argument("--data", type=Path, default=Path("atlas"), metavar="DIR", help="where books and runs lie")
+    parser.add_argument("--only", metavar="NAME", help="only entries whose name contains this")
+    parser.add_argument("--short", action="store_true", help="the smallest entries of each part, as in CI")
+    parser.add_argument("--until", type=float, default=float("inf"), metavar="MINUTES", help="stop after that time")
+    parser.add_argument("--memory", metavar="SIZE", help="what each command may take")
+    parser.add_argument("--reuse", metavar="PART:ENTRY=RUN", help="the folder of a finished run, for one entry")
+    parser.add_argument("--publish", action="store_true", help="write the page from what is in the books")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    asked = parser.parse_args(given)
+    if strange := set(asked.parts) - PARTS.keys():
+        parser.error(f"there is no part {', '.join(sorted(strange))}")
+    return asked
+
+
+def wanted(parts: Sequence[Part], only: str | None, short: bool) -> list[tuple[Part, Entry]]:
+    """The entries of a call: the first of each part, then the second of each, and so on."""
+    entries = [
+        (place, part, entry)
+        for part in parts
+        for place, entry in enumerate(part.entries)
+        if (entry.short or not short) and (only or "") in entry.name
+    ]
+    return [(part, entry) for _, part, entry in sorted(entries, key=lambda found: found[0])]
+
+
+def entered(part: Part, entry: Entry, desk: Desk, run: Path | None, books: Books) -> bool:
+    """Carry an entry out, or take its finished run, and write it down; whether all is well with it."""
+    name = f"{part.name}:{entry.name}"
+    try:
+        found = finished(entry, run, desk) if run else carried_out(entry, desk)
+    except StoppedError as error:
+        print(f"{name} is stopped in: {error}", file=sys.stderr)
+        return True
+    except FailedError as error:
+        print(f"{name} FAILED: {error}", file=sys.stderr)
+        return False
+    row = books.add({"part": part.name} | found)
+    differences = known_otherwise(part, row["rows"])
+    print(f"{name}: {row['seconds']:.1f} s", *differences, sep="\n  NOT AS PUBLISHED: ", file=sys.stderr)
+    if run is None:
+        tidied(desk)
+    return not differences
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """What the command line asks for; the exit code."""
+    asked = arguments(given)
+    asked.data.mkdir(parents=True, exist_ok=True)
+    books, good = Books(asked.data / "atlas.jsonl", "part", "entry"), True
+    end: float = time.monotonic() + 60 * asked.until
+    if asked.publish:
+        publish(summary(books.rows(), PARTS), PARTS)
+        return 0
+
+    def late() -> bool:
+        return time.monotonic() > end
+
+    reused, _, run = (asked.reuse or "").partition("=")
+    for part, entry in wanted([PARTS[name] for name in asked.parts or PARTS], asked.only, asked.short):
+        chosen = not reused or reused == f"{part.name}:{entry.name}"
+        if chosen and not late() and not books.has({"part": part.name, "entry": entry.name}):
+            folder = asked.data / part.name / entry.name.replace(" ", "-").replace(",", "")
+            desk = Desk(folder, Path(run).parent if reused else None, asked.memory, late)
+            good &= entered(part, entry, desk, Path(run) if reused else None, books)
+    if asked.json:
+        print(json.dumps(summary(books.rows(), PARTS)))
+    return int(not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

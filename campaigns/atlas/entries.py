@@ -1,0 +1,87 @@
+"""What the atlas is made of: parts, the entries of each, which are commands, and the rows that their answers become."""
+
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Answer = Mapping[str, Any]
+#: A row of a table: what it is of (``row``), and values by column; plain, for JSON.
+Row = dict[str, Any]
+VERIFY = ("verify", "last")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Command lines of Hakoiri, and how their answers become rows. The first may be killed, see `Desk.answers`.
+
+    `short` ones go into CI. `verify` derives again what was found.
+    """
+
+    name: str
+    lines: tuple[tuple[str, ...], ...]
+    rows: Callable[[Sequence[Answer]], list[Row]]
+    short: bool = False
+    kills: tuple[int, ...] = ()
+    verify: tuple[str, ...] = VERIFY
+
+    def commands(self) -> list[str]:
+        """As one types them."""
+        return [f"hakoiri {shlex.join(line)}" for line in (*self.lines, self.verify)]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is published of a column, by row, and where."""
+
+    column: str
+    source: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table. `columns` are names of values with their headings; `layers` says of which rows these are told.
+
+    `searched` says of columns where published values were looked for: a value with neither these nor a `Known` is not
+    said to be anything.
+    """
+
+    name: str
+    title: str
+    text: str
+    columns: Mapping[str, str]
+    entries: tuple[Entry, ...]
+    known: tuple[Known, ...] = ()
+    searched: Mapping[str, str] = field(default_factory=dict)
+    layers: tuple[str, ...] = ()
+
+    def published(self, row: Row) -> dict[str, dict[str, Any]]:
+        """What is published of a row, by column."""
+        return {
+            known.column: {"value": known.values[row["row"]], "source": known.source}
+            for known in self.known if row["row"] in known.values
+        }  # fmt: skip
+
+
+def in_order(first: int, *values: Any, name: str = "{}") -> dict[str, Any]:
+    """Values of rows that are called by numbers, from `first` on."""
+    return {name.format(number): value for number, value in enumerate(values, first)}
+
+
+def explored(name: str) -> Callable[[Sequence[Answer]], list[Row]]:
+    """The row of a run by layers; of the first answer."""
+
+    def rows(answers: Sequence[Answer]) -> list[Row]:
+        run = answers[0]
+        found = {key: run[key] for key in ("configurations", "depth", "layers", "digest")}
+        return [{"row": name} | found | {"farthest": run["layers"][-1]}]
+
+    return rows
+
+
+def digest_of(rows: list[Row]) -> str:
+    """Of what has no digest of its own: SHA-256 of its rows as JSON, keys in order."""
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()

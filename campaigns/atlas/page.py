@@ -1,0 +1,144 @@
+"""What the atlas came to, as JSON, and as the page `docs/atlas.md`, which is made of that and of nothing else."""
+
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from campaigns.atlas.entries import Part
+from campaigns.atlas.picture import draw
+
+RESULTS = Path(__file__).with_name("results.json")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "atlas.md"
+_PICTURE = "atlas.svg"
+_SAME, _NONE = "✓", "°"
+_BEGINS = f"""\
+# Atlas
+
+Tables of puzzles, made by Hakoiri's own commands. This page is made of `campaigns/atlas/results.json`; no figure is put
+in by hand. The smallest rows are made again in CI.
+
+```sh
+python -m campaigns.atlas                        # every part; started again, it goes on where it was stopped
+python -m campaigns.atlas pancakes --until 30    # one part, for half an hour
+python -m campaigns.atlas --publish              # this page
+```
+
+**{_SAME}** stands beside a value that was published before, and is the same; a published value that differs is told.
+**{_NONE}** stands where a published value was looked for and none was found, which does not mean that there is none.
+Other values were not looked up. What was found is verified by the command that is told, before large runs are removed;
+digests are those of runs, or of the rows of a table (SHA-256 of their JSON).
+"""
+
+
+def summary(lines: Iterable[Mapping[str, Any]], parts: Mapping[str, Part]) -> dict[str, Any]:
+    """By part: the lines of its entries with what is published of each row, and the commands that were not run."""
+    done = {(line["part"], line["entry"]): line for line in lines}
+    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return {"machine": machine, "parts": {name: _of(part, done) for name, part in parts.items()}}
+
+
+def _of(part: Part, done: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, Any]:
+    entries, not_run = [], []
+    for entry in part.entries:
+        line = done.get((part.name, entry.name))
+        if line is None:
+            not_run.append({"entry": entry.name, "commands": entry.commands()})
+            continue
+        rows = [row | {"published": part.published(row)} for row in line["rows"]]
+        entries.append({name: value for name, value in line.items() if name != "part"} | {"rows": rows})
+    return {"title": part.title, "entries": entries, "not run": not_run}
+
+
+def publish(results: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
+    """Write the results, the page and its picture."""
+    RESULTS.write_text(f"{json.dumps(results, indent=1)}\n", encoding="utf-8")
+    PAGE.write_text(page(results, parts), encoding="utf-8")
+    draw(results, PAGE.with_name(_PICTURE))
+
+
+def page(results: Mapping[str, Any], parts: Mapping[str, Part]) -> str:
+    """The page, as Markdown."""
+    told = [_BEGINS]
+    for name, found in results["parts"].items():
+        told += _told(parts[name], found)
+    return "\n".join([*told, *_costs(results)]) + "\n"
+
+
+def _told(part: Part, found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"## {part.title}\n\n{part.text}\n"
+    rows = [row for line in found["entries"] for row in line["rows"]]
+    if rows:
+        yield _table(["", *part.columns.values()], (
+            [row["row"], *(_cell(part, row, column) for column in part.columns)] for row in rows
+        ))  # fmt: skip
+    for row in rows:
+        if row["row"] in part.layers:
+            yield f"Layers of {row['row']}: {', '.join(f'{size:,}' for size in row['layers'])}.\n"
+    if sources := sorted({f"{part.columns[known.column]}: {known.source}" for known in part.known}):
+        yield f"Published: {'; '.join(sources)}.\n"
+    for column, where in part.searched.items():
+        yield f"{_NONE} {part.columns[column]}: looked for in {where}.\n"
+    if found["not run"]:
+        yield "Not run yet:\n"
+        yield from (f"- {line['entry']}: `{line['commands'][0]}`" for line in found["not run"])
+        yield ""
+
+
+def _cell(part: Part, row: Mapping[str, Any], column: str) -> str:
+    value, known = row.get(column), row["published"].get(column)
+    text = _plain(len(row["layers"]) if column == "layers" else value)
+    if known is None:
+        return f"{text} {_NONE}" if column in part.searched else text
+    return f"{text} {_SAME}" if known["value"] == value else f"{text} (published: {_plain(known['value'])})"
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "open"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _costs(results: Mapping[str, Any]) -> Iterator[str]:
+    yield f"""\
+## What it cost
+
+On {results["machine"]}, beside other work, so that seconds of the clock say little. *CPU s* are of all threads of the
+commands together, *computing* is what the run itself tells, peak memory and disk are the most at any
+moment; what a stopped or killed process took is counted with it. `-` was not measured.
+
+![Configurations a second, memory and disk, by the size of a run]({_PICTURE})
+"""
+    for part in results["parts"].values():
+        if part["entries"]:
+            yield f"### {part['title']}\n"
+            heads = [
+                "command",
+                "digest",
+                "s",
+                "CPU s",
+                "computing s",
+                "peak MB",
+                "disk MB",
+                "kills",
+                "verified by",
+                "CPU s",
+            ]
+            yield _table(heads, (_cost(line) for line in part["entries"]))
+
+
+def _cost(line: Mapping[str, Any]) -> list[str]:
+    *made, verified = line["commands"]
+    seconds = (line["seconds"], line["cpu_seconds"], line["computing_seconds"])
+    took = [*("-" if each is None else f"{each:,.1f}" for each in seconds)]
+    took += ["-" if each is None else f"{each / 1e6:,.0f}" for each in (line["peak_bytes"], line["disk_bytes"])]
+    checked = ", ".join(f"{number:,} {what}" for what, number in line["verified"]["checked"].items())
+    by = f"`{verified.removeprefix('hakoiri ')}`: {checked}"
+    ways = "<br>".join(f"`{command.removeprefix('hakoiri ')}`" for command in made)
+    return [ways, f"`{line['digest'][:12]}`", *took, f"{line['kills']}", by, f"{line['verified']['cpu_seconds']:,.1f}"]
+
+
+def _table(heads: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in rows]
+    return "\n".join([f"| {' | '.join(heads)} |", f"|---{'|--:' * (len(heads) - 1)}|", *lines, ""])

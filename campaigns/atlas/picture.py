@@ -1,0 +1,57 @@
+"""How fast runs of any size are, and what they take: a picture made of the results of the atlas."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+#: Smaller runs are over before they have begun.
+LEAST = 100_000
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+
+
+def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:
+    """Of each run by layers of `LEAST` configurations and more: its part, and what is drawn of it."""
+    for name, part in results["parts"].items():
+        for line in part["entries"]:
+            if line["configurations"] and line["stored_bytes"] and line["configurations"] >= LEAST:
+                count, used = line["configurations"], line["cpu_seconds"]
+                yield (
+                    name,
+                    {
+                        "configurations": count,
+                        "a second": count / line["computing_seconds"],
+                        "a CPU second": count / used if used else None,
+                        "memory": line["peak_bytes"] and line["peak_bytes"] / 1e6,
+                        "disk": line["disk_bytes"] / 1e6,
+                    },
+                )
+
+
+def draw(results: Mapping[str, Any], target: Path) -> None:
+    """Three panels over the number of configurations: rates, memory, disk; both axes logarithmic."""
+    from hakoiri.render.plots import drawn_into
+
+    by_part: dict[str, list[dict[str, Any]]] = {}
+    for name, point in points(results):
+        by_part.setdefault(name, []).append(point)
+    headings = {"a second": "configurations a second", "memory": "MB of memory, at most", "disk": "MB on disk, at most"}
+    with drawn_into(target, (12, 4)) as figure:
+        panels = dict(zip(headings, figure.subplots(1, len(headings), sharex=True), strict=True))
+        for colour, (name, found) in zip(_COLOURS, sorted(by_part.items()), strict=False):
+            found.sort(key=lambda point: point["configurations"])
+            for what, panel in panels.items():
+                _line(panel, found, what, "-", colour, results["parts"][name]["title"])
+            _line(panels["a second"], found, "a CPU second", ":", colour, "")
+        for what, panel in panels.items():
+            panel.set(xscale="log", yscale="log", xlabel="configurations", title=headings[what])
+            panel.grid(alpha=0.3)
+        panels["a second"].plot([], [], ":", color="grey", label="of processor time")
+        figure.legend(*panels["a second"].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+
+
+def _line(panel: Any, found: list[dict[str, Any]], what: str, style: str, colour: str, label: str) -> None:
+    known = [point for point in found if point[what]]
+    panel.plot(
+        [point["configurations"] for point in known], [point[what] for point in known], style, color=colour, marker=".",
+        label=label or "_",
+    )  # fmt: skip

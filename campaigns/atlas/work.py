@@ -1,0 +1,61 @@
+"""One entry of the atlas: its commands are given, what they found is verified, and all becomes a line of the books."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from campaigns.atlas.entries import Answer, Entry, Part, Row, digest_of
+from campaigns.atlas.measuring import Cost, Desk, FailedError, bytes_in
+
+#: Runs that take more on the disk are removed when they are verified and written down.
+_KEPT_BYTES = 50_000_000
+
+
+def carried_out(entry: Entry, desk: Desk) -> dict[str, Any]:
+    """The line of an entry; raises `StoppedError` and `FailedError`, and goes on where an earlier call was stopped."""
+    answers = desk.answers(entry.lines, entry.kills)
+    return _line(entry, answers, desk.spent, _verified(desk, entry.verify))
+
+
+def finished(entry: Entry, run: Path, desk: Desk) -> dict[str, Any]:
+    """The line of an entry whose run is there, in a folder of its own: with the time that its record tells.
+
+    Raises `FailedError` for one that has not come to its end.
+    """
+    status, answer = desk.answers((("status", run.name), ("resume", run.name)))
+    if status["status"] != "complete":
+        raise FailedError(f"{run}: it is {status['status']}")
+    cost = Cost(answer["seconds"], None, None, bytes_in(run), 0)
+    return _line(entry, [answer], cost, _verified(desk, ("verify", run.name)))
+
+
+def _verified(desk: Desk, line: Sequence[str]) -> dict[str, Any]:
+    beside = desk.beside("verify")
+    (found,) = beside.answers((line,))
+    return {
+        "sampled": found.get("sampled", False), "checked": found["checked"], "cpu_seconds": beside.spent.cpu_seconds,
+    }  # fmt: skip
+
+
+def _line(entry: Entry, answers: Sequence[Answer], cost: Cost, verified: dict[str, Any]) -> dict[str, Any]:
+    rows, run = entry.rows(answers), answers[0]
+    return {
+        "entry": entry.name, "commands": entry.commands(), "rows": rows, "digest": run["digest"] or digest_of(rows),
+        "configurations": run["configurations"], "computing_seconds": run["seconds"], **vars(cost),
+        "stored_bytes": run["stored_bytes"], "verified": verified,
+    }  # fmt: skip
+
+
+def tidied(desk: Desk) -> None:
+    """Remove the runs of an entry that is written down, if they are large."""
+    if bytes_in(desk.data) > _KEPT_BYTES:
+        shutil.rmtree(desk.data)
+
+
+def known_otherwise(part: Part, rows: Sequence[Row]) -> list[str]:
+    """Values that are not the published ones."""
+    return [
+        f"{row['row']}: {column} is {row[column]}, {known['source']} has {known['value']}"
+        for row in rows for column, known in part.published(row).items() if row[column] != known["value"]
+    ]  # fmt: skip

@@ -1,0 +1,137 @@
+"""The atlas: what a command costs over kills and stops, its books, its page, and in CI its smallest rows."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from campaigns.atlas.entries import Answer, Entry, Known, Part, Row
+from campaigns.atlas.measuring import Desk, FailedError, StoppedError
+from campaigns.atlas.page import PAGE, RESULTS, page, summary
+from campaigns.atlas.registry import PARTS
+from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
+
+_MANY = 300_000
+#: Stands for Hakoiri: its run goes on for ever, until another process resumes it.
+_PROGRAM = f"""
+import json, pathlib, signal, sys
+command, name, *_, = sys.argv[1:]
+data = pathlib.Path(sys.argv[sys.argv.index("--data") + 1])
+with (data / "calls").open("a") as calls:
+    print(*sys.argv[1:3], file=calls)
+if command in ("run", "refuse"):
+    (data / "layers").write_bytes(b"x" * {_MANY})
+    if command == "refuse":
+        sys.exit("refused: no such puzzle")
+    while True:
+        signal.pause()
+said = {{"status": "complete", "digest": "abc", "configurations": 6, "seconds": 0.5, "stored_bytes": 9, "depth": 3}}
+print(json.dumps(said | {{"layers": [1, 2, 2, 1], "checked": {{"layers": 4}}, "sampled": False}}))
+"""
+
+
+def toy_rows(answers: Sequence[Answer]) -> list[Row]:
+    return [{"row": "3"} | {name: answers[0][name] for name in ("configurations", "depth", "layers", "digest")}]
+
+
+def toy(kills: tuple[int, ...] = (), first: str = "run") -> Entry:
+    return Entry("three", ((first, "toy"), ("path", "last")), toy_rows, kills=kills)
+
+
+def desk(place: Path, late: Callable[[], bool] = lambda: False, data: Path | None = None) -> Desk:
+    program = place / "program.py"
+    place.mkdir(exist_ok=True)
+    program.write_text(_PROGRAM, encoding="utf-8")
+    return Desk(place, data, None, late, (sys.executable, "-S", str(program)))
+
+
+def test_a_run_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
+    found = carried_out(toy((_MANY // 2,)), desk(tmp_path))
+    assert (tmp_path / "data" / "calls").read_text().splitlines() == [
+        "run toy",
+        "resume last",
+        "path last",
+        "verify last",
+    ]
+    assert found["kills"] == 1
+    assert found["disk_bytes"] >= _MANY
+    assert found["seconds"] >= found["cpu_seconds"] > 0
+    assert found["peak_bytes"] > 1_000_000
+    assert (found["digest"], found["computing_seconds"], found["verified"]["checked"]) == ("abc", 0.5, {"layers": 4})
+    tidied(desk(tmp_path))
+    assert (tmp_path / "data").exists()
+
+
+def test_what_was_stopped_is_gone_on_with_and_its_cost_counts(tmp_path: Path) -> None:
+    with pytest.raises(StoppedError, match="run toy"):
+        carried_out(toy(), desk(tmp_path, (tmp_path / "data" / "layers").exists))
+    spent = desk(tmp_path).spent
+    assert spent.seconds > 0
+    assert carried_out(toy(), desk(tmp_path))["seconds"] > spent.seconds
+    assert (tmp_path / "data" / "calls").read_text().splitlines() == [
+        "run toy",
+        "resume last",
+        "path last",
+        "verify last",
+    ]
+
+
+def test_what_fails_says_why(tmp_path: Path) -> None:
+    with pytest.raises(FailedError, match="refuse toy: exit code 1: refused: no such puzzle"):
+        carried_out(toy(first="refuse"), desk(tmp_path))
+
+
+def test_a_finished_run_is_taken_with_the_time_of_its_record(tmp_path: Path) -> None:
+    run = tmp_path / "data" / "mine"
+    run.mkdir(parents=True)
+    (run / "data.mdb").write_bytes(b"x" * _MANY)
+    found = finished(toy(), run, desk(tmp_path / "notes", data=run.parent))
+    assert (run.parent / "calls").read_text().splitlines() == ["status mine", "resume mine", "verify mine"]
+    assert (found["seconds"], found["cpu_seconds"], found["peak_bytes"]) == (0.5, None, None)
+    assert found["disk_bytes"] >= _MANY
+    assert run.exists()
+
+
+def test_the_page_tells_what_is_published_what_differs_and_what_was_not_run(tmp_path: Path) -> None:
+    part = Part(
+        "toys", "Toys", "Small ones.", {name: name for name in ("configurations", "depth", "layers", "digest")},
+        (toy(), Entry("four", (("run", "other"),), toy_rows)),
+        (Known("configurations", "a book", {"3": 6}), Known("depth", "a table", {"3": 4})), {"layers": "OEIS"}, ("3",),
+    )  # fmt: skip
+    line = {"part": "toys"} | carried_out(toy((_MANY // 2,)), desk(tmp_path))
+    assert known_otherwise(part, line["rows"]) == ["3: depth is 3, a table has 4"]
+    told = page(summary([line], {"toys": part}), {"toys": part})
+    assert "| 3 | 6 ✓ | 3 (published: 4) | 4 ° | abc |" in told
+    assert "Published: configurations: a book; depth: a table." in told
+    assert "° layers: looked for in OEIS." in told
+    assert "Layers of 3: 1, 2, 2, 1." in told
+    assert "- four: `hakoiri run other`" in told
+    assert "| `run toy`<br>`path last` | `abc` |" in told
+    assert "| 1 | `verify last`: 4 layers |" in told
+
+
+def test_the_page_is_that_of_the_results() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(json.loads(RESULTS.read_text(encoding="utf-8")), PARTS)
+
+
+def test_all_rows_of_the_results_are_as_published() -> None:
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
+    rows = [(name, row) for name, part in results.items() for line in part["entries"] for row in line["rows"]]
+    assert [difference for name, row in rows for difference in known_otherwise(PARTS[name], [row])] == []
+
+
+@pytest.mark.slow
+def test_the_atlas_in_short(tmp_path: Path) -> None:
+    """As a user starts it; its rows have the digests of the page."""
+    command = [sys.executable, "-m", "campaigns.atlas", "--short", "--data", tmp_path, "--json"]
+    ended = subprocess.run(command, cwd=PAGE.parents[1], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
+    for name, part in json.loads(ended.stdout)["parts"].items():
+        known = {line["entry"]: line["digest"] for line in kept[name]["entries"]}
+        made = {line["entry"]: line["digest"] for line in part["entries"]}
+        assert made.keys() == {entry.name for entry in PARTS[name].entries if entry.short}
+        assert made.items() <= known.items()
