@@ -71,6 +71,7 @@ WORKS = {
         Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm-from", "1")),
         Work("study", ("study", "superpuzz", "--columns", "4", "--deals", "80", "--seed", "3")),
         Work("boards", ("study", "boards", "--size", "4x3", "--pieces", "1x2:* 2x1:* 1x1:*", "--empty", "2..3")),
+        Work("sizes", ("study", "pancakes", "--n", "3..8")),
         Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
         Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
         Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
