@@ -2,6 +2,7 @@
 
 StorageError (HakoiriError)
 ├── RunHeldError (BlockingIOError)     another process drives the run
+├── TakenOverError                     another process has written to the run that this one drives
 ├── GoneError (LookupError)            the run was deleted after it was found
 ├── DamagedError                       bytes on disk are not what was written: names the first block that fails
 ├── FormatError                        written by another version of the format
@@ -20,6 +21,10 @@ class StorageError(HakoiriError):
 
 class RunHeldError(StorageError, BlockingIOError):
     """Another live process holds the run's lock."""
+
+
+class TakenOverError(StorageError):
+    """Another process has driven the run while this one stood still and its lock was removed."""
 
 
 class GoneError(StorageError, LookupError):

@@ -41,6 +41,7 @@ What the campaign has found, each with a test in the ordinary suite:
 - Under `rq:workers` it ended each worker as soon as it had begun: they were started again for ever, and a run waited.
 - So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
   and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
+- A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go.
 """
 
 

@@ -21,7 +21,15 @@ import lmdb
 
 from puzzles.errors import Step
 from storage.engine.pages import DataFile, PageError, Snapshot
-from storage.errors import AddressSpaceError, DamagedError, DiskFullError, GoneError, NotWritableError, StorageError
+from storage.errors import (
+    AddressSpaceError,
+    DamagedError,
+    DiskFullError,
+    GoneError,
+    NotWritableError,
+    StorageError,
+    TakenOverError,
+)
 from storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
@@ -37,6 +45,10 @@ _TRIES = 1000
 #: LMDB looks at every value that it deletes or replaces, and the kernel maps 64 KiB around each: a new map after so
 #: many. Small values share their pages.
 _MOST_REPLACED, _SMALL_BYTES = 128, 4096
+
+
+#: Database, name and value.
+Entry = tuple[bytes, bytes, bytes]
 
 
 class _Shared:
@@ -113,12 +125,20 @@ class Environment:
                 found = next(snapshot.names(tree, wanted), None)
             return found if found is not None and found.startswith(prefix) else None
 
-    def write(self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        """Delete entries (database, name), then put others (database, name, value); all or none, durable on return."""
+    def write(
+        self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]] = (), known: Entry | None = None
+    ) -> None:
+        """Delete entries (database, name), then put others (database, name, value); all or none, durable on return.
+
+        `TakenOverError` if the entry `known`, one of those that are put, is not there as the caller knows it.
+        """
         self._replaced += len(deleted) + self._check_before_writing(puts, deleted)
         with translated(self.directory), self._shared.handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
             handles = {database: self._shared.handle.open_db(database, transaction) for database in databases}
+            # IMPORTANT: within the transaction, for a process may stand still at any moment, even without its lock.
+            if known is not None and transaction.get(known[1], db=handles[known[0]]) != known[2]:
+                raise taken_over(self.directory)
             for database, name in deleted:
                 transaction.delete(name, db=handles[database])
             for database, name, value in puts:
@@ -158,9 +178,7 @@ class Environment:
                         return
             raise PageError("its last transaction is on no meta page")
 
-    def _check_before_writing(
-        self, puts: Sequence[tuple[bytes, bytes, bytes]], deleted: Sequence[tuple[bytes, bytes]]
-    ) -> int:
+    def _check_before_writing(self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]]) -> int:
         """Look at all pages that LMDB will go by. To put reads the way to one leaf, to delete its neighbours, too.
 
         How many large values will be replaced.
@@ -249,6 +267,14 @@ def missing(directory: Path) -> StorageError:
     if not directory.parent.is_dir():
         return not_writable(directory.parent)
     return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
+
+
+def taken_over(directory: Path) -> TakenOverError:
+    """The error for a run that another process has driven since."""
+    return TakenOverError(
+        f"run {directory.name} was taken over by another process while this one stood still; this one writes no more",
+        Step("status", directory.name),
+    )
 
 
 def gone(directory: Path) -> GoneError:

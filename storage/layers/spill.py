@@ -30,6 +30,7 @@ from storage.engine.files import flush
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Coded
+from storage.ledger.lock import require_held
 from storage.ledger.manifest import Depth
 from storage.ledger.records import seal, unseal
 from storage.names import SPILL_FOLDER
@@ -76,6 +77,7 @@ class Spill:
         begin = lengths.get(name, 0)
         raw = self._frames(number, packed, begin)
         require_free(self._run, len(raw))
+        require_held(self._run)
         with translated(self._run):
             self._folder.mkdir(exist_ok=True)
             with open(self._path(number), "ab") as file:

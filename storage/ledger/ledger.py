@@ -100,6 +100,7 @@ class Ledger:
         try:
             self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
             self.state = self.read_state()
+            self._state_record = self.read(META, STATE_KEY) or b""
         except BaseException:
             self.close()
             raise
@@ -182,8 +183,9 @@ class Ledger:
     def commit(self, state: State) -> None:
         """Make all that is staged, and `state`, durable at once.
 
-        Raises `DiskFullError` before anything is written where room is short. After any other failure the store is
-        poisoned: it refuses to write until it is opened again, and on disk the last commit stands.
+        Raises `DiskFullError` before anything is written where room is short, and `TakenOverError` where another
+        process has committed since. After any failure but the first the store is poisoned: it refuses to write until it
+        is opened again, and on disk the last commit stands.
         """
         self._refuse_if_poisoned()
         require_free(self.directory, int(self._pending_bytes * _WRITE_OVERHEAD))
@@ -194,12 +196,13 @@ class Ledger:
                 # IMPORTANT: in the same commit, so that a kill in between can neither lose nor repeat the wish.
                 deleted.append((META, CANCEL_KEY))
             record = pack_record(state.as_dict(), META + STATE_KEY)
-            self._environment.write([*self._pending, (META, STATE_KEY, record)], deleted)
+            known = (META, STATE_KEY, self._state_record)
+            self._environment.write([*self._pending, (META, STATE_KEY, record)], deleted, known)
         except StorageError as error:
             self._poisoned = error
             raise
         self.discard_staged()
-        self.state = state
+        self.state, self._state_record = state, record
 
     def discard_staged(self) -> None:
         self._pending.clear()

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from puzzles.errors import Step
-from storage.engine.environment import gone, translated
+from storage.engine.environment import gone, taken_over, translated
 from storage.errors import RunHeldError
 from storage.ledger.manifest import local_time
 from storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made
@@ -24,6 +24,10 @@ _TRIES, _PAUSE_SECONDS = 20, 0.01
 _TRIES_OF_SERVED = 3
 #: Whoever makes a run locks its directory as soon as that is there: a younger one may not be locked yet.
 _YOUNG_SECONDS = 60
+
+
+#: The lock files that this process holds, open, by run: whoever may remove one lets another process hold the run.
+_held: dict[Path, IO[str]] = {}
 
 
 class RunLock:
@@ -40,23 +44,19 @@ class RunLock:
             who = describe_holder(_read_holder(directory))
             self._file.close()
             raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Step("cancel", directory.name))
-        self._require_that_of(directory)
+        if not _is_of(self._file, directory):
+            # The run was deleted before the lock was had.
+            self._file.close()
+            raise gone(directory)
+        self._directory = directory
+        _held[directory] = self._file
         with suppress(OSError):  # On a full disk the holder stays nameless, but holds.
             self._file.truncate(0)
             self._file.write(json.dumps(_myself()))
             self._file.flush()
 
-    def _require_that_of(self, directory: Path) -> None:
-        """Raise `GoneError` if the run was deleted before the lock was had: its file has another place or none."""
-        mine = os.fstat(self._file.fileno())
-        with suppress(FileNotFoundError):
-            there = (directory / HOLDER_FILE).stat()
-            if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
-                return
-        self._file.close()
-        raise gone(directory)
-
     def release(self) -> None:
+        _held.pop(self._directory, None)
         self._file.close()
 
     def __enter__(self) -> "RunLock":
@@ -66,6 +66,19 @@ class RunLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def require_held(directory: Path) -> None:
+    """Raise `TakenOverError` if the lock of a run that this process drives was removed, and another may drive it."""
+    if directory in _held and not _is_of(_held[directory], directory):
+        raise taken_over(directory)
+
+
+def _is_of(file: IO[str], directory: Path) -> bool:
+    """Whether an open lock file has its name still."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), (directory / HOLDER_FILE).stat())
+    return False
 
 
 def holder_of(directory: Path) -> dict[str, Any] | None:

@@ -1,0 +1,57 @@
+"""A process that stands still while its lock is removed and another drives its run: it writes nothing, and says so."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from puzzles.errors import Step
+from puzzles.keys.layout import U32
+from storage.errors import TakenOverError
+from storage.layers.blocks import pack_blocks
+from storage.layers.spill import Spill
+from storage.ledger.lock import RunLock
+from storage.names import DATA_FILE, HOLDER_FILE, SPILL_FOLDER
+from tests.support.refusals import refused
+from tests.system.before import be_starved, stand_still
+from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
+
+
+def stand_still_starved() -> None:
+    """Stop as SIGSTOP does in the midst of a layer, of which something lies in spill files."""
+    be_starved()
+    stand_still(30, "expanded")
+
+
+def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    first = hakoiri.start("run", "klotski", "--memory", "1MB", "--chunk", "100", "--farm-from", "1",
+                          before=stand_still_starved)  # fmt: skip
+    wait_until(lambda: psutil.Process(first.pid).status() == psutil.STATUS_STOPPED, what="a layer under way")
+    directory = hakoiri.run_directory()
+    (directory / HOLDER_FILE).unlink()
+    second = hakoiri.here("resume", directory.name)
+    left = (directory / DATA_FILE).read_bytes()
+    psutil.Process(first.pid).resume()
+    lost = first.finish()
+    assert (second.code, lost.code) == (0, 1)
+    assert f"run {directory.name} was taken over by another process while this one stood still" in lost.error
+    assert f"hakoiri status {directory.name}" in lost.error
+    assert (directory / DATA_FILE).read_bytes() == left
+    assert not list(directory.glob(f"{SPILL_FOLDER}/*"))
+    assert hakoiri.ask("status", directory.name)["digest"] == finished.explored["digest"]
+
+
+def test_spill_files_are_written_by_the_holder_alone(tmp_path: Path) -> None:
+    """No transaction guards these."""
+    run = tmp_path / "a-run"
+    run.mkdir()
+    spill, keys = Spill(run, U32, 3), pack_blocks(U32.pack([1, 2]))
+    with RunLock(run):
+        spill.append(0, keys)
+        (run / HOLDER_FILE).unlink()
+        with refused(TakenOverError, "was taken over by another process", Step("status", "a-run")):
+            spill.append(0, keys)
+        (run / HOLDER_FILE).touch()
+        with pytest.raises(TakenOverError):
+            spill.append(0, keys)
+    assert [path.stat().st_size for path in (run / SPILL_FOLDER).iterdir()] == [spill.stored_bytes]
