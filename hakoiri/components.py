@@ -1,44 +1,26 @@
 """What an open run says of its components: their sizes, distances and exact diameters."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import cast
 
-import numpy as np
-
-from coordinator.errors import UnanswerableError
+from coordinator.errors import RunError, UnanswerableError
+from coordinator.graphs.bounding import component_keys, known_of, make_bounding
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.census import Census, Counted
-from coordinator.graphs.diameter import (
-    BOUNDED_FROM,
-    MOST_PAIRS,
-    Interval,
-    Measured,
-    by_orbits,
-    keep_interval,
-    kinds_of,
-    read_interval,
-)
-from coordinator.graphs.eccentricities import Eccentricities, Settling, open_intervals
-from coordinator.graphs.measuring import measure_component
+from coordinator.graphs.diameter import BOUNDED_FROM, Kind, by_orbits, kinds_of
+from coordinator.graphs.measuring import measured_in_keys
 from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
+from coordinator.runs.drive import drive
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, Session, SilentObserver
 from coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
 from puzzles.errors import Step
 from puzzles.keys.layout import Configuration, Key, Keys, key_at
-from storage.errors import StorageError
-from storage.layers.store import RunStore
-from storage.ledger.lock import RunLock
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import read_component, read_pairs
-from worker.graphs.bounds import Aim
-from worker.graphs.searches import Graph
-
-#: Bounds of eccentricities are made durable so often, and when a question ends.
-_KEEP_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -63,9 +45,6 @@ class Diameter:
 
 class ComponentAnswers(PathAnswers):
     """An open run that may be asked for its components."""
-
-    #: The diameter of a search from a start, once it was measured.
-    _exact: Diameter | None = None
 
     def components(self, limit: int | None = None) -> list[ComponentRecord]:
         """The components, largest first, ties by least key; of a search from a start, its own only.
@@ -130,21 +109,44 @@ class ComponentAnswers(PathAnswers):
         """The exact diameter of a component, by default that of the puzzle's start.
 
         Of a large component without `every` its radius, centre and periphery stay open. With `every` the eccentricity
-        of each configuration is found, and so all these, the number of each and all diametral pairs; by RQ workers, if
-        `resources` name them. What takes long tells `observer` how far it is; what is proved is kept when `control`
-        ends it (`StopRun`), and every few seconds. Raises `OverBudgetError` where memory is too little.
+        of each configuration is found, and so all these, the number of each and all diametral pairs. What a large
+        component takes is done by a run of its own (`coordinator.graphs.bounding`), which belongs to this one: by RQ
+        workers, if `resources` name them; it is resumed where it stopped, and kept. Raises `RunError` where `control`
+        ends that, `StopRun` where it ends anything else, `OverBudgetError` where memory is too little.
         """
-        self._require_complete()
-        self._require_undirected()
-        number = self._number_of(component)
-        if every:
-            return self._measure_every(number, control or Control(), observer or SilentObserver(), resources)
-        if self.whole:
+        number, control, observer = self.component_asked(component), control or Control(), observer or SilentObserver()
+        if self.needs_bounding(number, every):
+            resources = resources or self.resources
+            self.driven(make_bounding(self.store, resources, number, every), resources, control, observer)
+        if (known := self._known(number, every)) is not None:
+            return known
+        if self.whole and not every:
             record = read_component(self.store, number)
             if record.diameter is None:
-                return self._measure_left_out(number, control or Control(), observer or SilentObserver())
+                return self._measure_left_out(number, control, observer)
             return Diameter(record, read_pairs(self.store, number))
-        return self._measure(control or Control(), observer or SilentObserver())
+        return self._measure(number, every, control, observer)
+
+    def needs_bounding(self, component: int, every: bool) -> bool:
+        """Whether its eccentricities, `every` one or the greatest, must be found by a run of their own, and are not."""
+        if self.whole:
+            size = read_component(self.store, component).size if every else 0
+        else:
+            size = 0 if self._kinds else self._reached.configurations
+        return size >= BOUNDED_FROM and self._known(component, every) is None
+
+    def driven(self, directory: Path, resources: Resources, control: Control, observer: Observer) -> None:
+        """Drive a run that belongs to this one to its end; `RunError` where it stops before."""
+        state = drive(directory, resources, control, observer)
+        if state.status != "complete":
+            step = Step("resume", directory.name, str(directory.parent))
+            raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
+
+    def component_asked(self, component: int | None) -> int:
+        """A component whose distances can be asked for, by default that of the puzzle's start; `UnanswerableError`."""
+        self._require_complete()
+        self._require_undirected()
+        return self._number_of(component)
 
     def _number_of(self, component: int | None) -> int:
         """A component that there is, by default that of the puzzle's start."""
@@ -160,122 +162,41 @@ class ComponentAnswers(PathAnswers):
         known = Counted.of(self.store.state).start_component if self.whole else 0
         return self.component_of(self.puzzle.start) if known is None else known
 
-    def open_eccentricities(self, component: int | None = None) -> dict[tuple[int, int], int]:
-        """How many eccentricities lie between which numbers, and are not known better, where `diameter` was stopped.
+    @cached_property
+    def _kinds(self) -> dict[int, Kind] | None:
+        """The kinds of configurations by symmetries, if the puzzle knows them; of a whole space nobody asks."""
+        return None if self.whole else kinds_of(self.puzzle, self.store)
 
-        It was asked for every one; empty where all are known, or none was looked for.
-        """
-        return open_intervals(self.store, self.start_component if component is None else component)
+    def _known(self, component: int, every: bool) -> Diameter | None:
+        """What a run of the component's eccentricities has found, if there is one."""
+        known = known_of(self.store, self.puzzle, component, every)
+        return None if known is None else Diameter(*known)
 
-    def interval(self) -> Interval | None:
-        """What an earlier `diameter` of this run, finished or interrupted, proved of it."""
-        return read_interval(self.store)
+    @cached_property
+    def _measured(self) -> dict[tuple[int, bool], Diameter]:
+        """What was measured by this process and is kept nowhere: by component, and whether every one was asked for."""
+        return {}
 
-    def _measure(self, control: Control, observer: Observer) -> Diameter:
-        if self._exact is not None:
-            return self._exact
-        found = self._by_kinds(control, observer)
-        if found is None and self._reached.configurations >= BOUNDED_FROM:
-            return self._bound(control, observer)
-        if found is None:
-            keys, graph = self.graph()
+    def _measure(self, component: int, every: bool, control: Control, observer: Observer) -> Diameter:
+        """A component that is small, or has few kinds of configurations."""
+        if (component, every) not in self._measured:
             with self._context(control) as context:
-                exact = measure_component(context, keys, graph)
-            found = _in_keys(exact, keys)
-        self._exact = self._answer(0, self._reached.configurations, self._least_key(), found)
-        return self._exact
+                if self._kinds:
+                    size, least = self._reached.configurations, self._least_key()
+                    found = by_orbits(context, self.store, self._kinds, control, observer)
+                else:
+                    keys = component_keys(self.store, component, context, control)
+                    size, least = len(keys), key_at(keys, 0)
+                    found = measured_in_keys(context, keys, build_graph(context, keys), every)
+            record = found.record(component, size, least)
+            self._measured[component, every] = Diameter(record, found.pairs, found.central, found.eccentricities)
+        return self._measured[component, every]
 
     def _measure_left_out(self, number: int, control: Control, observer: Observer) -> Diameter:
         """A component that the census was not asked for; that is not kept, for the run is what it is."""
         observer.progress(Progress(headline=f"measuring component {number}"))
         with self._context(control) as context:
             return Diameter(*Census(Session(self.store, context, control, observer)).measured_alone(number))
-
-    def _by_kinds(self, control: Control, observer: Observer) -> Measured | None:
-        """What symmetries settle, if the puzzle knows them."""
-        kinds = None if self.whole else kinds_of(self.puzzle, self.store)
-        if kinds is None:
-            return None
-        with self._context(control) as context:
-            return by_orbits(context, self.store, kinds, control, observer)
-
-    def _measure_every(
-        self, number: int, control: Control, observer: Observer, resources: Resources | None
-    ) -> Diameter:
-        found = self._by_kinds(control, observer)
-        if found is not None:
-            return self._answer(0, self._reached.configurations, self._least_key(), found)
-        keys, graph = self._component_graph(number)
-        with self._context(control, None, resources, observer) as context:
-            settling = Settling(context, keys, graph)
-            del graph
-            self._settle(settling, number, Aim.ALL, control, observer)
-            exact, (eccentricities, _) = settling.ends(), settling.bounds()
-        values, counts = np.unique(eccentricities, return_counts=True)
-        histogram = dict(zip(values.tolist(), counts.tolist(), strict=True))
-        return self._answer(number, len(keys), key_at(keys, 0), _in_keys(exact, keys, histogram))
-
-    def _settle(self, settling: Settling, number: int, aim: Aim, control: Control, observer: Observer) -> None:
-        """Go on from what was kept of the component, and keep what is proved."""
-        settling.go_on(self.store, number)
-        if not settling.left(aim):
-            return
-        kept = time.monotonic()
-
-        def report() -> None:
-            nonlocal kept
-            observer.progress(settling.progress(aim))
-            if time.monotonic() - kept >= _KEEP_SECONDS:
-                self._remember(lambda store: settling.keep(store, number))
-                kept = time.monotonic()
-            control.check()
-
-        try:
-            settling.settle(aim, report)
-        finally:
-            self._remember(lambda store: settling.keep(store, number))
-
-    def _component_graph(self, number: int) -> tuple[Keys, Graph]:
-        """The keys of a component in increasing order, and the graph of the moves between them."""
-        if not self.whole:
-            return self.graph()
-        keys, _ = Slabs(self.store).members(range(number, number + 1), Control())
-        with self._context() as context:
-            return keys, build_graph(context, keys)
-
-    def _answer(self, number: int, size: int, least: Key, found: Measured) -> Diameter:
-        record = ComponentRecord(
-            number, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count, least
-        )
-        return Diameter(record, found.pairs, found.central, found.eccentricities)
-
-    def _bound(self, control: Control, observer: Observer) -> Diameter:
-        known = self.interval()
-        if known is None or not known.exact:
-            keys, graph = self.graph()
-            with self._context(control) as context:
-                settling = Settling(context, keys, graph)
-                del graph
-                try:
-                    self._settle(settling, 0, Aim.DIAMETER, control, observer)
-                finally:
-                    known = settling.interval()
-                    self._remember(lambda store: keep_interval(store, known))
-        size = self._reached.configurations
-        record = ComponentRecord(0, size, known.lower, None, None, None, None, self._least_key())
-        return Diameter(record, self.puzzle.keys(list(known.pair)).reshape(1, 2, *self.puzzle.keys([0]).shape[1:]))
-
-    def _remember(self, keep: Callable[[RunStore], None]) -> None:
-        """Write what was proved into the run, unless somebody else is writing or nothing can be written."""
-        directory = self.store.directory
-        self.store.close()
-        try:
-            with RunLock(directory), RunStore(directory, writable=True) as store:
-                keep(store)
-        except StorageError:
-            pass
-        finally:
-            self.store = RunStore(directory)
 
     @property
     def _components(self) -> int:
@@ -291,10 +212,3 @@ class ComponentAnswers(PathAnswers):
                 "of its strong components do",
                 Step("ask", self.name, "strong components"),
             )
-
-
-def _in_keys(exact: Eccentricities, keys: Keys, eccentricities: dict[int, int] | None = None) -> Measured:
-    return Measured(
-        exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs), keys[exact.pairs],
-        keys[exact.centre[:MOST_PAIRS]], eccentricities,
-    )  # fmt: skip

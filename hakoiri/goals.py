@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.errors import RunError, UnanswerableError
+from coordinator.errors import UnanswerableError
 from coordinator.goals.distances import METRIC, GoalDistances, make_distances
-from coordinator.runs.drive import drive
 from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.components import ComponentAnswers
 from puzzles.errors import PuzzleError, Step
@@ -54,8 +54,10 @@ class GoalAnswers(ComponentAnswers):
         """
         self.require_goals()
         other = self.other_metric(metric)
-        known = self.known_distances(other)
-        known = known or self._compute_distances(other, control or Control(), observer or SilentObserver())
+        if (known := self.known_distances(other)) is None:
+            directory = make_distances(self.store, self.resources, metric=other)
+            self.driven(directory, self.resources, control or Control(), observer or SilentObserver())
+            known = cast(GoalDistances, self.known_distances(other))
         layers = [record.size for record in known.store.layer_records()]
         last = len(layers) - 1
         farthest = first_keys(known.store.blocks(last), limit)
@@ -73,14 +75,6 @@ class GoalAnswers(ComponentAnswers):
         """What counts as one move by these options of the puzzle; ``None`` where it has no choice."""
         option = self.puzzle.options.get(METRIC)
         return None if option is None else options.get(METRIC, option.default)
-
-    def _compute_distances(self, metric: str, control: Control, observer: Observer) -> GoalDistances:
-        directory = make_distances(self.store, self.resources, metric=metric)
-        state = drive(directory, self.resources, control, observer)
-        if (known := self.known_distances(metric)) is None:
-            step = Step("resume", directory.name, str(directory.parent))
-            raise RunError(f"run {directory.name} is {state.status}: {state.reason}", step)
-        return known
 
     def goal_distances(self, keys: Keys) -> NDArray[np.int64]:
         """How many moves each key is from its nearest goal; -1 where it leads to none, or is not in the run.

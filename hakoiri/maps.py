@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coordinator.graphs.bounding import bounds_of
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.eccentricities import Settling
 from coordinator.graphs.layout import all_eccentricities, lay_out, nearest_layers, whole_layers
@@ -70,7 +71,7 @@ class MapAnswers(GoalAnswers):
             eccentricities = None
             if whole and self.puzzle.undirected:
                 settling = Settling(context, keys, graph)
-                settling.go_on(self.store, number)
+                settling.go_on(bounds_of(self.store, self.puzzle, number))
                 eccentricities = all_eccentricities(settling, control, observer)
             order = search_order(self._both_ways(graph), _place_of(keys, origin))
             graph = inner_graph(graph, np.zeros(len(order), dtype=np.int32), order)

@@ -38,7 +38,6 @@ CHUNKS, FOUND = b"chunks", b"found"
 ROWS, BEAM = b"rows", b"beam"
 DATABASES = (META, LAYERS, BLOCKS, CLOSED, COMPONENTS, PAIRS, LABELS, CHUNKS, FOUND, ROWS, BEAM)
 MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY = b"manifest", b"limits", b"state", b"cancel"
-DIAMETER_KEY = b"diameter"
 #: How far the layer after the last is, and which segments of older keys a directed search has.
 PARTIAL_KEY, CLOSED_KEY = b"partial", b"closed"
 #: While the components of a whole space are sorted: how many configurations each has.

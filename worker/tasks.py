@@ -22,7 +22,7 @@ from worker.deals import hunting, solving
 from worker.errors import TaskError
 from worker.graphs import family
 from worker.graphs.forests import balance, fold
-from worker.graphs.lanes import look_from, pairs_at
+from worker.graphs.lanes import look_from, narrowed, pairs_at
 from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
@@ -84,10 +84,11 @@ def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources, packed bits of who is searched from] in the shared graph -> `worker.graphs.lanes.Looked`."""
+    """[sources, packed bits of who is searched from] in the shared graph -> `worker.graphs.lanes.Looked`, narrowed."""
     sources, searched = chunk
     graph = Graph(*shared)
-    return look_from(graph, sources, np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_))
+    looked = look_from(graph, sources, np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_))
+    return [*looked[:-1], narrowed(looked.away)]
 
 
 def pairs(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

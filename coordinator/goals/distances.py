@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coordinator.runs.belonging import plan_for
 from coordinator.runs.create import make_run, name_of_plan
 from coordinator.session.resources import Resources
 from puzzles.contract import Puzzle
@@ -32,12 +32,12 @@ def make_distances(run: RunStore, resources: Resources, queued: bool = False, me
     Moves are counted by `metric`, or as in the run. `RunHeldError` if somebody drives it, `PuzzleError` if its puzzle
     cannot be built, or knows no such metric.
     """
-    return make_run(run.directory.parent, _spec(run, metric), MODE, _plan(run), resources, queued)
+    return make_run(run.directory.parent, _spec(run, metric), MODE, plan_for(run), resources, queued)
 
 
 def distances_directory(run: RunStore, puzzle: Puzzle, metric: str = "") -> Path:
     """Where the goal distances of a run lie, or would."""
-    return run.directory.parent / name_of_plan(_spec(run, metric), puzzle, MODE, _plan(run))
+    return run.directory.parent / name_of_plan(_spec(run, metric), puzzle, MODE, plan_for(run))
 
 
 def _spec(run: RunStore, metric: str) -> PuzzleSpec:
@@ -47,10 +47,6 @@ def _spec(run: RunStore, metric: str) -> PuzzleSpec:
         # As a run of it pins them.
         spec = replace(spec, options=dict(spec.build().parameters))
     return spec
-
-
-def _plan(run: RunStore) -> dict[str, Any]:
-    return {"base": run.manifest.run, "base_digest": run.state.digest}
 
 
 class GoalDistances:

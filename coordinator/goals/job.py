@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from coordinator.goals.search import Distances, GoalSearch, open_base
+from coordinator.goals.search import Distances, GoalSearch
 from coordinator.goals.verify import DistancesVerifier
 from coordinator.layers.job import layer_summary
 from coordinator.layers.search import search_to_end
+from coordinator.runs.belonging import open_base, require_base
 from coordinator.session.job import Check, Job, Request
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, counted
+from puzzles.errors import counted
 from puzzles.registry import PuzzleSpec
 from storage.errors import DamagedError
 from storage.layers.audit import check_layer
@@ -34,9 +34,7 @@ class Hardest(Job):
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        base = plan.get("base")
-        if set(plan) != {"base", "base_digest"} or not isinstance(base, str) or Path(base).name != base:
-            raise PuzzleError(f"goal distances are those of a run, which is named in base and base_digest, not {plan}")
+        require_base(plan)
         return spec.build()
 
     def settled(self) -> bool:

@@ -12,14 +12,14 @@ from functools import reduce
 from itertools import islice
 from typing import Self
 
-from coordinator.errors import ContradictionError, MismatchError, OverBudgetError, UnanswerableError
+from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from coordinator.goals.backwards import layers_backwards
 from coordinator.layers.search import Explored, LayeredSearch, Previous
 from coordinator.runs.kinds import kind_of
 from coordinator.session.session import Session
 from coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
 from coordinator.steps.window import HeldLayer, Layer
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys
 from storage.layers.digest import Lanes, add_lanes, lanes_in
 from storage.layers.store import RunStore
@@ -109,14 +109,3 @@ class GoalSearch(LayeredSearch):
 def _all_of(store: RunStore) -> Lanes:
     """The digest of all configurations of a run, however they lie in layers."""
     return reduce(add_lanes, (lanes_in(record.digest) for record in store.layer_records()))
-
-
-def open_base(store: RunStore) -> RunStore:
-    """The run whose goal distances `store` holds, as it was then; `MismatchError` if it is not there any more."""
-    plan, directory = store.manifest.plan, store.directory.parent
-    base = RunStore(directory / plan["base"])
-    if base.state.digest != plan["base_digest"] or base.state.status != "complete":
-        base.close()
-        run = store.directory.name
-        raise MismatchError(f"run {run} belongs to another run {plan['base']} than is there now", Step("delete", run))
-    return base

@@ -10,9 +10,10 @@ from itertools import chain
 
 import numpy as np
 
-from coordinator.goals.search import Distances, open_base
+from coordinator.goals.search import Distances
 from coordinator.layers.closed_set import ClosedSet
 from coordinator.layers.verify import LayersVerifier, common
+from coordinator.runs.belonging import open_base
 from coordinator.session.session import Session
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import members

@@ -24,8 +24,7 @@ from puzzles.checks import describe_key
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress
-from storage.names import DIAMETER_KEY, META
+from storage.ledger.manifest import ComponentRecord, Progress
 from worker.layers.kernels import merge
 
 #: Components of this many configurations and more are bounded, not measured in full.
@@ -36,19 +35,6 @@ MOST_PAIRS = 16
 MOST_KINDS = 64
 #: How many configurations around two that are said to be alike are compared.
 _SURROUNDINGS = 3_000
-
-
-@dataclass(frozen=True)
-class Interval:
-    """What is known of a diameter: lower <= diameter <= upper, and a pair of keys that is `lower` apart."""
-
-    lower: int
-    upper: int
-    pair: tuple[Key, Key]
-
-    @property
-    def exact(self) -> bool:
-        return self.lower == self.upper
 
 
 @dataclass(frozen=True)
@@ -67,26 +53,16 @@ class Measured:
     central: Keys
     eccentricities: dict[int, int] | None
 
+    def record(self, component: int, size: int, least: Key) -> ComponentRecord:
+        """What is kept of the component of this number, size and least key."""
+        return ComponentRecord(
+            component, size, self.diameter, self.radius, self.centre, self.periphery, self.pair_count, least
+        )
+
 
 def interval_progress(lower: int, upper: int) -> Progress:
     """That the diameter lies between these, both included."""
     return Progress(unit="", headline=f"the diameter is in [{lower:,}, {upper:,}]")
-
-
-def read_interval(store: RunStore) -> Interval | None:
-    """What was proved of the diameter of a run, or ``None``."""
-    if store.read(META, DIAMETER_KEY) is None:
-        return None
-    fields = store.read_record(META, DIAMETER_KEY, "record of the diameter")
-    one, other = (int(text, 16) for text in fields["pair"])
-    return Interval(fields["lower"], fields["upper"], (one, other))
-
-
-def keep_interval(store: RunStore, interval: Interval) -> None:
-    """Make what was proved of the diameter durable."""
-    fields = {"lower": interval.lower, "upper": interval.upper, "pair": [hex(key) for key in interval.pair]}
-    store.stage_record(META, DIAMETER_KEY, fields)
-    store.commit(store.state)
 
 
 @dataclass

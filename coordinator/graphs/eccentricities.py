@@ -1,6 +1,6 @@
 """Exact eccentricities of a component whose graph is in memory (`worker.graphs.bounds`), searched on any executor."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -8,17 +8,15 @@ from operator import itemgetter
 import numpy as np
 
 from coordinator.errors import ContradictionError
-from coordinator.graphs.diameter import Interval, interval_progress
+from coordinator.graphs.diameter import MOST_PAIRS, Measured, interval_progress
 from coordinator.session.session import ComputeContext
 from puzzles.contract import Orbits, Puzzle
-from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.layout import Keys
 from puzzles.keys.order import equal_rows, lower_bounds
 from puzzles.keys.splitmix import random_words
-from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
-from storage.results.rows import read_arrays, stage_arrays
 from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
-from worker.graphs.lanes import LANES, Looked, Searched
+from worker.graphs.lanes import LANES, Looked, Searched, narrowed
 from worker.graphs.searches import Distances, Graph, Vertices, inner_graph, keeps_edges, search_order
 from worker.tasks import Array
 
@@ -49,7 +47,7 @@ class Settling:
     """
 
     def __init__(self, context: ComputeContext, keys: Keys, graph: Graph) -> None:
-        self._context, self._keys, self._size = context, keys, len(keys)
+        self._context, self.keys, self._size = context, keys, len(keys)
         #: How many searches go on at the same time, and from how many vertices each.
         self.plan = self._planned(keys, graph)
         # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
@@ -75,9 +73,13 @@ class Settling:
 
     def _nearer(self, image: Vertices) -> Vertices:
         """A permutation of the keys as one of the vertices in search order."""
-        place = np.empty(self._size, dtype=np.int32)
-        place[self._order] = np.arange(self._size, dtype=np.int32)
-        return place[image[self._order]]
+        return self._places(image[self._order])
+
+    def _places(self, vertices: Vertices) -> Vertices:
+        """Where vertices in the order of the keys come in search order."""
+        places = np.empty(self._size, dtype=np.int32)
+        places[self._order] = np.arange(self._size, dtype=np.int32)
+        return places[vertices]
 
     def settle(self, aim: Aim, report: Callable[[], None] | None = None) -> None:
         """Search until all that is wanted is proved. `report` is called after every few searches, and may raise."""
@@ -105,11 +107,14 @@ class Settling:
         headline = f"{told.headline}, the radius in [{lower.min():,}, {upper.min():,}]"
         return Progress(int(np.count_nonzero(lower == upper)), self._size, "eccentricities", headline)
 
-    def interval(self) -> Interval:
-        """What is known of the diameter."""
-        lower, upper = self.bounds()
-        one, other = (key_at(self._keys, int(self._order[vertex])) for vertex in an_end(self._bounds))
-        return Interval(int(lower.max()), int(upper.max()), (one, other))
+    @property
+    def diameter(self) -> int:
+        """The greatest distance known; the diameter, once that is settled."""
+        return int(self._bounds.lower.max())
+
+    def an_end(self) -> Vertices:
+        """A pair of vertices as far apart as is known, the lesser first."""
+        return np.sort(self._order[list(an_end(self._bounds))])
 
     def bounds(self) -> tuple[Distances, Distances]:
         """Lower and upper bounds in the order of the keys, in moves."""
@@ -117,23 +122,17 @@ class Settling:
         found[:, self._order] = self._bounds.of_all()
         return found[0], found[1]
 
-    def keep(self, store: RunStore, component: int) -> None:
-        """Make durable what is proved."""
-        lower, upper = self.bounds()
+    def arrays(self) -> dict[str, Array]:
+        """What is proved, in the order of the keys, in as few bytes as will do."""
         searched = np.empty(self._size, dtype=np.bool_)
         searched[self._order] = self._bounds.searched
-        proved: dict[str, Array] = {"lower": lower, "upper": upper, "searched": np.packbits(searched)}
-        stage_arrays(store, {**proved, "component": np.array([component])})
-        store.commit(store.state)
+        lower, upper = map(narrowed, self.bounds())
+        return {"lower": lower, "upper": upper, "searched": np.packbits(searched)}
 
-    def go_on(self, store: RunStore, component: int) -> None:
-        """Begin with what was last kept, if it was of this component."""
-        arrays = _kept(store, component)
-        if not arrays:
-            return
-        self._bounds.lower[:], self._bounds.beyond[:] = arrays["lower"][self._order], arrays["upper"][self._order]
-        # Without it the upper bounds still hold for all: an older version kept no more.
-        if "searched" in arrays:
+    def go_on(self, arrays: Mapping[str, Array]) -> None:
+        """Begin with what was proved before (`arrays`), if anything was."""
+        if arrays:
+            self._bounds.lower[:], self._bounds.beyond[:] = arrays["lower"][self._order], arrays["upper"][self._order]
             self._bounds.searched[:] = np.unpackbits(arrays["searched"], count=self._size)[self._order]
 
     def ends(self) -> Eccentricities:
@@ -144,35 +143,57 @@ class Settling:
         periphery = np.flatnonzero((lower == upper) & (lower == diameter)).astype(np.int32)
         return Eccentricities(diameter, radius, centre, periphery, self._pairs(diameter))
 
+    def measured(self, every: bool) -> Measured:
+        """The same by keys, with `every` once all are settled: also how many have which eccentricity."""
+        exact = self.ends()
+        return Measured(
+            exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs),
+            self.keys[exact.pairs], self.keys[exact.centre[:MOST_PAIRS]],
+            histogram(self.bounds()[0]) if every else None,
+        )  # fmt: skip
+
     def _pairs(self, diameter: int) -> Vertices:
         """All pairs so far apart: those of one of all that are alike, and their images, if these are known."""
         lower, _ = self._bounds.of_all()
         sources = self._bounds.outermost() if self._images else np.flatnonzero(lower == diameter).astype(np.int32)
-        chunks = np.array_split(sources, -(-len(sources) // self.plan[1]))
-        distance = np.array([diameter])
-        found = self._mapped("pairs", ([chunk, distance] for chunk in chunks))
-        pairs = _with_images(np.concatenate([part for (part,) in found]), self._images)
-        pairs = self._order[pairs]
-        return sorted_pairs(pairs[pairs[:, 0] < pairs[:, 1]])
+        return self._listed(_with_images(self._far(sources, diameter), self._images))
+
+    def _far(self, sources: Vertices, distance: int) -> Vertices:
+        """All pairs of a source and a vertex so far away, all in search order; nothing is farther away."""
+        found = self._mapped("pairs", ([chunk, np.array([distance])] for chunk in self._cut(sources)))
+        return np.concatenate([part for (part,) in found])
+
+    def _cut(self, sources: Vertices) -> list[Vertices]:
+        return np.array_split(sources, -(-len(sources) // self.plan[1]))
+
+    def _listed(self, pairs: Vertices) -> Vertices:
+        """Pairs in search order as pairs in the order of the keys, each once, the lesser first, in that order."""
+        return _as_pairs(np.unique(_numbers(np.sort(self._order[pairs], axis=1))))
+
+    def pairs_from(self, vertices: Vertices, distance: int) -> Vertices:
+        """All pairs so far apart that one of some vertices belongs to; they reach no farther."""
+        return self._listed(self._far(self._places(vertices), distance))
+
+    def exact(self, vertices: Vertices) -> Distances:
+        """The eccentricities of some vertices, by a search from each."""
+        nobody = np.zeros(self._size, dtype=np.bool_)
+        looked = self._look(self._cut(self._places(vertices)), nobody)
+        return np.concatenate([each.eccentricities for each in looked])
 
 
-def _kept(store: RunStore, component: int) -> dict[str, Array]:
-    """The bounds of a component's eccentricities as they were last kept, if they were."""
-    arrays = read_arrays(store)
-    return arrays if arrays and arrays["component"][0] == component else {}
+def histogram(eccentricities: Array) -> dict[int, int]:
+    """How many of them have which value, in increasing order."""
+    values, counts = np.unique(eccentricities, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
-def open_intervals(store: RunStore, component: int) -> dict[tuple[int, int], int]:
-    """How many eccentricities of a component are known to lie between which numbers, both included, and no more.
-
-    Empty where all are known, or nothing was kept of this component.
-    """
-    if not (arrays := _kept(store, component)):
-        return {}
-    unsettled = arrays["lower"] < arrays["upper"]
-    intervals = np.stack([arrays["lower"][unsettled], arrays["upper"][unsettled]], axis=1)
-    values, counts = np.unique(intervals, axis=0, return_counts=True)
-    return dict(zip(map(tuple, values.tolist()), counts.tolist(), strict=True))
+def open_intervals(lower: Distances, upper: Distances) -> list[tuple[int, int, int]]:
+    """Between which numbers, both included, how many eccentricities lie that are not known; the widest first."""
+    unsettled = lower < upper
+    bounds = lower[unsettled].astype(np.int64) << 32 | upper[unsettled]
+    intervals, counts = (found.tolist() for found in np.unique(bounds, return_counts=True))
+    found = [(both >> 32, both & 0xFFFFFFFF, count) for both, count in zip(intervals, counts, strict=True)]
+    return sorted(found, key=lambda each: each[0] - each[1])
 
 
 def _first_of(puzzle: Puzzle, graph: Graph, orbits: Orbits) -> Vertices:
@@ -221,15 +242,18 @@ def _with_images(pairs: Vertices, images: list[Vertices]) -> Vertices:
     """All images of some pairs, these included."""
     found = new = _numbers(pairs)
     while images and len(new):
-        one, other = new >> 32, new & 0xFFFFFFFF
-        moved = [_numbers(np.stack([image[one], image[other]], axis=1)) for image in images]
+        moved = [_numbers(image[_as_pairs(new)]) for image in images]
         new = np.setdiff1d(np.concatenate(moved), found)
         found = np.union1d(found, new)
-    return np.stack([found >> 32, found & 0xFFFFFFFF], axis=1).astype(np.int32)
+    return _as_pairs(found)
 
 
 def _numbers(pairs: Vertices) -> np.ndarray:
     return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
+
+
+def _as_pairs(numbers: np.ndarray) -> Vertices:
+    return np.stack([numbers >> 32, numbers & 0xFFFFFFFF], axis=1).astype(np.int32)
 
 
 def sorted_pairs(pairs: Vertices) -> Vertices:

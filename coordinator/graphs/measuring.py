@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coordinator.graphs.diameter import Measured
 from coordinator.graphs.eccentricities import Eccentricities, Settling, sorted_pairs
 from coordinator.session.session import ComputeContext, Control
 from puzzles.keys.layout import Keys, key_at
@@ -73,6 +74,13 @@ def measure_component(context: ComputeContext, keys: Keys, graph: Graph) -> Ecce
     settling = Settling(context, keys, graph)
     settling.settle(Aim.ENDS)
     return settling.ends()
+
+
+def measured_in_keys(context: ComputeContext, keys: Keys, graph: Graph, every: bool) -> Measured:
+    """The same by keys; with `every` how many configurations have which eccentricity, too."""
+    settling = Settling(context, keys, graph)
+    settling.settle(Aim.ALL if every else Aim.ENDS)
+    return settling.measured(every)
 
 
 def _batches(components: list[int], ordered: Ordered, most: int) -> Iterator[range]:

@@ -16,6 +16,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "tree": ("coordinator.trees.job", "Subtrees"),
     "study": ("coordinator.deals.study", "StudyDeals"),
     "hardest": ("coordinator.goals.job", "Hardest"),
+    "eccentricities": ("coordinator.graphs.bounding", "Bounding"),
     "sizes": ("coordinator.families.sizes", "StudySizes"),
     "boards": ("coordinator.families.boards", "StudyBoards"),
     "hunt": ("coordinator.deals.hunt", "HuntDeals"),

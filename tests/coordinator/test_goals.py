@@ -301,7 +301,7 @@ def test_what_has_no_goal_distances(tmp_path: Path, whole_run: Run, small_starts
         with pytest.raises(PuzzleError, match="has no goal"):
             driven(make_distances(run.store, Resources()), Resources())
         plan = {"base": "../elsewhere", "base_digest": ""}
-        with pytest.raises(PuzzleError, match="goal distances are those of a run"):
+        with pytest.raises(PuzzleError, match="named in base and base_digest"):
             make_run(tmp_path, PuzzleSpec("klotski"), "hardest", plan, Resources())
 
 

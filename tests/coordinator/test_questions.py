@@ -13,23 +13,27 @@ import pytest
 
 from coordinator.errors import OverBudgetError, StopRun
 from coordinator.executors.opening import open_context
+from coordinator.graphs import bounding
+from coordinator.graphs.bounding import make_bounding
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import MOST_PAIRS
 from coordinator.graphs.eccentricities import Settling
 from coordinator.graphs.measuring import measure_component
+from coordinator.runs.drive import drive
+from coordinator.runs.verify import verify_directory
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
-from hakoiri import components
 from hakoiri.api import Run, explore, open_run
 from puzzles.keys.layout import ints
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.layers.scratch import scratch_folder
+from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Progress
-from storage.names import DATA_FILE, SCRATCH_PREFIX
+from storage.names import SCRATCH_PREFIX
 from tests.support.engine import MANNERS, spied
 from tests.support.searching import ImpatientControl, reference_distances
 from tests.support.toy import Toy, is_goal
@@ -135,9 +139,7 @@ def test_every_eccentricity_is_that_of_a_search_from_each(small_run: Run) -> Non
     assert found.eccentricities == {value: count for value, count in enumerate(np.bincount(exact).tolist()) if count}
     assert found.central is not None
     assert ints(found.central) == ints(keys[exact == exact.min()][:MOST_PAIRS])
-    written = (small_run.store.directory / DATA_FILE).stat().st_mtime_ns
-    assert small_run.diameter(every=True).record == found.record
-    assert (small_run.store.directory / DATA_FILE).stat().st_mtime_ns == written, "what is known was written again"
+    assert small_run.diameter(every=True) is found, "it was measured again"
     assert (found.record, found.pairs.tolist()) == (cheap.record, cheap.pairs.tolist())
     assert small_run.diameter() is cheap, "it was measured again"
 
@@ -221,29 +223,38 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
 
 def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped, or killed: then what lies on the disk in the midst of it is all there is."""
-    monkeypatch.setattr(components, "_KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(bounding, "_KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(bounding, "_KEEP_PART", 1e9)
+    monkeypatch.setattr(bounding, "_MOST_INTERVALS", 1_000_000)
     control, stopped, killed = ImpatientControl(6), tmp_path / "stopped", tmp_path / "killed"
     with explore(data=stopped) as run:
         size = run.store.state.figures["configurations"]
+        directory = make_bounding(run.store, run.resources, 0, every=True)
 
-        class Copying(Watching):
-            def progress(self, progress: Progress) -> None:
-                super().progress(progress)
-                if len(self.done) == 4:
-                    shutil.copytree(stopped, killed)
+    class Copying(Watching):
+        def progress(self, progress: Progress) -> None:
+            super().progress(progress)
+            if len(self.done) == 5:
+                shutil.copytree(stopped, killed)
 
-        told = Copying()
-        with pytest.raises(StopRun):
-            run.diameter(control=control, observer=told, every=True)
-        assert len(told.done) > 4
-    for data, known in (stopped, told.done[-1]), (killed, told.done[2]):
+    told = Copying()
+    assert drive(directory, Resources(), control, told).status == "interrupted"
+    assert len(told.done) > 5
+    for data, known in (stopped, told.done[-1]), (killed, told.done[3]):
+        with Ledger(data / directory.name) as ledger:
+            figures = ledger.state.figures
+        assert (figures["configurations"], figures["settled"]) == (size, known)
+        assert figures["diameter"][0] <= 190 <= figures["diameter"][1]
+        assert figures["radius"][0] <= 114 <= figures["radius"][1]
+        assert all(row["lower"] < row["upper"] for row in figures["open"])
+        assert 0 < sum(row["count"] for row in figures["open"]) == size - known < size
+        seen = Watching()
+        state = drive(data / directory.name, Resources(), Control(), seen)
+        assert (state.status, state.figures["open"], state.figures["settled"]) == ("complete", [], size)
+        assert seen.done[1] > known
         with open_run("last", data) as run:
-            left = run.open_eccentricities()
-            assert all(lower < upper for lower, upper in left)
-            assert 0 < sum(left.values()) == size - known < size
-            seen = Watching()
-            found = run.diameter(observer=seen, every=True)
-            assert seen.done[0] > known
-            assert (found.diameter, found.record.radius, found.record.pair_count) == (190, 114, 4)
-            assert (found.record.centre, found.record.periphery) == (20, 6)
-            assert run.open_eccentricities() == run.open_eccentricities(1) == {}
+            found = run.diameter(every=True)
+        assert (found.diameter, found.record.radius, found.record.pair_count) == (190, 114, 4)
+        assert (found.record.centre, found.record.periphery) == (20, 6)
+        report = verify_directory(data / directory.name, False, Resources(), Control(), SilentObserver())
+        assert (report.faults, report.checked["eccentricities"]) == ([], 256)

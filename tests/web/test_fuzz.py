@@ -33,9 +33,9 @@ _VALUES = st.recursive(
 _FIELDS = (
     "puzzle", "options", "start", "mode", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
     "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
-    "pieces", "empty",
+    "pieces", "empty", "component", "every",
 )  # fmt: skip
-_KINDS = ("explore", "whole", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest")
+_KINDS = ("explore", "whole", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest", "eccentricities")
 _FILES = ("/export.{ending}", "/map")
 _BODIES = st.fixed_dictionaries(
     {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},

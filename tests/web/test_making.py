@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from coordinator.goals.distances import MODE
+from coordinator.graphs.bounding import MODE as ECCENTRICITIES
 from coordinator.runs.kinds import KINDS
 from coordinator.runs.service import serve
 from coordinator.session.resources import Resources
@@ -70,7 +71,7 @@ KINDS_WANTED: list[tuple[dict[str, object], dict[str, object]]] = [
 
 def test_every_kind_is_asked_for() -> None:
     """Goal distances below."""
-    assert {found["mode"] for _, found in KINDS_WANTED} == KINDS.keys() - {MODE}
+    assert {found["mode"] for _, found in KINDS_WANTED} == KINDS.keys() - {MODE, ECCENTRICITIES}
 
 
 @pytest.mark.parametrize(
@@ -182,6 +183,10 @@ def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, dat
     assert client.post("/api/runs", json=wanted).json()["status"] == "queued"
     drive(data, client)
     assert (found["distance"], found["count"], sum(found["layers"])) == (6, 1, 12)
+    every = client.post("/api/runs", json={"mode": ECCENTRICITIES, "base": wanted["base"]})
+    drive(data, client)
+    row = client.get(every.headers["location"]).json()
+    assert (row["status"], row["settled"], row["diameter"], row["open"]) == ("complete", 12, [6, 6], [])
     # By the blocks of both runs, as of a run that is too large for memory.
     run = open_run(where.rpartition("/")[2], data)
     with run:

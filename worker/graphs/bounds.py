@@ -193,7 +193,7 @@ class Bounds:
 
     def _take(self, chunks: list[Vertices], found: list[Looked], searched: Searched) -> None:
         for looked in found:
-            _raise(self.lower, self.first, looked.away)
+            _raise(self.lower, self.first, looked.away.astype(np.int32, copy=False))
         sources = np.concatenate(chunks)
         eccentricities = np.concatenate([looked.eccentricities for looked in found])
         beyond = np.concatenate([looked.beyond for looked in found])

@@ -7,12 +7,13 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.driving import drive_to_end, refuse_with_queue, report_queued, stopping_with
 from hakoiri.cli.options import (
     ConfArgument,
     DataOption,
     JsonOption,
     MemoryOption,
+    QueueOption,
     RedisOption,
     RunArgument,
     WorkersOption,
@@ -80,6 +81,7 @@ def diameter(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
     ] = None,
+    queue: QueueOption = False,
     redis: RedisOption = None,
     workers: WorkersOption = None,
     memory: MemoryOption = None,
@@ -88,9 +90,11 @@ def diameter(
 ) -> None:
     """Give the exact diameter of a component and the pairs of configurations that attain it.
 
-    Of a large component that may take long: how far it is, is shown, and kept by Ctrl-C, and every 15 seconds with
-    --all, which RQ workers may search, too.
+    What a large component takes is kept, as a run that belongs to this one: 'status' shows what is open, RQ workers
+    search, too, and Ctrl-C leaves a run that the same command resumes.
     """
+    from coordinator.graphs.bounding import make_bounding
+    from coordinator.session.resources import Resources
     from hakoiri.rows.answers import component_row, diameter_row
 
     if pairs is not None:
@@ -103,8 +107,17 @@ def diameter(
         from hakoiri.render.pictures.files import check_ending
 
         check_ending(plot)
-    with opened(name, data, memory) as run:
-        found = _measured(run, component, every, json, redis, workers)
+    refuse_with_queue(queue, {"--pairs": pairs, "--plot": plot})
+    base, own = _base_and_component(name, data)
+    resources = Resources(redis_url(redis), workers, memory)
+    with opened(base, data, memory) as run:
+        number = run.component_asked(own if component is None else component)
+        if queue:
+            report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, json)
+            return
+        if run.needs_bounding(number, every):
+            drive_to_end(make_bounding(run.store, resources, number, every), resources, data)
+        found = _measured(run, number, every)
         of_start = run.whole and run.start_component == found.record.component
     if pairs is not None:
         _write_pairs(run, found, pairs)
@@ -144,26 +157,31 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     stderr().print(Text(f"{counted(count, 'pairs')} written into {target}"))
 
 
-def _measured(
-    run: "Run", component: int | None, every: bool, json: bool, redis: str | None, workers: int | None
-) -> "Diameter":
-    """The diameter; stopped by the user, what is open is printed, and the command ends."""
+def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
+    """The run that is asked, or whose eccentricities are named: then also of which component they are."""
+    from coordinator.runs.catalogue import base_of, data_directory, find_run
+    from storage.ledger.ledger import Ledger
+
+    directory = find_run(data_directory(data), name)
+    if not (base := base_of(directory)):
+        return directory.name, None
+    with Ledger(directory) as ledger:
+        return base, ledger.manifest.plan.get("component")
+
+
+def _measured(run: "Run", component: int, every: bool) -> "Diameter":
+    """The diameter, what a run of its own must find being there; stopped by the user, the command ends."""
     from coordinator.errors import StopRun
-    from coordinator.session.resources import Resources
     from coordinator.session.session import Control
     from hakoiri.render.progress import shown_progress
 
     control = Control()
-    resources = Resources(redis_url(redis), workers, run.resources.memory)
     with stopping_with(control.interrupt) as received:
         try:
             with shown_progress(stderr()) as progress:
-                return run.diameter(component, control, progress, every=every, resources=resources)
+                return run.diameter(component, control, progress, every=every)
         except StopRun as stop:
-            if every:
-                _print_open(run, stop.reason, component, json)
-            else:
-                _print_interval(run, stop.reason, json)
+            stderr().print(f"{stop.reason}; ask again: hakoiri diameter {run.name}")
             raise typer.Exit(received.exit_code) from None
 
 
@@ -221,28 +239,6 @@ def component_of(
         print_json({"run": run.name} | row)
     else:
         stdout().print(facts(row))
-
-
-def _print_open(run: "Run", reason: str, component: int | None, json: bool) -> None:
-    """How many eccentricities are open, and between what they lie."""
-    left = run.open_eccentricities(component)
-    if json:
-        rows = [{"lower": lower, "upper": upper, "count": count} for (lower, upper), count in left.items()]
-        print_json({"run": run.name, "diameter": None, "open": rows})
-    told = f"{counted(sum(left.values()), 'eccentricities')} left" if left else "no eccentricity is known yet"
-    widest = max((upper - lower for lower, upper in left), default=0)
-    told += f", each known within {counted(widest, 'moves')} at most" if left else ""
-    again = f"hakoiri diameter {run.name} --all" + ("" if component is None else f" --component {component}")
-    stderr().print(Text(f"{reason}; {told}; ask again to go on: {again}"))
-
-
-def _print_interval(run: "Run", reason: str, json: bool) -> None:
-    known = run.interval()
-    bounds = {"lower": known.lower, "upper": known.upper} if known else {"lower": None, "upper": None}
-    if json:
-        print_json({"run": run.name, "diameter": None} | bounds)
-    told = f"the diameter is in [{known.lower:,}, {known.upper:,}]" if known else "nothing is known of the diameter"
-    stderr().print(Text(f"{reason}; {told}; ask again to go on: hakoiri diameter {run.name}"))
 
 
 def _list_weak(run: "Run", limit: int | None) -> None:

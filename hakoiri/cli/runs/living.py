@@ -248,7 +248,11 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     return {
         _LABELS.get(name, name.replace("_", " ")): value
         for name, value in row.items()
-        if name not in ("rate_unit", "seconds_left", "served") and value != "" and value is not False
+        # Lists, such as open intervals, are for JSON.
+        if name not in ("rate_unit", "seconds_left", "served")
+        and value != ""
+        and value is not False
+        and not isinstance(value, list)
     }
 
 

@@ -10,6 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
 from starlette.responses import Response
 
+from coordinator.graphs.bounding import MODE as ECCENTRICITIES
+from coordinator.runs.belonging import plan_for
 from coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
 from coordinator.runs.create import make_planned, plan_run
 from coordinator.runs.kinds import kind_of, usual_kind
@@ -35,7 +37,8 @@ _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True)
 class NewRun(BaseModel):
     """What is to be explored, by the names that the answers have, too. A kind of run has words of its own besides.
 
-    Goal distances (hardest) have only `base`, the finished run that they are of, instead of a puzzle. A study has
+    Goal distances (hardest) and eccentricities have `base`, the finished run that they are of, instead of a puzzle,
+    eccentricities also `component` and `every` (else the diameter is enough). A study has
     `sizes`, `deals`, `seed`, `strategy`, `cap`, `shorten`; one of sizes has `sizes`, one of boards `size`, `pieces`,
     `empty`, `goal`, `pairs`; a hunt `objective`, `seed`, `cap`, `pool`, and `seconds` or `legs`; an optimisation
     `strategy`, `seed`, `width`, and `seconds` or `rounds`.
@@ -121,8 +124,11 @@ def _of_base(opened: OpenRuns, wanted: NewRun) -> tuple[PuzzleSpec, dict[str, An
     if said := wanted.model_fields_set & {"puzzle", "options", "start", "merge_mirrors", "until_goal"}:
         raise _unfit(min(said), "the base says it, so leave it out")
     with opened.asked(opened.base(wanted.base or "")) as (run, _):
-        run.require_goals()
-        return run.spec, {"base": run.name, "base_digest": run.store.state.digest}
+        if wanted.mode == ECCENTRICITIES:
+            run.component_asked(None)
+        else:
+            run.require_goals()
+        return run.spec, plan_for(run.store)
 
 
 def _asked(spec: PuzzleSpec, words: dict[str, Any], wanted: NewRun) -> Asked:

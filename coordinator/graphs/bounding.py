@@ -1,0 +1,287 @@
+"""Runs of eccentricities: those of a component of a finished run, bounded until they, or the greatest, are known."""
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from coordinator.errors import UnanswerableError
+from coordinator.graphs.building import MOST_VERTICES, build_graph
+from coordinator.graphs.eccentricities import Settling, histogram, open_intervals
+from coordinator.graphs.job import component_figures
+from coordinator.graphs.verify_bounds import check_bounds
+from coordinator.runs.belonging import open_base, plan_for, require_base
+from coordinator.runs.create import make_run, name_of_plan
+from coordinator.runs.kinds import kind_of
+from coordinator.session.job import Check, Job, Request, Table, require_within
+from coordinator.session.resources import Budget, Resources
+from coordinator.session.session import ComputeContext, Control, Session
+from coordinator.spaces.slabs import Slabs
+from puzzles.contract import Puzzle
+from puzzles.errors import PuzzleError
+from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.order import sort_keys
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+from storage.ledger.manifest import ComponentRecord, Figures, Progress, State
+from storage.ledger.records import pack_record
+from storage.names import BEAM, COMPONENTS, DATA_FILE, PAIRS
+from storage.results.census import read_pairs, recorded_components, stage_component
+from storage.results.rows import read_arrays, stage_arrays
+from worker.graphs.bounds import Aim
+from worker.tasks import Array
+from worker.warm import load_graph_kernels
+
+MODE = "eccentricities"
+#: What is proved is made durable so often, in seconds, unless that takes more than this part of the time.
+_KEEP_SECONDS, _KEEP_PART = 15.0, 0.1
+#: Open intervals in a state, and rows of a table.
+_MOST_INTERVALS, _MOST_ROWS = 1_000, 20
+#: A list of keys while it is sorted, in copies of it.
+_COPIES = 3
+
+
+@dataclass(frozen=True)
+class Bounded(Figures):
+    """What is proved of a component of so many `configurations`.
+
+    `settled` is of how many the eccentricity is known; `diameter` and `radius` lie between two numbers. `open` is how
+    many eccentricities lie between which two, of the widest of these intervals.
+    """
+
+    configurations: int = 0
+    settled: int = 0
+    diameter: list[int] | None = None
+    radius: list[int] | None = None
+    open: list[dict[str, int]] | None = None
+
+
+class Known(NamedTuple):
+    """The exact distances of a component: its record, and as many diametral pairs as that counts, else one.
+
+    If all are known, some central keys and how many configurations have which eccentricity.
+    """
+
+    record: ComponentRecord
+    pairs: Keys
+    central: Keys | None = None
+    eccentricities: dict[int, int] | None = None
+
+
+def make_bounding(run: RunStore, resources: Resources, component: int, every: bool, queued: bool = False) -> Path:
+    """The directory of the run of a component's eccentricities, made where it is not there yet.
+
+    It finds `every` eccentricity, or the greatest. `RunHeldError` if somebody drives it.
+    """
+    spec, limits = PuzzleSpec.from_dict(run.manifest.puzzle), {"every": every}
+    # What the run was made to send to workers, and within how much memory, is for this one, too.
+    resources = resources.over(run.manifest.settings)
+    return make_run(run.directory.parent, spec, MODE, _plan(run, component), resources, queued, limits)
+
+
+@contextmanager
+def _found(run: RunStore, puzzle: Puzzle, component: int) -> Iterator[RunStore | None]:
+    """The run of a component's eccentricities, if it is there."""
+    spec = PuzzleSpec.from_dict(run.manifest.puzzle)
+    directory = run.directory.parent / name_of_plan(spec, puzzle, MODE, _plan(run, component))
+    with RunStore(directory) if (directory / DATA_FILE).exists() else nullcontext() as store:
+        yield store
+
+
+def bounds_of(run: RunStore, puzzle: Puzzle, component: int) -> dict[str, Array]:
+    """What was proved of a component's eccentricities (`Settling.arrays`), if anything was."""
+    with _found(run, puzzle, component) as store:
+        return read_arrays(store) if store else {}
+
+
+def known_of(run: RunStore, puzzle: Puzzle, component: int, every: bool) -> Known | None:
+    """What a run of a component's eccentricities has found, of `every` one, if it is there and has."""
+    with _found(run, puzzle, component) as store:
+        record = recorded_components(store).get(component) if store else None
+        if store is None or record is None or (every and record.radius is None):
+            return None
+        pairs = read_pairs(store, component)
+        if record.radius is None:
+            return Known(record, pairs)
+        arrays = read_arrays(store)
+        return Known(record, pairs, arrays["central"], histogram(arrays["lower"]))
+
+
+def _plan(run: RunStore, component: int) -> dict[str, Any]:
+    return plan_for(run) | {"component": component}
+
+
+def component_keys(run: RunStore, component: int, context: ComputeContext, control: Control) -> Keys:
+    """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
+    count = sum(record.size for record in run.layer_records())
+    context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
+    if not kind_of(run.manifest.mode).from_start:
+        keys, _ = Slabs(run).members(range(component, component + 1), control)
+    else:
+        depths = range(0 if component else run.state.depth + 1)
+        keys = sort_keys(np.concatenate([run.layout.empty(0), *chain.from_iterable(map(run.blocks, depths))]))
+    if not len(keys):
+        raise UnanswerableError(f"run {run.manifest.run} has no component {component}")
+    return keys
+
+
+class Bounding(Job):
+    """The eccentricities of a component of another run. Limit `every`: of each configuration, else the greatest."""
+
+    named_by_plan = True
+    instead = "eccentricities"
+    figures = Bounded
+
+    @classmethod
+    def requested(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, base: str, base_digest: str, component: int = 0, every: bool = True
+    ) -> Request:
+        """`base` is the name of a finished run of this puzzle, `base_digest` its digest."""
+        require_within("component", component, 0, MOST_VERTICES)
+        plan = {"base": base, "base_digest": base_digest, "component": component}
+        return Request(spec, plan, {"every": every})
+
+    @classmethod
+    def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
+        require_base(plan, "component")
+        puzzle = spec.build()
+        if not puzzle.undirected:
+            raise PuzzleError(f"{puzzle.name} is directed: not all configurations lead to each other")
+        return puzzle
+
+    @classmethod
+    def extended(cls, limits: Mapping[str, Any], state: State, waiting: Mapping[str, Any]) -> dict[str, Any]:
+        return {"every": bool(limits.get("every") or waiting.get("every"))}
+
+    @property
+    def _component(self) -> int:
+        number: int = self.store.manifest.plan["component"]
+        return number
+
+    @property
+    def _aim(self) -> Aim:
+        return Aim.ALL if self.store.limits().get("every") else Aim.DIAMETER
+
+    def settled(self) -> bool:
+        known = recorded_components(self.store).get(self._component)
+        return known is not None and (known.radius is not None or self._aim is Aim.DIAMETER)
+
+    def prepare(self) -> None:
+        super().prepare()
+        load_graph_kernels(self.puzzle)
+
+    def work(self, session: Session) -> None:
+        session.tell(Progress(unit="eccentricities", headline="looking at the moves"))
+        settling = self._opened(session.context, session.control)
+        settling.go_on(read_arrays(self.store))
+        keeping = _Keeping(session, settling, self._aim)
+        try:
+            settling.settle(self._aim, keeping.report)
+        except BaseException:
+            if not self.store.poisoned:
+                keeping.keep()
+            raise
+        self._finish(session, settling)
+
+    def _opened(self, context: ComputeContext, control: Control) -> Settling:
+        with open_base(self.store) as base:
+            keys = component_keys(base, self._component, context, control)
+        return Settling(context, keys, build_graph(context, keys, control=control))
+
+    def _finish(self, session: Session, settling: Settling) -> None:
+        keys, number, digest = settling.keys, self._component, b""
+        arrays, pairs, least = settling.arrays(), keys[settling.an_end()[None]], key_at(keys, 0)
+        record = ComponentRecord(number, len(keys), settling.diameter, None, None, None, None, least)
+        if self._aim is Aim.ALL:
+            found = settling.measured(every=True)
+            arrays["central"], pairs, digest = found.central, found.pairs, arrays["lower"].astype("<i4").tobytes()
+            record = found.record(number, len(keys), least)
+        stage_component(self.store, record, pairs)
+        stage_arrays(self.store, arrays)
+        session.tell(settling.progress(self._aim))
+        whole = hashlib.sha256(pack_record(record.as_dict()) + digest).hexdigest()
+        figures = _figures(settling).as_dict()
+        session.commit(replace(self.store.state.become("complete"), digest=whole, figures=figures))
+
+    def repair(self, session: Session) -> None:
+        """Forget all that was proved, so that it is proved again."""
+        session.observer.note("looking for the eccentricities again")
+        for database in (BEAM, COMPONENTS, PAIRS):
+            self.store.erase(database)
+        self.store.commit(replace(self.store.state, digest="", figures=Bounded().as_dict()))
+
+    def verify(self, check: Check) -> None:
+        check_bounds(self.store, self._component, self._opened(check.context, check.control), check)
+
+    def summary(self, budget: Budget) -> dict[str, Any]:
+        known = recorded_components(self.store).get(self._component)
+        return {} if known is None else {"found": component_figures(known)}
+
+    def facts(self, summary: Mapping[str, Any]) -> dict[str, Any]:
+        found = summary.get("found", {})
+        return {
+            "eccentricities of": f"{summary['base']}, component {summary['component']}",
+            "configurations": summary["configurations"],
+            "known exactly": summary["settled"],
+            **{name: found.get(name) for name in ("diameter", "radius", "centre", "periphery", "pairs")},
+        }
+
+    def tables(self) -> list[Table]:
+        """How many configurations have which eccentricity, or between which numbers those lie that are open."""
+        if rows := Bounded.of(self.store.state).open:
+            return [_table("open", rows, "Eccentricities that are open, the widest intervals first")]
+        if self.store.state.status != "complete" or self._aim is not Aim.ALL:
+            return []
+        found = histogram(read_arrays(self.store)["lower"])
+        rows = [{"eccentricity": value, "configurations": count} for value, count in found.items()]
+        return [_table("eccentricities", rows, "Configurations of each eccentricity")]
+
+    def questions(self) -> list[str]:
+        return ["diameter"]
+
+
+class _Keeping:
+    """What is told and made durable while searches go on."""
+
+    def __init__(self, session: Session, settling: Settling, aim: Aim) -> None:
+        self._session, self._settling, self._aim = session, settling, aim
+        self._kept = time.monotonic()
+        self._wait = _KEEP_SECONDS
+
+    def report(self) -> None:
+        """Say how far it is, keep what is due, and leave where the session is to stop."""
+        self._session.tell(self._settling.progress(self._aim))
+        if time.monotonic() - self._kept >= self._wait:
+            self.keep()
+        self._session.control.check()
+
+    def keep(self) -> None:
+        """Make durable what is proved."""
+        store, begun = self._session.store, time.monotonic()
+        stage_arrays(store, self._settling.arrays())
+        self._session.commit(replace(store.state, figures=_figures(self._settling).as_dict()))
+        self._kept = time.monotonic()
+        self._wait = max(_KEEP_SECONDS, (self._kept - begun) / _KEEP_PART)
+
+
+def _table(name: str, rows: list[dict[str, int]], title: str) -> Table:
+    more = len(rows) - _MOST_ROWS
+    return Table(name, rows[:_MOST_ROWS], title, f"{more:,} rows more" if more > 0 else "")
+
+
+def _figures(settling: Settling) -> Bounded:
+    lower, upper = settling.bounds()
+    rows = [{"lower": one, "upper": other, "count": count} for one, other, count in open_intervals(lower, upper)]
+    return Bounded(
+        len(lower),
+        int(np.count_nonzero(lower == upper)),
+        [int(lower.max()), int(upper.max())],
+        [int(lower.min()), int(upper.min())],
+        rows[:_MOST_INTERVALS],
+    )
