@@ -18,6 +18,10 @@ import psutil
 
 from coordinator.session import resources
 from hakoiri.cli import main
+from storage.errors import StorageError
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import State
+from storage.names import SPILL_FOLDER
 from tests.support.forking import SCARCE, Forked, fork_command
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
@@ -224,6 +228,24 @@ class Hakoiri:
         """The directory of the only run."""
         (directory,) = (entry for entry in self.data.iterdir() if not entry.name.startswith("."))
         return directory
+
+    def state(self) -> State:
+        """The only run's last commit, read beside whoever drives it; an empty state before there is a run."""
+        try:
+            with Ledger(self.run_directory()) as ledger:
+                return ledger.state
+        except (ValueError, FileNotFoundError, StorageError):
+            return State()
+
+    def start_run_by_passes(self, url: str) -> Running:
+        """A run by workers that has put on disk what does not fit in Redis."""
+        running = self.start("run", "cube2", "--redis", url, "--farm-from", "5000", "--chunk", "50000", "--json")
+        spilled: list[Path] = []
+        wait_until(
+            lambda: spilled.extend(self.data.glob(f"*/{SPILL_FOLDER}")) or spilled or running.process.poll() is not None
+        )
+        assert spilled, running.stderr
+        return running
 
     def close(self) -> None:
         """End everything that is still at work."""

@@ -10,7 +10,6 @@ import psutil
 import pytest
 import redis
 
-from storage.names import SPILL_FOLDER
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
@@ -275,17 +274,7 @@ def test_a_redis_with_little_room_has_layers_made_in_passes(
     with workers(redis_server.url, 2):
         client = redis_server.client
         client.config_set("maxmemory", client.info("memory")["used_memory"] + 5_000_000)
-        resources = ("--redis", redis_server.url, "--farm-from", "5000", "--chunk", "50000", "--json")
-        running, spilled = hakoiri.start("run", "cube2", *resources), False
-
-        def over() -> bool:
-            nonlocal spilled
-            spilled = spilled or bool(list(hakoiri.data.glob(f"*/{SPILL_FOLDER}")))
-            return spilled or running.process.poll() is not None
-
-        wait_until(over)
-        assert spilled, running.stderr
-        found = running.finish().json
+        found = hakoiri.start_run_by_passes(redis_server.url).finish().json
     assert found["digest"] == expected
     assert client.info("stats")["evicted_keys"] == 0
 

@@ -9,7 +9,6 @@ import psutil
 import pytest
 import redis
 
-from storage.names import SPILL_FOLDER
 from tests.support.forking import fork_workers_with_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
@@ -113,17 +112,7 @@ def test_layers_for_which_data_redis_have_too_little_room_are_made_in_passes(
     short = [host.data for host in hosts.hosts[:scarce]]
     for client in short:
         client.config_set("maxmemory", client.info("memory")["used_memory"] + 4_000_000)
-    resources = ("--redis", hosts.main.url, "--farm-from", "5000", "--chunk", "50000", "--json")
-    running, spilled = hakoiri.start("run", "cube2", *resources), False
-
-    def over() -> bool:
-        nonlocal spilled
-        spilled = spilled or bool(list(hakoiri.data.glob(f"*/{SPILL_FOLDER}")))
-        return spilled or running.process.poll() is not None
-
-    wait_until(over)
-    assert spilled, running.stderr
-    ended = running.finish()
+    ended = hakoiri.start_run_by_passes(hosts.main.url).finish()
     assert ended.code == 0, ended
     assert ended.json["digest"] == expected
     assert "left out" not in ended.stderr

@@ -32,17 +32,8 @@ def undisturbed(finished: FinishedRuns) -> dict[str, Any]:
     return {"explore": explored, "layers": finished.digests(), "whole": whole}
 
 
-def state_of(hakoiri: Hakoiri) -> State:
-    """The only run's last commit, read beside whoever drives it; an empty state before there is a run."""
-    try:
-        with Ledger(hakoiri.run_directory()) as ledger:
-            return ledger.state
-    except (ValueError, FileNotFoundError, StorageError):
-        return State()
-
-
 def layers_of(hakoiri: Hakoiri) -> list[LayerRecord]:
-    """The layers of that commit."""
+    """The layers of the only run's last commit."""
     try:
         with Ledger(hakoiri.run_directory()) as ledger:
             return ledger.layer_records()
@@ -52,7 +43,7 @@ def layers_of(hakoiri: Hakoiri) -> list[LayerRecord]:
 
 def reaches(hakoiri: Hakoiri, reached: Callable[[State], bool], running: Running) -> Callable[[], bool]:
     """Whether the run has come so far, or its driver has ended."""
-    return lambda: reached(state_of(hakoiri)) or running.process.poll() is not None
+    return lambda: reached(hakoiri.state()) or running.process.poll() is not None
 
 
 def at_depth(depth: int) -> Callable[[State], bool]:
@@ -96,7 +87,7 @@ def test_foreground_run_killed_again_and_again(
         kept = layers_of(hakoiri)
         assert_kept(before, kept)
         before = kept
-        if state_of(hakoiri).status == "complete":
+        if hakoiri.state().status == "complete":
             break  # It was faster than the signal.
         kills += 1
         assert code == (-number if number == signal.SIGKILL else 128 + number), running.finish()
@@ -145,7 +136,7 @@ def test_census_killed_again_and_again(hakoiri: Hakoiri, undisturbed: dict[str, 
         running = hakoiri.start(*command)
         wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
         running.kill()
-        state = state_of(hakoiri)
+        state = hakoiri.state()
         assert state.figures.get("components_done", 0) >= done
         done = state.figures.get("components_done", 0)
         command = ["resume", "last", "--chunk", "20"]
@@ -186,7 +177,7 @@ def test_workers_killed_in_mid_chunk(
             alive = wait_until(team.pids)
             os.kill(chance.choice(alive), signal.SIGKILL)
         assert running.finish().code == 0, running.finish()
-    assert state_of(hakoiri).session == 1
+    assert hakoiri.state().session == 1
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -206,7 +197,7 @@ def test_all_workers_killed(
     else:
         assert running.finish().code == 0, running.finish()
         assert "no worker" in running.stderr
-    assert state_of(hakoiri).session == 1
+    assert hakoiri.state().session == 1
     assert_undisturbed(hakoiri, undisturbed)
 
 
@@ -231,7 +222,7 @@ def test_redis_killed_again_and_again(
             server.kill()
             server.start(wipe=wipe)
         assert running.finish().code == 0, running.finish()
-    assert state_of(hakoiri).session == 1
+    assert hakoiri.state().session == 1
     assert_undisturbed(hakoiri, undisturbed)
 
 

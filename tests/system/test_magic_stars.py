@@ -9,9 +9,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from storage.errors import StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import State
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import Workers
 
@@ -24,15 +21,6 @@ FIGURE_6 = "1/2 4 12 8/10 6/11 5 3 7/9"
 
 def stars(hakoiri: Hakoiri, points: int, *more: str) -> dict[str, Any]:
     return hakoiri.ask("run", "magic-star", "-o", f"points={points}", *more)
-
-
-def state_of(hakoiri: Hakoiri) -> State:
-    """The state of the only run, as far as there is one."""
-    try:
-        with Ledger(hakoiri.run_directory()) as ledger:
-            return ledger.state
-    except (ValueError, OSError, StorageError):
-        return State()
 
 
 def assert_counts(found: dict[str, Any], points: int) -> None:
@@ -86,7 +74,7 @@ def test_slow_strategies(points: int, strategy: str, hakoiri: Hakoiri) -> None:
 def comes_to(hakoiri: Hakoiri, chunks: int, running: Running) -> None:
     """Wait until so many chunks are committed, or the run has ended."""
     wait_until(
-        lambda: state_of(hakoiri).figures.get("chunks_done", 0) >= chunks or running.process.poll() is not None,
+        lambda: hakoiri.state().figures.get("chunks_done", 0) >= chunks or running.process.poll() is not None,
         what=f"chunk {chunks}",
     )
 
@@ -106,7 +94,7 @@ def test_killed_and_resumed(number: int, kills: int, chunk: str, hakoiri: Hakoir
         comes_to(hakoiri, done + 1, running)
         running.send(number)
         running.finish()
-        state = state_of(hakoiri)
+        state = hakoiri.state()
         assert state.figures.get("chunks_done", 0) >= done
         done = state.figures.get("chunks_done", 0)
         if state.status == "complete":

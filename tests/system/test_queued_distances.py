@@ -32,15 +32,32 @@ def digest_of(directory: Path) -> str:
         return ledger.state.digest
 
 
+class Twins:
+    """A run whose goal distances are queued, and the same by threads alone, in a data directory of its own."""
+
+    def __init__(self, hakoiri: Hakoiri, url: str, chunk: str, base: tuple[str, ...], elsewhere: Path) -> None:
+        self._hakoiri, self._alone = hakoiri, elsewhere
+        self._run = hakoiri.ask("run", *base)["run"]
+        hakoiri.ask("run", *base, data=elsewhere)
+        self._expected = hakoiri.ask("hardest", "last", data=elsewhere)
+        resources = ("--queue", "--chunk", chunk, "--farm-from", "1", "--redis", url)
+        self.distances = str(hakoiri.ask("hardest", self._run, *resources)["run"])
+
+    def assert_alike(self) -> None:
+        """The queued one has found the same, and is sound."""
+        found = self._hakoiri.ask("hardest", self._run)
+        assert [found[name] for name in SAME] == [self._expected[name] for name in SAME]
+        alone = self._alone / self._expected["distances"]
+        assert digest_of(self._hakoiri.data / self.distances) == digest_of(alone)
+        assert self._hakoiri.ask("verify", self.distances)["ok"]
+
+
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def test_goal_distances_are_the_same_whoever_dies(
     base: tuple[str, ...], hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
 ) -> None:
-    run = hakoiri.ask("run", *base)["run"]
-    hakoiri.ask("run", *base, data=tmp_path / "alone")
-    alone = hakoiri.ask("hardest", "last", data=tmp_path / "alone")
-    queued = hakoiri.ask("hardest", run, "--queue", "--chunk", "150", "--farm-from", "1", "--redis", redis_server.url)
-    distances = str(queued["run"])
+    twins = Twins(hakoiri, redis_server.url, "150", base, tmp_path / "alone")
+    distances = twins.distances
     with workers(redis_server.url, 2) as team:
         first = start_coordinator(hakoiri, redis_server.url)
         wait_until(lambda: depth_of(hakoiri, distances) >= 1, what="a layer")
@@ -52,31 +69,21 @@ def test_goal_distances_are_the_same_whoever_dies(
         assert status_of(hakoiri, distances) == "running", "all layers were there before a worker could be killed"
         team.kill_one()
         assert second.finish().code == 0
-    found = hakoiri.ask("hardest", run)
-    assert [found[name] for name in SAME] == [alone[name] for name in SAME]
-    assert digest_of(hakoiri.data / distances) == digest_of(tmp_path / "alone" / alone["distances"])
-    assert hakoiri.ask("verify", distances)["ok"]
+    twins.assert_alike()
 
 
 def test_goal_distances_of_a_directed_run_are_the_same_whoever_dies(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
 ) -> None:
     """All its moves are looked at, in a thousand chunks, before there is a layer beyond the goals."""
-    run = hakoiri.ask("run", *DIRECTED)["run"]
-    hakoiri.ask("run", *DIRECTED, data=tmp_path / "alone")
-    alone = hakoiri.ask("hardest", "last", data=tmp_path / "alone")
-    queued = hakoiri.ask("hardest", run, "--queue", "--chunk", "18", "--farm-from", "1", "--redis", redis_server.url)
-    distances = str(queued["run"])
+    twins = Twins(hakoiri, redis_server.url, "18", DIRECTED, tmp_path / "alone")
     with workers(redis_server.url, 2) as team:
         first = start_coordinator(hakoiri, redis_server.url)
-        wait_until(lambda: depth_of(hakoiri, distances) == 0, what="the goals")
+        wait_until(lambda: depth_of(hakoiri, twins.distances) == 0, what="the goals")
         first.kill()
-        assert hakoiri.ask("status", distances)["status"] == "interrupted"
+        assert hakoiri.ask("status", twins.distances)["status"] == "interrupted"
         second = start_coordinator(hakoiri, redis_server.url, "--burst")
-        wait_until(lambda: status_of(hakoiri, distances) == "running", what="the run to go on")
+        wait_until(lambda: status_of(hakoiri, twins.distances) == "running", what="the run to go on")
         team.kill_one()
         assert second.finish().code == 0
-    found = hakoiri.ask("hardest", run)
-    assert [found[name] for name in SAME] == [alone[name] for name in SAME]
-    assert digest_of(hakoiri.data / distances) == digest_of(tmp_path / "alone" / alone["distances"])
-    assert hakoiri.ask("verify", distances)["ok"]
+    twins.assert_alike()
