@@ -18,8 +18,8 @@ _COLUMNS = {"configurations": "stacks", "depth": "most flips", "farthest": "stac
 PANCAKES = Part(
     "pancakes",
     "Pancakes",
-    "Stacks of *n* pancakes, sorted by prefix reversals. Every stack is like every other (relabelled), so the depth is "
-    "the diameter, and the layers are the distribution of distances.",
+    "Stacks of *n* pancakes, sorted by prefix reversals. Every stack is like every other (relabelled), so the depth"
+    " is the diameter, and the layers are the distribution of distances.",
     _COLUMNS,
     tuple(_entry("pancakes", n, 5, 9) for n in range(2, _LARGE + 1)),
     (
@@ -34,3 +34,13 @@ PANCAKES = Part(
     ),
     layers=("10", "11", "12", "13"),
 )  # fmt: skip
+BURNT = Part(
+    "burnt-pancakes",
+    "Burnt pancakes",
+    "The same where each pancake has a burnt side, which is to lie below.",
+    _COLUMNS,
+    tuple(_entry("burnt-pancakes", n, 5) for n in range(1, 11)),
+    (Known("depth", "OEIS A078941", in_order(1, 1, 4, 6, 8, 10, 12, 14, 15, 17, 18)),),
+    dict.fromkeys(("farthest", "layers"), "OEIS and pages on burnt pancakes"),
+    layers=("7", "8", "9", "10"),
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from campaigns.atlas.entries import Answer, Entry, Known, Part, Row
+from campaigns.atlas.entries import Answer, Entry, Known, Part, Row, explored
 
 _CELLS = (4, 6, 8, 9, 10, 12)
 _SHORT = (("single", 4), ("single", 9), ("multi", 6))
@@ -41,8 +41,8 @@ def _both(source: str, column: str, metric: str, **values: object) -> Known:
 TILES = Part(
     "tiles",
     "Sliding tiles",
-    "Every board of two rows and more with up to 12 cells and one blank. *Single*: one tile is a move; *multi*: so is "
-    "any number of tiles in a line. *Depth* is from the blank in a corner. Pairs are unordered.",
+    "Every board of two rows and more with up to 12 cells and one blank. *Single*: one tile is a move; *multi*: so "
+    "is any number of tiles in a line. *Depth* is from the blank in a corner. Pairs are unordered.",
     {
         "configurations": "configurations", "depth": "depth", "diameter": "diameter", "radius": "radius",
         "pairs": "diametral pairs", "layers": "layers",
@@ -64,3 +64,20 @@ TILES = Part(
         ]),
     ),
 )  # fmt: skip
+_SIZES = ((2, 4), (3, 3), (2, 5), (2, 6), (3, 4), (2, 7))
+TILE_RUNS = Part(
+    "tile-runs",
+    "Sliding tiles from a corner",
+    "All that a corner reaches, as runs that keep every layer on the disk; the largest of this page is among them.",
+    {"configurations": "configurations", "depth": "depth", "farthest": "so far away", "layers": "layers"},
+    tuple(
+        Entry(
+            f"{rows}x{columns}",
+            (("run", "tiles", "-o", f"rows={rows}", "-o", f"columns={columns}"),),
+            explored(f"{rows}x{columns}"),
+            (rows, columns) == (3, 3),
+        )
+        for rows, columns in _SIZES
+    ),
+    (Known("depth", "OEIS A151944", {"2x4": 36, "3x3": 31, "2x5": 55, "2x6": 80, "3x4": 53, "2x7": 108}),),
+)
