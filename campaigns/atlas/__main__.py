@@ -10,10 +10,12 @@ of an entry. Exits 1 if a command failed, if it could not be verified, or if a v
 """
 
 import argparse
+import fcntl
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from campaigns.atlas.entries import Entry, Part
@@ -72,28 +74,51 @@ def entered(part: Part, entry: Entry, desk: Desk, run: Path | None, books: Books
     return not differences
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[bool]:
+    """Whether nobody else is at the entry of a folder, nor will be in this block: several calls share the work."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+def carry_out_all(asked: argparse.Namespace) -> bool:
+    """What is wanted and not in the books, until the time is up; whether all is well."""
+    end, good = time.monotonic() + 60 * asked.until, True
+    reused, _, run = (asked.reuse or "").partition("=")
+    for part, entry in wanted([PARTS[name] for name in asked.parts or PARTS], asked.only, asked.short):
+        if reused not in ("", f"{part.name}:{entry.name}") or time.monotonic() > end:
+            continue
+        folder = asked.data / part.name / entry.name.replace(" ", "-").replace(",", "")
+        with alone(folder) as free:
+            books = books_in(asked.data)
+            if free and not books.has({"part": part.name, "entry": entry.name}):
+                data = Path(run).parent if reused else None
+                desk = Desk(folder, data, asked.memory, lambda: time.monotonic() > end)
+                good &= entered(part, entry, desk, Path(run) if reused else None, books)
+    return good
+
+
+def books_in(data: Path) -> Books:
+    """Those of a folder, as they stand."""
+    return Books(data / "atlas.jsonl", "part", "entry")
+
+
 def main(given: Sequence[str] | None = None) -> int:
     """What the command line asks for; the exit code."""
     asked = arguments(given)
     asked.data.mkdir(parents=True, exist_ok=True)
-    books, good = Books(asked.data / "atlas.jsonl", "part", "entry"), True
-    end: float = time.monotonic() + 60 * asked.until
+    good = asked.publish or carry_out_all(asked)
+    results = summary(books_in(asked.data).rows(), PARTS)
     if asked.publish:
-        publish(summary(books.rows(), PARTS), PARTS)
-        return 0
-
-    def late() -> bool:
-        return time.monotonic() > end
-
-    reused, _, run = (asked.reuse or "").partition("=")
-    for part, entry in wanted([PARTS[name] for name in asked.parts or PARTS], asked.only, asked.short):
-        chosen = not reused or reused == f"{part.name}:{entry.name}"
-        if chosen and not late() and not books.has({"part": part.name, "entry": entry.name}):
-            folder = asked.data / part.name / entry.name.replace(" ", "-").replace(",", "")
-            desk = Desk(folder, Path(run).parent if reused else None, asked.memory, late)
-            good &= entered(part, entry, desk, Path(run) if reused else None, books)
+        publish(results, PARTS)
     if asked.json:
-        print(json.dumps(summary(books.rows(), PARTS)))
+        print(json.dumps(results))
     return int(not good)
 
 

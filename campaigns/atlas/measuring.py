@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -113,7 +112,7 @@ class Desk:
             try:
                 killed = self._watch(process, fatal)
             except BaseException:
-                process.send_signal(signal.SIGINT)
+                process.terminate()
                 process.wait()
                 raise
         if process.returncode == 0:
@@ -137,7 +136,7 @@ class Desk:
                 process.kill()
                 killed = True
             elif not stopped and self._late():
-                process.send_signal(signal.SIGINT)
+                process.terminate()
                 stopped = True
             if now > noted + _NOTE:
                 noted, used = now, sum(psutil.Process(process.pid).cpu_times()[:2])
