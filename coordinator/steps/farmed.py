@@ -276,7 +276,9 @@ class FarmedStep(LayerStep):
     def _begin_ahead(self) -> None:
         """Cut the layer after this one, if whoever merges this one is to expand it, too."""
         size, following = self._expected()
-        farms = size and self._context.budget.distributes(size) and not self._store.manifest.plan.get("until_goal")
+        # Of a directed puzzle a sample may lead nowhere.
+        ends = not len(self._successors) or self._store.manifest.plan.get("until_goal")
+        farms = size and self._context.budget.distributes(size) and not ends
         self._goes_on = bool(farms) and not self._partial.merged and not self._spill.stored_bytes
         if self._goes_on:
             looks = min(_LOOKS, _LOOK_SECONDS / self._seconds_each)
@@ -284,7 +286,6 @@ class FarmedStep(LayerStep):
             weights = self._expanded.counts(self._partition.ranges)
             nearby = weighed(self._successors, self._partition.table, weights, math.ceil(looks))
             successors = sort_keys(self._puzzle.expand(nearby).successors.copy())
-            # Of a directed puzzle they may lead nowhere.
             sample = successors if len(successors) else self._successors
             self._ahead.partition = partition_by(sample, -(-following // self._chunk_size(following)))
             self._merging_since = time.monotonic()

@@ -192,6 +192,29 @@ def test_a_large_last_layer_may_lead_nowhere(
         assert len(layers[-1]) > 60
 
 
+@pytest.mark.parametrize("manner", ["default", "farmed"])
+def test_a_sample_may_lead_nowhere_where_others_lead_on(
+    manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"layout": "u32", "keys": "spread", "directed": "yes"}
+    resources, toy, looks = MANNERS[manner].take(monkeypatch, "u32"), Toy(options), LayerStep._look
+    misled = list[int]()
+
+    def misleading(step: LayerStep) -> None:
+        keys = ints(step._sample())
+        dead = [key for key in keys if not toy.successors(key)]
+        misled.append(len(keys) if dead and len(dead) < len(keys) else 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(step, "_sample", lambda: toy.keys(dead or keys))
+            looks(step)
+
+    monkeypatch.setattr(LayerStep, "_look", misleading)
+    directory = new_run(tmp_path, options)
+    driven(directory, resources)
+    assert_as_expected(directory, options)
+    assert manner == "default" or any(misled)
+
+
 @pytest.mark.parametrize("manner", ["default", "starving", "farmed", "durable"])
 @pytest.mark.parametrize("directed", ["no", "yes"])
 def test_a_search_until_its_goal_stops_there(
