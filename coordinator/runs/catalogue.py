@@ -256,7 +256,7 @@ def delete_run(directory: Path) -> list[str]:
 
 def _end_questions(folder: Path) -> None:
     for holder in filter(None, map(holder_of, folder.glob("*"))):
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):
             os.kill(holder["pid"], signal.SIGINT)
     shutil.rmtree(folder, ignore_errors=True)
 
