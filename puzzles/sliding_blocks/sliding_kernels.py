@@ -196,23 +196,35 @@ def make_stack(tables: Tables) -> Words:
 
 
 @jit
-def _is_left(before: Words, place: np.uint64) -> bool:
+def _is_left(keys: Keys, before: Words, place: np.uint64) -> bool:
     """Whether any sequence begins with the symbol of this entry."""
-    found = False
-    for word in range(len(before)):
-        found |= before[word, place] != before[word, place + np.uint64(1)]
-    return found
+    low, high = entry(keys, before, place)
+    more_low, more_high = entry(keys, before, place + np.uint64(1))
+    return low != more_low or high != more_high
 
 
 @jit
-def _can_be_filled(rest: np.uint64, state: np.uint64, masks: Words, before: Words) -> bool:
-    """Whether each kind of piece that is left has at least one place among the free cells."""
-    for symbol in range(len(masks) - 1):
-        if _is_left(before, state + np.uint64(symbol)):
-            cell = 63
-            while cell >= 0 and (masks[symbol, cell] == 0 or masks[symbol, cell] & ~rest != 0):
-                cell -= 1
-            if cell < 0:
+def _large_kinds(masks: Words) -> int:
+    """How many kinds have more than one cell; they come first."""
+    large = 0
+    for symbol in range(len(masks)):
+        for cell in range(MOST_CELLS):
+            if masks[symbol, cell] & (masks[symbol, cell] - np.uint64(1)) != 0:
+                large = symbol + 1
+    return large
+
+
+@jit
+def _can_be_filled(keys: Keys, rest: np.uint64, state: np.uint64, large: Words, before: Words) -> bool:
+    """Whether each kind of large pieces that is left has at least one place among the free cells."""
+    for symbol in range(len(large)):
+        free = rest * np.uint64(_is_left(keys, before, state + np.uint64(symbol)))
+        while free != 0:
+            mask = large[symbol, lowest_bit(free)]
+            if mask != 0 and mask & ~rest == 0:
+                break
+            free &= free - np.uint64(1)
+            if free == 0:
                 return False
     return True
 
@@ -223,27 +235,32 @@ def list_keys(stack: Words, masks: Words, before: Words, strides: Words, room: K
 
     The stack of `make_stack` holds where the walk stands; its last row has the depth.
     """
+    one, large = np.uint64(1), masks[: _large_kinds(masks)]
     count = 0
     depth = np.int64(stack[-1, 0])
     while depth >= 0 and count < len(room):
         rest, state, symbol = stack[depth, 0], stack[depth, 1], stack[depth, 2]
-        low, high = stack[depth, 3], stack[depth, 4]
-        if rest == 0:
-            put_pair(room, count, low, high)
-            count += 1
-        if rest == 0 or symbol == len(strides):
+        cell, left = lowest_bit(rest), rest
+        while symbol < len(strides) and left == rest:
+            mask = masks[symbol, cell]
+            if _is_left(room, before, state + symbol) and mask != 0 and mask & ~rest == 0:
+                if _can_be_filled(room, rest & ~mask, state - strides[symbol], large, before):
+                    left = rest & ~mask
+            symbol += one
+        if left == rest:
             depth -= 1
             continue
-        stack[depth, 2] = symbol + np.uint64(1)
-        mask = masks[symbol, lowest_bit(rest)]
-        if mask == 0 or mask & ~rest != 0 or not _is_left(before, state + symbol):
+        stack[depth, 2] = symbol
+        symbol -= one
+        more_low, more_high = entry(room, before, state + symbol)
+        low, high = plus(room, stack[depth, 3], stack[depth, 4], more_low, more_high)
+        if left & (left - one) == 0:
+            # A cell that is left is for the piece that is left: of that there is one sequence, number 0.
+            put_pair(room, count, low, high)
+            count += 1
             continue
-        rest &= ~mask
-        if _can_be_filled(rest, state - strides[symbol], masks, before):
-            more_low, more_high = entry(room, before, state + symbol)
-            low, high = plus(room, low, high, more_low, more_high)
-            depth += 1
-            stack[depth, 0], stack[depth, 1], stack[depth, 2] = rest, state - strides[symbol], 0
-            stack[depth, 3], stack[depth, 4] = low, high
+        depth += 1
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = left, state - strides[symbol], 0
+        stack[depth, 3], stack[depth, 4] = low, high
     stack[-1, 0] = depth
     return count
