@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt, Family, Placements, Scored
+from puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
 from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.order import members, sort_keys
@@ -56,6 +56,15 @@ def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     owners = np.repeat(np.arange(len(keys)), counts)
     leading = np.bincount(owners[members(targets, successors)], minlength=len(keys)) > 0
     return scatter(keys[leading], table)
+
+
+def sift_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[keys], shared [the table of a partition] -> what leads to them, as of `sift_goals`."""
+    if not isinstance(puzzle, Reversible):
+        raise TaskError(f"{puzzle.name} knows no moves backwards")
+    (keys,) = chunk
+    (table,) = shared
+    return scatter(puzzle.retract(keys).successors, table)
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -161,6 +170,7 @@ _WALKERS = {"deals": hunting, "cards": hunting_cards}
 
 TASKS: dict[str, Task] = {
     "audit": audit,
+    "before": sift_before,
     "derive": derive,
     "eccentricities": eccentricities,
     "forest": forest,

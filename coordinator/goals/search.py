@@ -1,24 +1,27 @@
 """The layered search from all goals of a finished run at once: U(N) are the configurations N moves from a goal.
 
 Of an undirected puzzle it is the search by layers as ever, but for its first layer. Of a directed one all moves are
-looked at once, where they fit in memory, and followed backwards. Where they do not, U(N+1) is sifted out of the
-configurations that are left: those that lead to U(N). For that no more is held in memory than the budget allows, and
-all that is left is expanded once for each layer.
+looked at once, where they fit in memory, and followed backwards. Where they do not, U(N+1) is made by the puzzle's own
+moves backwards, if it has any (`coordinator.steps.retracting`); else it is sifted out of the configurations that are
+left: those that lead to U(N). For that no more is held in memory than the budget allows, and all that is left is
+expanded once for each layer.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
-from typing import Self
+from typing import Self, cast
 
 from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
 from coordinator.goals.backwards import layers_backwards
 from coordinator.layers.search import Explored, LayeredSearch, Previous
 from coordinator.runs.kinds import kind_of
 from coordinator.session.session import Session
+from coordinator.steps.retracting import RetractingStep, small_step_back
 from coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
 from coordinator.steps.window import HeldLayer, Layer
+from puzzles.capabilities import Reversible
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys
 from storage.layers.digest import Lanes, add_lanes, lanes_in
@@ -87,8 +90,28 @@ class GoalSearch(LayeredSearch):
                 self._add_small(keys)
             return HeldLayer([keys])
         known = [current, *self._older.layers()]
+        if self._retracts:
+            return self._led_from(current, known)
         sieve = Sieve("leading", current)
         return self._made_by(SiftingStep(self._session, self.state.depth + 1, self._run, sieve, known, self._pace))
+
+    @property
+    def _retracts(self) -> bool:
+        """Whether the puzzle's own moves backwards serve: not for the rest of a layer begun without them."""
+        begun = self.store.read_partial()
+        return isinstance(self.puzzle, Reversible) and not (begun and begun["part"])
+
+    def _led_from(self, current: Layer, known: list[Layer]) -> Layer:
+        context = self._session.context
+        puzzle = cast(Reversible, self.puzzle)
+        most = current.size * puzzle.most_predecessors * puzzle.layout.bytes
+        small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
+        if not small or self.store.read_partial() is not None:
+            return self._made_by(RetractingStep(self._session, self.state.depth + 1, self._run, known, self._pace))
+        keys = small_step_back(puzzle, current, self._run, known)
+        if len(keys):
+            self._add_small(keys)
+        return HeldLayer([keys])
 
     def _known_backwards(self) -> Iterator[Keys] | None:
         """The layers to come, by moves backwards; ``None`` where these do not fit, or for the rest of a layer begun."""
@@ -101,7 +124,8 @@ class GoalSearch(LayeredSearch):
                 self._older = Previous(None)
             except (OverBudgetError, UnanswerableError) as error:
                 self._fits = False
-                said = f"{error}; so all that is left is looked at for each distance"
+                others = "its own moves backwards are made" if self._retracts else "all that is left is looked at"
+                said = f"{error}; so {others} for each distance"
                 self._session.observer.note(said, *error.steps)
         return self._backwards
 

@@ -18,7 +18,7 @@ from coordinator.graphs.diameter import by_orbits, kinds_among
 from coordinator.graphs.measuring import Ordered, in_order, measured
 from coordinator.layers.search import Reached
 from coordinator.session.session import Session
-from coordinator.spaces.joining import Joining
+from coordinator.spaces.joining import Joining, require_passes
 from coordinator.spaces.listing import Listing
 from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
 from coordinator.spaces.wanted import ALL, DIAMETERS, wanted_of
@@ -88,12 +88,20 @@ class Census:
         self._state = self._session.commit(replace(self._state, figures=self._found.as_dict()))
 
     def _list(self) -> None:
-        for record in Listing(self._session).run():
+        listing = Listing(self._session)
+        self._require_way(max(listing.size, self._session.puzzle.total or 0))
+        for record in listing.run():
             if record is None:
                 self._commit()
+                self._require_way(listing.size)
             else:
                 self._state = replace(self._state, depth=0)
                 self._commit(configurations=record.size)
+
+    def _require_way(self, least: int) -> None:
+        """`UnanswerableError` where no memory that is allowed, and no pass, serves for so many configurations."""
+        if self._bytes_of(least, 0) > self._context.budget.memory:
+            require_passes(self._store.layout, least)
 
     # Components
 

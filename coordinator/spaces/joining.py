@@ -25,7 +25,7 @@ from coordinator.spaces.faults import report_wrong_moves
 from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from coordinator.steps.window import StoredLayer
 from puzzles.errors import Step
-from puzzles.keys.layout import Keys
+from puzzles.keys.layout import Keys, Layout
 from puzzles.keys.order import less_than, lower_bounds
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.spill import Spill, SpillFiles
@@ -63,13 +63,28 @@ class Joined:
     spilled: SpillFiles = field(default_factory=SpillFiles)
 
 
+def require_passes(layout: Layout, size: int) -> None:
+    """`UnanswerableError` where the components of so many configurations cannot be found by passes."""
+    if size > _MOST:
+        raise UnanswerableError(
+            f"the components of {_MOST:,} configurations at most can be counted, and there are {size:,} or more",
+            Step("leave out", "whole"),
+        )
+    if layout not in PAIR_LAYOUTS:
+        raise UnanswerableError(
+            f"the graph of {size:,} or more configurations does not fit the memory, and by passes those with keys of "
+            f"up to 128 bits can be counted; these have {layout.bits}",
+            Step("raise", "memory"),
+        )
+
+
 class Joining:
     """The labels of layer 0, staged and committed. Nothing may be staged in the store when it begins."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._context = session, session.store, session.context
         self._puzzle, self._layout, self._shares = session.puzzle, session.puzzle.layout, session.context.shares
-        self._require_room()
+        require_passes(self._layout, self._store.layer_record(0).size)
         self.slabs = Slabs(self._store)
         self._size = self.slabs.size
         self._spill = Spill(self._store.directory, PAIR_LAYOUTS[self._layout], 1)
@@ -78,15 +93,6 @@ class Joining:
         self._buckets: dict[int, list[Keys]] = {}
         self._held = 0
         self._take_up()
-
-    def _require_room(self) -> None:
-        size = self._store.layer_record(0).size
-        if self._layout not in PAIR_LAYOUTS or size > _MOST:
-            raise UnanswerableError(
-                f"the graph of {size:,} configurations does not fit the memory, and by passes no more than {_MOST:,} "
-                f"can be counted, with keys of up to 128 bits; these have {self._layout.bits}",
-                Step("raise", "memory"),
-            )
 
     def run(self) -> int:
         """How many components there are: label 0 is the largest one, ties go to that with the least key.

@@ -38,6 +38,11 @@ class Listing:
         self._session, self._store, self._puzzle = session, session.store, session.puzzle
         self._listed = _Listed(**(self._store.read_partial() or {}))
 
+    @property
+    def size(self) -> int:
+        """How many configurations are listed."""
+        return self._listed.size
+
     def run(self) -> Iterator[LayerRecord | None]:
         """Stages the configurations; gives ``None`` where a commit is due, and at the end the staged record.
 

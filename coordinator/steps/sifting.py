@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from coordinator.steps.buckets import Buckets
 from coordinator.steps.pace import Pace
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer, StoredLayer, Unread
-from puzzles.keys.layout import Keys, key_at
+from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import sort_keys
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth, LayerRecord
@@ -68,6 +69,17 @@ class StoredRun:
         """Some keys of each layer."""
         return self._sample
 
+    def between(self, low: Key, high: Key) -> Iterator[Keys]:
+        """The keys with low <= key < high, increasing within each batch."""
+        return chain.from_iterable([layer.between(low, high) for layer in self._layers])
+
+    def among(self, keys: Keys) -> Keys:
+        """Those of some increasing keys that it has."""
+        others = keys
+        for layer in self._layers:
+            others = layer.exclude_from(others)
+        return difference(keys, others)
+
     @cached_property
     def _sample(self) -> Keys:
         found = np.concatenate([layer.sample() for layer in self._layers])
@@ -107,6 +119,11 @@ class SiftingStep(LayerStep):
         if self._sieve.targets is not None:
             self._current = self._current.again(-(-self._sieve.targets.size // self._part))
 
+    @property
+    def _moves(self) -> float:
+        """How many moves of a key are in memory while it is sifted."""
+        return self._puzzle.most_successors
+
     def _begin(self) -> None:
         self._buckets = Buckets(self._partition, self._layout, self._spill, self._partial.merged)
 
@@ -135,8 +152,8 @@ class SiftingStep(LayerStep):
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Sift from key number `begin` on, until all are, or those of one time, or a checkpoint is due."""
         sizes: dict[int, int] = {}
-        context, most = self._context, self._puzzle.most_successors
-        size = self._shares.chunk_size(self._current.count, most, context.remote_workers, self._seconds_each)
+        context = self._context
+        size = self._shares.chunk_size(self._current.count, self._moves, context.remote_workers, self._seconds_each)
 
         def chunks() -> Iterator[Arrays]:
             held: list[Keys] = []

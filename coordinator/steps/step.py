@@ -27,7 +27,7 @@ from storage.layers.digest import NOTHING, add_lanes, digest_text
 from storage.layers.spill import Spill, SpillFiles
 from storage.ledger.manifest import Depth, LayerRecord, Progress
 from storage.names import META, PARTIAL_KEY
-from worker.layers.halves import Merged, Work, code_range, expand_chunk, merge_range
+from worker.layers.halves import Found, Merged, Work, code_range, expand_chunk, merge_range
 from worker.layers.marks import marks_for
 from worker.layers.partition import Partition, partition_by
 from worker.tasks import Array
@@ -255,13 +255,13 @@ class LayerStep:
             pieces = self._pieces_of(buckets.keys_in(number), low, high)
             if pieces == 1:
                 completes.append(number)
-                yield Work(buckets.take(number), self._known_in(low, high), self._pieces is not None)
+                yield self._work(buckets.take(number), low, high, self._pieces is not None)
                 continue
             # Too large: the sample misled, or older keys crowd here. It is merged in smaller pieces.
             cuts = [low, *buckets.cut_again(number, pieces), high]
             for begin, end in pairwise(cuts):
                 completes.append(number if end == high else None)
-                yield Work(buckets.between(number, begin, end), self._known_in(begin, end), keep=False)
+                yield self._work(buckets.between(number, begin, end), begin, end, keep=False)
             buckets.take(number)
 
     def _pieces_of(self, keys: int, low: Key, high: Key) -> int:
@@ -270,8 +270,8 @@ class LayerStep:
         load = keys + known // _KNOWN_WEIGHT
         return 1 if load <= 3 * self._range_keys // 2 else -(-load // self._range_keys)
 
-    def _known_in(self, low: Key, high: Key) -> Iterator[Keys]:
-        return chain.from_iterable([layer.between(low, high) for layer in self._known])
+    def _work(self, found: Found, low: Key, high: Key, keep: bool) -> Work:
+        return Work(found, chain.from_iterable([layer.between(low, high) for layer in self._known]), keep)
 
     def _take_in(self, result: Merged) -> None:
         """Stage the blocks of a merged piece, and add it to the progress."""

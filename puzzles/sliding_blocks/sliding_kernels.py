@@ -200,7 +200,8 @@ def _is_left(keys: Keys, before: Words, place: np.uint64) -> bool:
     """Whether any sequence begins with the symbol of this entry."""
     low, high = entry(keys, before, place)
     more_low, more_high = entry(keys, before, place + np.uint64(1))
-    return low != more_low or high != more_high
+    left: bool = low != more_low or high != more_high
+    return left
 
 
 @jit
@@ -243,9 +244,9 @@ def list_keys(stack: Words, masks: Words, before: Words, strides: Words, room: K
         cell, left = lowest_bit(rest), rest
         while symbol < len(strides) and left == rest:
             mask = masks[symbol, cell]
-            if _is_left(room, before, state + symbol) and mask != 0 and mask & ~rest == 0:
-                if _can_be_filled(room, rest & ~mask, state - strides[symbol], large, before):
-                    left = rest & ~mask
+            fits = _is_left(room, before, state + symbol) and mask != 0 and mask & ~rest == 0
+            if fits and _can_be_filled(room, rest & ~mask, state - strides[symbol], large, before):
+                left = rest & ~mask
             symbol += one
         if left == rest:
             depth -= 1

@@ -125,6 +125,12 @@ class Environment:
                 found = next(snapshot.names(tree, wanted), None)
             return found if found is not None and found.startswith(prefix) else None
 
+    def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None:
+        """Of the names that begin with `prefix` the least that is above `name`, which begins with it, too."""
+        with self._snapshot() as snapshot:
+            found = next(snapshot.names(snapshot.tree(database), name + b"\0"), None)
+            return found if found is not None and found.startswith(prefix) else None
+
     def write(
         self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]] = (), known: Entry | None = None
     ) -> None:

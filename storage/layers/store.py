@@ -94,7 +94,7 @@ class RunStore(Ledger):
         return [split_block_key(name)[1] for name in self.names(database, number_key(number))]
 
     def contains(self, depth: Depth, keys: Keys) -> Mask:
-        """One truth value per key: is it in the layer? `keys` increase. Decodes at most one block per key."""
+        """One truth value per key: is it in the layer? `keys` increase. Decodes a block once, for one key or many."""
         if not 0 <= depth <= self.state.depth:
             return np.zeros(len(keys), dtype=np.bool_)
         self.require_whole(depth)
@@ -109,12 +109,13 @@ class RunStore(Ledger):
             value = None if name is None else self.read(database, name)
             if name is None or value is None:
                 return found
-            block = self.decode(name, value)
-            # All keys up to the last of this block are decided by it.
-            last = key_at(block, -1)
-            end = len(keys)
-            if last < self.layout.greatest:
-                end = begin + max(1, int(lower_bounds(keys[begin:], self.layout.pack([last + 1]))[0]))
+            block, end = self.decode(name, value), len(keys)
+            # All keys before the next block are decided by this one, also those beyond its last.
+            if key_at(keys, -1) > key_at(block, -1):
+                following = self._environment.name_after(database, name, number_key(number))
+                if following is not None:
+                    first = self.layout.pack([split_block_key(following)[1]])
+                    end = begin + max(1, int(lower_bounds(keys[begin:], first)[0]))
             found[begin:end] = members(block, keys[begin:end])
             begin = end
         return found

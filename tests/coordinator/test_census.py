@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -27,7 +28,7 @@ from coordinator.session.tuning import Tuning
 from coordinator.spaces import listing
 from coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.api import Run
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import LAYOUTS, Keys, ints
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.errors import DamagedError
@@ -35,6 +36,7 @@ from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
 from storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
 from tests.support.engine import before_call, open_without_sync
+from tests.support.refusals import refused
 from tests.support.searching import essence
 from tests.support.spaces import small_slabs
 from tests.support.toy import Dust, Toy
@@ -219,9 +221,25 @@ def test_damage_between_sessions_is_named_and_mended(
     assert found(stopped) == found(straight)
 
 
-def test_wide_keys_are_counted_in_memory_alone(tmp_path: Path) -> None:
-    with pytest.raises(UnanswerableError, match="with keys of up to 128 bits; these have 256"):
-        driven(started(tmp_path, "u256", "spread"), _SHORT)
+@pytest.mark.parametrize(("total", "listed"), [(None, 250), (600, 0)])
+def test_wide_keys_are_counted_in_memory_alone(
+    total: int | None, listed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is known before all of them are listed: as soon as there are too many, or at once."""
+    monkeypatch.setattr(listing, "_TOGETHER", 70)
+    monkeypatch.setattr(Toy, "total", total)
+    directory = started(tmp_path, "u256", "spread")
+    with refused(UnanswerableError, "those with keys of up to 128 bits .* these have 256", Step("raise", "memory")):
+        driven(directory, replace(_SHORT, memory=15_000))
+    with RunStore(directory) as store:
+        left = store.read_partial() or {"size": 0}
+        assert left["size"] == listed
+
+
+def test_more_than_places_have_bits_for_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toy, "total", 1 << 32)
+    with refused(UnanswerableError, "4,294,967,295 configurations at most", Step("leave out", "whole")):
+        driven(started(tmp_path, "u32", "spread"), _SHORT)
 
 
 def test_a_component_that_does_not_fit_is_left_for_more_memory(tmp_path: Path) -> None:

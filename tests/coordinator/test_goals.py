@@ -12,7 +12,7 @@ import pytest
 import hakoiri.paths
 from coordinator.errors import MismatchError, RunError, UnanswerableError
 from coordinator.goals.distances import make_distances
-from coordinator.goals.search import Distances
+from coordinator.goals.search import Distances, GoalSearch
 from coordinator.runs.catalogue import delete_run
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
@@ -38,6 +38,7 @@ from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import Countdown, ImpatientControl, SlowRules, Successors
 from tests.support.toy import Toy, is_goal
+from worker.tasks import TASKS
 
 TOYS = [
     ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),
@@ -162,6 +163,55 @@ def test_they_may_be_interrupted_at_any_check(
         resources = MANNERS[manner].take(monkeypatch, options["layout"])
         status = driven(directory, resources, ImpatientControl(rng.randrange(1, 30 * sessions + 1))).status
     assert sessions > 1
+    assert_right(directory, options)
+
+
+@pytest.fixture
+def two_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy knows its moves backwards."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "TwoWayToy"))
+
+
+two_ways = pytest.mark.parametrize(
+    ("layout", "keys", "directed"),
+    [pytest.param(*toy, marks=() if toy[0] == "u128" else pytest.mark.slow) for toy in TOYS if toy[2] == "yes"],
+)
+
+
+@pytest.mark.parametrize(
+    "manner", [pytest.param(name, marks=() if name == "spilling" else pytest.mark.slow) for name in MANNERS]
+)
+@two_ways
+@pytest.mark.usefixtures("two_way")
+def test_moves_backwards_of_the_puzzle_lead_to_them(
+    manner: str, options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = new_distances(tmp_path, options)
+    resources = MANNERS[manner].take(monkeypatch, options["layout"])
+    monkeypatch.setitem(TASKS, "leading", lambda *_: pytest.fail("all that is left is looked at"))
+    driven(directory, resources)
+    assert_right(directory, options)
+    assert verify_directory(directory, True, Resources(), Control(), SilentObserver()).ok
+
+
+@two_ways
+@pytest.mark.usefixtures("two_way")
+def test_moves_backwards_may_be_interrupted_at_any_check(
+    options: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, directory, sessions, status = Random(str(options)), new_distances(tmp_path, options), 0, ""
+    begun = False
+    while status != "complete":
+        sessions += 1
+        resources = MANNERS[rng.choice(["starving", "durable", "spilling"])].take(monkeypatch, options["layout"])
+        with monkeypatch.context() as patch:
+            if not begun:
+                # As an older program does it, until a layer is begun so.
+                patch.setattr(GoalSearch, "_retracts", False)
+            status = driven(directory, resources, ImpatientControl(rng.randrange(1, 30 * sessions + 1))).status
+        with RunStore(directory) as store:
+            begun = begun or (store.state.depth > 0 and store.read_partial() is not None)
+    assert begun
     assert_right(directory, options)
 
 

@@ -43,6 +43,22 @@ def test_layers_outlive_the_store(tmp_path: Path, layout: Layout) -> None:
             assert list(check_disjoint(store, list(range(len(layers))), together)) == []
 
 
+def test_no_block_is_decoded_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the keys lie that are looked for: before all, between two blocks, beyond the last."""
+    layout, directory = LAYOUTS["u64"], create_run(tmp_path, manifest(layout="u64"), queued=False)
+    clumps = [layout.pack([begin * 10**9 + 7 * place for place in range(200_000)]) for begin in (1, 2)]
+    commit_layers(directory, [np.concatenate(clumps)])
+    decoded = []
+    decode = RunStore.decode
+    monkeypatch.setattr(RunStore, "decode", lambda *given: decoded.append(given[1]) or decode(*given))
+    with RunStore(directory) as store:
+        asked = [place * 10**7 for place in range(400)]
+        found = store.contains(0, layout.pack(asked))
+        held = {key for clump in clumps for key in ints(clump)}
+        assert found.tolist() == [key in held for key in asked]
+        assert 0 < len(decoded) == len({*decoded}) <= len(store.names(BLOCKS, number_key(0)))
+
+
 @every_layout
 def test_find_and_contains_agree_with_a_dictionary(tmp_path: Path, layout: Layout) -> None:
     directory = create_run(tmp_path, manifest(layout=layout.name), queued=False)

@@ -13,7 +13,7 @@ from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Coded, code_keys
 from storage.layers.digest import lanes_of
 from storage.ledger.manifest import Depth
-from worker.layers.kernels import Window, list_bits, merge, set_within, split, take_off
+from worker.layers.kernels import Window, difference, list_bits, merge, set_within, split, take_off
 from worker.layers.marks import Marks
 from worker.layers.partition import scatter
 
@@ -30,11 +30,15 @@ class Found(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What was found in a range, sorted batches of known keys to be taken off, and whether to keep what is left."""
+    """What was found in a range, sorted batches of known keys to be taken off, and whether to keep what is left.
+
+    Nothing is left but what is in some sorted batches, too, if these are given.
+    """
 
     found: Found
     known: Iterable[Keys]
     keep: bool
+    within: Iterable[Keys] | None = None
 
 
 class Merged(NamedTuple):
@@ -62,6 +66,8 @@ def expand_chunk(
 def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
     """A range of layer `depth`."""
     keys = _less(work.found, work.known, puzzle.layout)
+    if work.within is not None and len(keys):
+        keys = difference(keys, merge([keys], work.within))
     goals = int(np.count_nonzero(puzzle.is_goal(keys))) if len(keys) else 0
     summary = np.array([len(keys), goals, *lanes_of(keys)], dtype=np.uint64)
     return Merged(summary, code_keys(depth, keys), _own(keys if work.keep else keys[:0]))

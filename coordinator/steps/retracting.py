@@ -1,0 +1,45 @@
+"""A layer of what leads to the layer before it, among the configurations of another run: by moves backwards.
+
+These lead to many configurations that the run has not found. Each key range of the new layer is compared with that
+range of the run, so a layer costs a look at all its keys, decoded, but no expansion of what is not in the layer before.
+"""
+
+from coordinator.session.session import Session
+from coordinator.steps.pace import Pace
+from coordinator.steps.sifting import Sieve, SiftingStep, StoredRun
+from coordinator.steps.window import Layer, StoredLayer, all_keys
+from puzzles.capabilities import Reversible
+from puzzles.keys.layout import Key, Keys
+from storage.ledger.manifest import Depth
+from worker.layers.halves import Found, Work
+from worker.layers.kernels import merge
+
+
+class RetractingStep(SiftingStep):
+    """The making of layer `depth`: those of `run` that lead to layer `depth` - 1, which is stored, less `known`."""
+
+    def __init__(self, session: Session, depth: Depth, run: StoredRun, known: list[Layer], pace: Pace) -> None:
+        size = session.store.layer_record(depth - 1).size
+        before = StoredRun([StoredLayer(session.store, depth - 1, size)])
+        super().__init__(session, depth, before, Sieve("before"), known, pace)
+        self._run = run
+        # No keys are compared with a part of others.
+        self._part = 0
+
+    @property
+    def _moves(self) -> float:
+        return self._branching
+
+    def _unknown(self, keys: Keys) -> Keys:
+        return keys
+
+    def _work(self, found: Found, low: Key, high: Key, keep: bool) -> Work:
+        return super()._work(found, low, high, keep)._replace(within=self._run.between(low, high))
+
+
+def small_step_back(puzzle: Reversible, current: Layer, run: StoredRun, known: list[Layer]) -> Keys:
+    """The same at once, and here; `current` is the layer before."""
+    keys = merge([puzzle.retract(all_keys(current)).successors], [])
+    for layer in known:
+        keys = layer.exclude_from(keys)
+    return run.among(keys)
