@@ -13,7 +13,8 @@ def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | 
     """Of each run by layers of `LEAST` configurations and more: its part, and what is drawn of it."""
     for name, part in results["parts"].items():
         for line in part["entries"]:
-            if line["configurations"] and line["stored_bytes"] and line["configurations"] >= LEAST:
+            explored = line["stored_bytes"] and "layers" in line["rows"][0]
+            if explored and line["configurations"] >= LEAST:
                 count, used = line["configurations"], line["cpu_seconds"]
                 yield (
                     name,

@@ -70,7 +70,7 @@ class Hunting:
     def __init__(self, session: Session, puzzle: Dealt) -> None:
         self._session, self._store, self._puzzle = session, session.store, puzzle
         self._plan, self._limits = HuntPlan(**self._store.manifest.plan), self._store.limits()
-        self._pool = Pool(self._plan, puzzle)
+        self._pool = Pool.of(self._plan, puzzle, self._store.manifest.puzzle["start"])
         self._standings = legs_of(self._store)
         self._score = self._best_before(None)
         self._best: Standing | None = None

@@ -4,7 +4,8 @@ In each *generation* a leg of annealing sets out from each deal of the pool (`wo
 generations begins with random deals of two sizes less, whose positions are counted a hundred times as fast; a quarter
 of it later each deal is *grown* by one, and again after another quarter. Each of these stages is cooled down from
 hot to cold. Halfway through the last one the best deal of all cycles comes back into the pool. Each of the first cycles
-has twice as many generations as the one before, and longer legs, so that hunts of any length end well cooled.
+has twice as many generations as the one before, and longer legs, so that hunts of any length end well cooled. A hunt
+that is given a deal sets out from it in each cycle, without the smaller sizes.
 """
 
 import math
@@ -147,10 +148,19 @@ class Pool:
 
     plan: HuntPlan
     puzzle: Dealt
+    #: Cycles set out from this deal, not from smaller ones that grow; or from the best one once that is better.
+    start: str | None = None
+
+    @classmethod
+    def of(cls, plan: HuntPlan, puzzle: Dealt, start: str | None) -> "Pool":
+        """That of a hunt; `ConfigurationError` for a start that is no deal. Where nothing grows, it says the pieces."""
+        return cls(plan, puzzle, puzzle.tidy_deal(start) if start and puzzle.grows else None)
 
     def moment(self, generation: int) -> Moment:
         """The cycle and stage of a generation, counted from 0."""
-        return moment_of(generation, stages_of(self.puzzle))
+        if self.start is None:
+            return moment_of(generation, stages_of(self.puzzle))
+        return moment_of(generation, [self.puzzle.size])._replace(grown=True)
 
     def leg(self, number: int, deals: Sequence[str], above: int) -> Leg:
         """Leg `number`, counted from 0 through all generations, `deals` being those that its generation begins with."""
@@ -166,6 +176,8 @@ class Pool:
         `best` is the leg that met the best deal of all before this generation.
         """
         puzzle, moment = self.puzzle, self.moment(generation)
+        if self.start is not None and not moment.step:
+            return [best.best if best else self.start] * self.plan.pool
         if not moment.step and not moment.grown:
             numbers = range(moment.cycle * self.plan.pool, (moment.cycle + 1) * self.plan.pool)
             return [puzzle.sized(moment.size).random_deal(self.plan.seed, number) for number in numbers]

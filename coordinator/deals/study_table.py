@@ -19,6 +19,7 @@ Outcome = Literal["solvable", "unsolvable", "capped"]
 #: The interval of a mean: percentiles of the means of so many resamples, drawn from this seed.
 RESAMPLES, _RESAMPLING_SEED = 2_000, 0
 _LOW, _HIGH = 2.5, 97.5
+_TENTHS = np.arange(1, 10) / 10
 #: Of the mean.
 _INTERVAL = "95 % interval"
 _CAPPED = "capped: the cap ended the search first, so nobody knows; counted neither way. A larger cap settles more."
@@ -73,13 +74,17 @@ StudyResult = Mapping[int, Sequence[Deal]]
 
 @dataclass(frozen=True)
 class Spread:
-    """Some numbers in short: the least, the mean with its 95 % bootstrap interval, the median, the greatest."""
+    """Some numbers in short: the least, the mean with its 95 % bootstrap interval, the median, deciles, the greatest.
+
+    `deciles` are nine of the numbers: a tenth of all are at most the first, and so on.
+    """
 
     least: int
     mean: float
     low: float
     high: float
     median: float
+    deciles: tuple[int, ...]
     most: int
 
 
@@ -146,8 +151,10 @@ def spread(numbers: Sequence[int]) -> Spread | None:
     draw = np.random.default_rng(_RESAMPLING_SEED)
     means = [values[draw.integers(len(values), size=len(values))].mean() for _ in range(RESAMPLES)]
     low, high = np.percentile(means, [_LOW, _HIGH])
+    deciles = np.quantile(values, _TENTHS, method="inverted_cdf").astype(int).tolist()
     return Spread(
-        min(numbers), float(values.mean()), float(low), float(high), float(np.median(values)), max(numbers)
+        min(numbers), float(values.mean()), float(low), float(high), float(np.median(values)), tuple(deciles),
+        max(numbers),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from campaigns.atlas.entries import Answer, Entry, Known, Part, Row
 from campaigns.atlas.measuring import Desk, FailedError, StoppedError
 from campaigns.atlas.page import PAGE, RESULTS, page, summary
 from campaigns.atlas.registry import PARTS
+from campaigns.atlas.solitaires import interval
 from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
 
 _MANY = 300_000
@@ -111,6 +113,14 @@ def test_the_page_tells_what_is_published_what_differs_and_what_was_not_run(tmp_
     assert "- four: `hakoiri run other`" in told
     assert "| `run toy`<br>`path last` | `abc` |" in told
     assert "| 1 | `verify last`: 4 layers |" in told
+
+
+def test_the_interval_of_a_share_is_the_exact_one() -> None:
+    """Its ends are the shares that make so many hits, or more extreme ones, as unlikely as 2.5 %."""
+    low, high = interval(7, 9, 20)
+    assert sum(comb(20, hits) * low**hits * (1 - low) ** (20 - hits) for hits in range(7, 21)) == pytest.approx(0.025)
+    assert sum(comb(20, hits) * high**hits * (1 - high) ** (20 - hits) for hits in range(10)) == pytest.approx(0.025)
+    assert (interval(0, 0, 5)[0], interval(5, 5, 5)[1]) == (0.0, 1.0)
 
 
 def test_the_page_is_that_of_the_results() -> None:

@@ -304,6 +304,22 @@ def test_legs_grow_with_the_cycles() -> None:
     assert [hunt.pool.leg(number, deals, 0).work for number in first] == [10_000, 20_000, 40_000, 80_000, 80_000]
 
 
+def test_a_hunt_sets_out_from_a_deal_that_it_is_given() -> None:
+    hunt, deal = small_hunt(), gap(4).random_deal(3, 5)
+    pool = Pool.of(hunt.plan, gap(4), deal.replace("/", " / "))
+    assert pool.deals(0, []) == [deal] * 4
+    assert {pool.moment(generation).size for generation in range(3 * FIRST_CYCLE)} == {4}
+    better = Standing(5, "somewhere else", 1, gap(4).random_deal(3, 6), 2, 1, 1)
+    assert pool.deals(FIRST_CYCLE, [better] * 4, better) == [better.best] * 4
+    assert pool.deals(1, [better] * 4) == ["somewhere else"] * 4
+    assert pool.leg(0, [deal] * 4, 0).temperature == pytest.approx(0.05)
+
+
+def test_where_nothing_grows_a_start_says_the_pieces() -> None:
+    spec = PuzzleSpec("sliding", {"axis": "rows-and-columns", "metric": "straight"}, "AA./..B/..B")
+    assert Pool.of(small_hunt().plan, hunted(spec), spec.start).start is None
+
+
 @pytest.mark.parametrize(("ranks", "stages"), [(3, {3}), (4, {3, 4}), (5, {3, 4, 5}), (13, {11, 12, 13})])
 def test_stages_of_few_ranks(ranks: int, stages: set[int]) -> None:
     moments = [moment_of(generation, stages_of(gap(ranks))) for generation in range(FIRST_CYCLE)]

@@ -13,12 +13,13 @@ from storage.errors import NotWritableError
 
 def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
     assert spread([]) is None
-    assert spread([7]) == replace(spread([7]), least=7, mean=7, low=7, high=7, median=7, most=7)  # type: ignore[type-var]
+    assert spread([7]) == replace(spread([7]), least=7, mean=7, low=7, high=7, median=7, deciles=(7,) * 9, most=7)  # type: ignore[type-var]
     values = np.random.default_rng(1).integers(0, 100, size=400).tolist()
     found = spread(values)
     assert found is not None
     assert (found.least, found.most) == (min(values), max(values))
     assert (found.mean, found.median) == (np.mean(values), np.median(values))
+    assert found.deciles == tuple(sorted(values)[40 * tenth - 1] for tenth in range(1, 10))
     # By the normal distribution: the mean and 1.96 of its standard errors.
     error = 1.96 * np.std(values) / 20
     assert found.low == pytest.approx(found.mean - error, abs=error / 10)

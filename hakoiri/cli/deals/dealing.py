@@ -243,6 +243,8 @@ def hunt(
 ) -> None:
     """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on.
 
+    With --from a deal of gap: for a harder one than that, from there.
+
     Of sliding blocks: for the hardest board of the pieces of a board. Whatever moves lead to is judged together.
     """
     from coordinator.deals.hunt import HuntDeals
