@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from campaigns.atlas.entries import Entry, Part
@@ -31,7 +32,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("atlas", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if there is none")
     parser.add_argument("--data", type=Path, default=Path("atlas"), metavar="DIR", help="where books and runs lie")
-    parser.add_argument("--only", metavar="NAME", help="only entries whose name contains this")
+    parser.add_argument(
+        "--only", default="*", metavar="NAME", help="only entries of this name, or pattern: '1? discs*'"
+    )
     parser.add_argument("--short", action="store_true", help="the smallest entries of each part, as in CI")
     parser.add_argument("--until", type=float, default=float("inf"), metavar="MINUTES", help="stop after that time")
     parser.add_argument("--memory", metavar="SIZE", help="what each command may take")
@@ -44,13 +47,13 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return asked
 
 
-def wanted(parts: Sequence[Part], only: str | None, short: bool) -> list[tuple[Part, Entry]]:
+def wanted(parts: Sequence[Part], only: str, short: bool) -> list[tuple[Part, Entry]]:
     """The entries of a call: the first of each part, then the second of each, and so on."""
     entries = [
         (place, part, entry)
         for part in parts
         for place, entry in enumerate(part.entries)
-        if (entry.short or not short) and (only or "") in entry.name
+        if (entry.short or not short) and fnmatchcase(entry.name, only)
     ]
     return [(part, entry) for _, part, entry in sorted(entries, key=lambda found: found[0])]
 
