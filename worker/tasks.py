@@ -93,10 +93,11 @@ def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[sources, packed bits of who is searched from] in the shared graph -> `worker.graphs.lanes.Looked`, narrowed."""
-    sources, searched = chunk
+    """[sources, packed bits of who is searched from, size of a side] in the shared graph -> `Looked`, narrowed."""
+    sources, searched, evens = chunk
     graph = Graph(*shared)
-    looked = look_from(graph, sources, np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_))
+    known = np.unpackbits(searched, count=len(graph.offsets) - 1).view(np.bool_)
+    looked = look_from(graph, int(evens[0]), sources, known)
     return [*looked[:-1], narrowed(looked.away)]
 
 

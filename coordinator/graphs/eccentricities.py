@@ -17,7 +17,7 @@ from puzzles.keys.splitmix import random_words
 from storage.ledger.manifest import Progress
 from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
 from worker.graphs.lanes import LANES, Looked, Searched, narrowed
-from worker.graphs.searches import Distances, Graph, Vertices, inner_graph, keeps_edges, search_order
+from worker.graphs.searches import Distances, Graph, Vertices, by_sides, keeps_edges, renumbered, search_order
 from worker.tasks import Array
 
 #: What is held of a vertex besides keys and graph: bounds, orders, and what is made of them on the way.
@@ -51,15 +51,14 @@ class Settling:
         #: How many searches go on at the same time, and from how many vertices each.
         self.plan = self._planned(keys, graph)
         # Vertices that are near each other lie near each other in memory: 8 instead of 20 ms for a search of 447,904.
-        self._order = search_order(graph)
-        self._images = [self._nearer(image) for image in images_of(context.puzzle, keys, graph)]
-        graph = inner_graph(graph, np.zeros(self._size, dtype=np.int32), self._order)
+        self._order, evens = by_sides(graph, search_order(graph))
+        graph, self._images = renumbered(graph, images_of(context.puzzle, keys, graph), self._order)
         orbits = None if self._images else context.puzzle.orbits(keys)
         if orbits is None:
             first = least_alike(self._size, self._images)
         else:
             first = _first_of(context.puzzle, graph, orbits[self._order])
-        self._bounds = Bounds(graph, first)
+        self._bounds = Bounds(graph, first, evens)
 
     def _planned(self, keys: Keys, graph: Graph) -> tuple[int, int]:
         """How many searches at the same time, and from how many vertices each: as many as the memory is enough for."""
@@ -71,12 +70,8 @@ class Settling:
         budget.require(f"the eccentricities of {size:,} configurations", needs[-1])
         return next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
 
-    def _nearer(self, image: Vertices) -> Vertices:
-        """A permutation of the keys as one of the vertices in search order."""
-        return self._places(image[self._order])
-
     def _places(self, vertices: Vertices) -> Vertices:
-        """Where vertices in the order of the keys come in search order."""
+        """Where vertices in the order of the keys come in that of the graph."""
         places = np.empty(self._size, dtype=np.int32)
         places[self._order] = np.arange(self._size, dtype=np.int32)
         return places[vertices]
@@ -86,8 +81,8 @@ class Settling:
         self._bounds.settle(aim, self._look, *self.plan, report)
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[Looked]:
-        packed = np.packbits(searched)
-        return [Looked(*arrays) for arrays in self._mapped("look", ([chunk, packed] for chunk in chunks))]
+        known = [np.packbits(searched), np.array([self._bounds.evens])]
+        return [Looked(*arrays) for arrays in self._mapped("look", ([chunk, *known] for chunk in chunks))]
 
     def _mapped(self, task: str, chunks: Iterable[list[Array]]) -> list[list[Array]]:
         """The results of a task on the graph, in order."""

@@ -1,7 +1,7 @@
 """Studies of boards: every mix and component against plain searches, however cut; mixes, tables, damage, refusals."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
@@ -165,17 +165,27 @@ def test_components_are_written_as_tables(study: Path, ending: str, tmp_path: Pa
         assert parquet.read_table(target).to_pylist() == rows
 
 
-def test_a_lie_is_found_and_damage_is_mended(study: Path, tmp_path: Path) -> None:
-    directory = studied(tmp_path, replace(PLAN, goal=""))
+def changed(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """What is kept of the components of mix 3, changed."""
     with RunStore(directory, writable=True) as store:
         rows = ResultRows(store, "mix")
         row = rows.read(3)
-        row["components"]["diameter"][0] += 1
+        change(row["components"])
         rows.stage(3, row)
         store.commit(store.state)
+
+
+def test_a_lie_is_found_and_damage_is_mended(tmp_path: Path) -> None:
+    directory = studied(tmp_path, replace(PLAN, goal=""))
+    # A pair met otherwise is as good, a wrong one is not.
+    changed(directory, lambda known: known["pair"][1].reverse())
+    assert verified(directory).ok
+    changed(directory, lambda known: known["pair"][1].__setitem__(0, known["pair"][1][1]))
+    assert any("component 1 are not its diameter apart" in fault for fault in verified(directory).faults)
+    changed(directory, lambda known: known["diameter"].__setitem__(0, known["diameter"][0] + 1))
     report = verified(directory)
     assert any("the run says" in fault for fault in report.faults)
-    assert any("not its diameter" in fault for fault in report.faults)
+    assert any("component 0 are not its diameter apart" in fault for fault in report.faults)
     with RunStore(directory, writable=True) as store:
         store.stage(b"rows", b"mix/\x00\x00\x00\x03", b"damage")
         store.commit(store.state)
@@ -307,7 +317,7 @@ def test_diameters_by_bounds_are_those_of_all_searches(vertices: int, more: int,
     assert away[found.pair[0]][found.pair[1]] == longest
     # From few vertices at a time, so that most are never searched from.
     bounds = Bounds(Graph(offsets, targets), least_alike(count, images))
-    bounds.settle(Aim.WIDEST, look_here(bounds.graph), lanes=4, first=2)
+    bounds.settle(Aim.WIDEST, look_here(bounds), lanes=4, first=2)
     assert int(bounds.lower.max()) == longest == widest(bounds.graph, images).diameter
     assert not bounds.open(Aim.WIDEST).size
     known = bounds.lower[bounds.first]

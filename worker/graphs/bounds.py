@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from puzzles.jit import jit
 from worker.graphs.lanes import LANES, Looked, Searched, look_from, pairs_at
-from worker.graphs.searches import Distances, Graph, Vertices, distances_from, least_connected
+from worker.graphs.searches import Distances, Graph, Vertices, by_sides, distances_from, least_connected, renumbered
 
 #: No bound yet; small enough that a distance may be added.
 UNBOUNDED = 1 << 30
@@ -103,11 +103,11 @@ class Bounds:
 
     ``first[v]`` is the least of the vertices that are like v by symmetries of the graph. Of v = ``first[v]``:
     ``lower[v] <= eccentricity <= max(lower[v], beyond[v])``, and `beyond` bounds the distance of those that are not
-    `searched`. Memory: 26 bytes a vertex, besides the graph.
+    `searched`. `evens` are told to searches (`look_from`). Memory: 26 bytes a vertex, besides the graph.
     """
 
-    def __init__(self, graph: Graph, first: Vertices) -> None:
-        self.graph, self.first = graph, first
+    def __init__(self, graph: Graph, first: Vertices, evens: int | None = None) -> None:
+        self.graph, self.first, self.evens = graph, first, len(first) if evens is None else evens
         count = len(first)
         self.lower = np.zeros(count, dtype=np.int32)
         self.beyond = np.full(count, UNBOUNDED, dtype=np.int32)
@@ -183,7 +183,7 @@ class Bounds:
             return left
         far = self._far[: count // (2 if aim is Aim.ALL else 4)]
         rest = count - len(far)
-        inner = 0 if aim is Aim.ALL else rest // 2
+        inner = rest // 2 if aim is Aim.ENDS else 0
         chosen = [far, _least(left, self._order[left], rest - inner)]
         if inner:
             others = self._firsts[~self.searched[self._firsts]]
@@ -215,9 +215,9 @@ class Bounds:
         self._far = found[: _around(self.graph, self.first, self.searched, near, len(far), found)]
 
 
-def look_here(graph: Graph) -> LookFrom:
+def look_here(bounds: Bounds) -> LookFrom:
     """Searches in this thread."""
-    return lambda chunks, searched: [look_from(graph, sources, searched) for sources in chunks]
+    return lambda chunks, searched: [look_from(bounds.graph, bounds.evens, sources, searched) for sources in chunks]
 
 
 def _least(vertices: Vertices, ranks: NDArray[np.int64] | Distances, count: int) -> Vertices:
@@ -248,12 +248,15 @@ def widest(graph: Graph, images: Sequence[Vertices] = (), pairs: bool = False) -
 
     `images` are permutations of the vertices that keep the edges.
     """
-    bounds = Bounds(graph, least_alike(len(graph.offsets) - 1, images))
-    bounds.settle(Aim.ENDS if pairs else Aim.WIDEST, look_here(graph), first=_FIRST_HERE)
+    order, evens = by_sides(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
+    graph, images = renumbered(graph, images, order)
+    bounds = Bounds(graph, least_alike(len(order), images), evens)
+    bounds.settle(Aim.ENDS if pairs else Aim.WIDEST, look_here(bounds), first=_FIRST_HERE)
     diameter = int(bounds.lower.max())
+    one, other = order[list(an_end(bounds))].tolist()
     if not pairs:
-        return Widest(diameter, an_end(bounds))
-    return Widest(diameter, an_end(bounds), _count_pairs(bounds, diameter), bounds.radius())
+        return Widest(diameter, (one, other))
+    return Widest(diameter, (one, other), _count_pairs(bounds, diameter), bounds.radius())
 
 
 def an_end(bounds: Bounds) -> tuple[int, int]:

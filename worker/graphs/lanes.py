@@ -19,7 +19,7 @@ LANES = 256
 _SPARSE = 16
 _UNBOUNDED = int(np.iinfo(np.int32).max)
 
-#: (vertices, words)
+#: (vertices, words), or those of one vertex.
 Words = NDArray[np.uint64]
 #: Which vertices have been searched from.
 Searched = NDArray[np.bool_]
@@ -44,9 +44,10 @@ def narrowed(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 @jit
-def _push(graph: Graph, vertices: Vertices, front: Words, seen: Words, after: Words, found: Vertices) -> int:
-    """Write into `after` what the front of some `vertices` comes to, and where into `found`; return how many."""
-    count = 0
+def _push(
+    graph: Graph, vertices: Vertices, front: Words, seen: Words, after: Words, found: Vertices, count: int
+) -> int:
+    """Write into `after` what the front of some `vertices` comes to, and where behind the `count` that `found` has."""
     for vertex in vertices:
         for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
             there = graph.targets[edge]
@@ -59,106 +60,156 @@ def _push(graph: Graph, vertices: Vertices, front: Words, seen: Words, after: Wo
             if had == 0 and come != 0:
                 found[count] = there
                 count += 1
-    front[vertices] = 0
     return count
 
 
 @jit
-def _pull(graph: Graph, full: Words, front: Words, seen: Words, after: Words, found: Vertices) -> int:
-    """The same, every vertex that not all have seen looking around itself."""
-    count, words = 0, seen.shape[1]
-    for vertex in range(len(seen)):
-        lack = come = np.uint64(0)
-        for word in range(words):
-            lack |= full[0, word] & ~seen[vertex, word]
-        if lack == 0:
-            continue
-        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+def _pull(
+    graph: Graph, begin: int, end: int, full: Words, front: Words, seen: Words, after: Words, found: Vertices
+) -> int:
+    """The same, every one of ``begin..end-1`` that not all have seen looking around itself, whatever `after` held."""
+    count, last = 0, seen.shape[1] - 1
+    # In registers, the last word again where there are fewer: kept in `after`, each edge would wait for the one before.
+    second, third, fourth = min(1, last), min(2, last), min(3, last)
+    for vertex in range(begin, end):
+        lack = np.uint64(0)
+        for word in range(last + 1):
+            lack |= full[word] & ~seen[vertex, word]
+        one = two = three = four = np.uint64(0)
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1] if lack else graph.offsets[vertex]):
             there = graph.targets[edge]
-            for word in range(words):
-                after[vertex, word] |= front[there, word]
-        for word in range(words):
-            after[vertex, word] &= ~seen[vertex, word]
-            come |= after[vertex, word]
-        if come != 0:
+            one |= front[there, 0]
+            two |= front[there, second]
+            three |= front[there, third]
+            four |= front[there, fourth]
+        one &= ~seen[vertex, 0]
+        two &= ~seen[vertex, second]
+        three &= ~seen[vertex, third]
+        four &= ~seen[vertex, fourth]
+        after[vertex, 0] = one
+        after[vertex, second] = two
+        after[vertex, third] = three
+        after[vertex, fourth] = four
+        if one | two | three | four:
             found[count] = vertex
             count += 1
-    front[:] = 0
     return count
 
 
 @jit
-def _note(level: int, vertices: Vertices, after: Words, seen: Words, searched: Searched, looked: Looked) -> None:
-    """Mark what came to `vertices` as seen, and write down how far that is."""
+def _note(
+    level: int, vertices: Vertices, after: Words, ahead: Words, seen: Words, searched: Searched, looked: Looked
+) -> None:
+    """Mark what came to `vertices` as seen, and write down how far that is: one more for those that are `ahead`."""
     words = seen.shape[1]
     hit, apart = np.zeros(words, dtype=np.uint64), np.zeros(words, dtype=np.uint64)
     for vertex in vertices:
-        looked.away[vertex] = level
+        first = np.uint64(0)
         for word in range(words):
             come = after[vertex, word]
             seen[vertex, word] |= come
             hit[word] |= come
+            first |= come & ahead[word]
             if not searched[vertex]:
                 fresh = come & ~apart[word]
                 apart[word] |= come
                 while fresh != 0:
                     lane = (word << 6) + lowest_bit(fresh)
-                    looked.beyond[lane] = level
+                    looked.beyond[lane] = level + _bit(ahead, lane)
                     looked.ends[lane] = vertex
                     fresh &= fresh - np.uint64(1)
+        looked.away[vertex] = level + (first != 0)
     for word in range(words):
         while hit[word] != 0:
-            looked.eccentricities[(word << 6) + lowest_bit(hit[word])] = level
+            lane = (word << 6) + lowest_bit(hit[word])
+            looked.eccentricities[lane] = level + _bit(ahead, lane)
             hit[word] &= hit[word] - np.uint64(1)
 
 
 @jit
+def _bit(words: Words, lane: int) -> int:
+    return int(words[lane >> 6] >> np.uint64(lane & 63) & np.uint64(1))
+
+
+@jit
+def _begin(graph: Graph, evens: int, sources: Vertices, room: Words, masks: Words, here: Vertices) -> int:
+    """Write the first front and where it is; how many that are. Sources on the second side are a step ahead."""
+    seen, front, before = room
+    full, ahead = masks
+    count = 0
+    for lane in range(len(sources)):
+        source, word = sources[lane], lane >> 6
+        bit = np.uint64(1) << np.uint64(lane & 63)
+        full[word] |= bit
+        seen[source, word] |= bit
+        if source < evens:
+            front[source, word] |= bit
+            here[count] = source
+            count += 1
+        else:
+            ahead[word] |= bit
+            before[source, word] |= bit
+    early = sources[sources >= evens]
+    count = _push(graph, early, before, seen, front, here, count)
+    before[early] = 0
+    return count
+
+
+@jit
 def _look(
-    graph: Graph, sources: Vertices, searched: Searched, most: int, room: Words, lists: Vertices,
+    graph: Graph, evens: int, sources: Vertices, searched: Searched, most: int, room: Words, lists: Vertices,
     looked: Looked,
 ) -> tuple[Words, Vertices]:  # fmt: skip
     """Search up to the distance `most`; the vertices there and the words that say whose distance it is."""
-    full, seen, front, after = np.zeros_like(room[0, :1]), room[0], room[1], room[2]
-    for lane in range(len(sources)):
-        bit = np.uint64(1) << np.uint64(lane & 63)
-        full[0, lane >> 6] |= bit
-        seen[sources[lane], lane >> 6] |= bit
-        front[sources[lane], lane >> 6] |= bit
-    here, there = lists[0], lists[1]
-    here[: len(sources)] = sources
-    count, level = len(sources), 0
+    masks = np.zeros((2, room.shape[2]), dtype=np.uint64)
+    full, ahead = masks
+    seen, front, after = room
+    here, there = lists
+    count, before, level = _begin(graph, evens, sources, room, masks, here), 0, 0
+    _note(level, here[:count], front, ahead, seen, searched, looked)
     while count and level < most:
         level += 1
         if count * _SPARSE < len(seen):
-            count = _push(graph, here[:count], front, seen, after, there)
+            after[there[:before]] = 0
+            found = _push(graph, here[:count], front, seen, after, there, 0)
+        elif level & 1 and evens < len(seen):
+            found = _pull(graph, evens, len(seen), full, front, seen, after, there)
         else:
-            count = _pull(graph, full, front, seen, after, there)
-        _note(level, there[:count], after, seen, searched, looked)
+            found = _pull(graph, 0, evens, full, front, seen, after, there)
+        _note(level, there[:found], after, ahead, seen, searched, looked)
+        before, count = count, found
         front, after, here, there = after, front, there, here
     return front, here[:count]
 
 
-def _searched(graph: Graph, sources: Vertices, searched: Searched, most: int) -> tuple[Looked, Words, Vertices]:
+def _searched(
+    graph: Graph, evens: int, sources: Vertices, searched: Searched, most: int
+) -> tuple[Looked, Words, Vertices]:
     vertices, lanes = len(graph.offsets) - 1, len(sources)
     room = np.zeros((3, vertices, -(-lanes // 64)), dtype=np.uint64)
     none = np.zeros((2, lanes), dtype=np.int32)
     looked = Looked(none[0], none[1], np.full(lanes, -1, dtype=np.int32), np.zeros(vertices, dtype=np.int32))
-    front, there = _look(graph, sources, searched, most, room, np.empty((2, vertices), dtype=np.int32), looked)
+    lists = np.empty((2, vertices), dtype=np.int32)
+    front, there = _look(graph, evens, sources, searched, most, room, lists, looked)
     return looked, front, there
 
 
-def look_from(graph: Graph, sources: Vertices, searched: Searched) -> Looked:
+def look_from(graph: Graph, evens: int, sources: Vertices, searched: Searched) -> Looked:
     """Search from up to `LANES` distinct vertices of a connected graph; `searched` says who has been searched from.
+
+    `evens` vertices come first that all edges join to the others (`worker.graphs.searches.by_sides`): then only one of
+    both sides looks for each front. They are all vertices where there are no such sides.
 
     Takes 8 bytes a vertex for the result and on the way 8, besides 24 for every 64 sources.
     """
-    return _searched(graph, sources, searched, _UNBOUNDED)[0]
+    return _searched(graph, evens, sources, searched, _UNBOUNDED)[0]
 
 
 def pairs_at(graph: Graph, sources: Vertices, distance: int) -> Vertices:
     """All pairs (source, vertex) at this distance; up to `LANES` sources, which reach no farther; (pairs, 2)."""
     nobody = np.zeros(len(graph.offsets) - 1, dtype=np.bool_)
-    _, front, there = _searched(graph, sources, nobody, distance)
+    # Of two sides, one would be a step ahead.
+    _, front, there = _searched(graph, len(nobody), sources, nobody, distance)
     bits = np.unpackbits(front[there].view(np.uint8), axis=1, bitorder="little")
     places, lanes = np.nonzero(bits)
     return np.stack([sources[lanes], there[places]], axis=1)

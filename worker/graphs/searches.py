@@ -4,6 +4,7 @@ A graph is in compressed sparse rows: the neighbours of vertex v are ``targets[o
 is int64 of length n + 1, `targets` int32. It is undirected and, unless said otherwise, connected. Distances are int32.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +93,38 @@ def search_order(graph: Graph, source: int = 0) -> Vertices:
     order = np.empty(vertices, dtype=np.int32)
     search(graph, source, np.full(vertices, UNSEEN, dtype=np.int32), order)
     return order
+
+
+@jit
+def _part_sides(graph: Graph, odd: NDArray[np.bool_], queue: Vertices) -> bool:
+    """Write who is an odd distance from vertex 0; stop where an edge joins two of a side."""
+    met = np.zeros(len(odd), dtype=np.bool_)
+    met[0] = True
+    queue[0], count = 0, 1
+    for place in range(len(queue)):
+        here = queue[place]
+        for edge in range(graph.offsets[here], graph.offsets[here + 1]):
+            there = graph.targets[edge]
+            if not met[there]:
+                met[there] = True
+                odd[there] = not odd[here]
+                queue[count] = there
+                count += 1
+            elif odd[there] == odd[here]:
+                return False
+    return True
+
+
+def by_sides(graph: Graph, order: Vertices) -> tuple[Vertices, int]:
+    """All vertices of a connected graph in an order, but those of one side first, and how many these are.
+
+    There are two sides if every edge leads from one to the other, else all vertices are on one. Unit moves of sliding
+    blocks are such edges: each changes the sum of the rows and columns of all pieces by one.
+    """
+    odd = np.zeros(len(order), dtype=np.bool_)
+    if not _part_sides(graph, odd, np.empty(len(order), dtype=np.int32)):
+        return order, len(order)
+    return order[np.argsort(odd[order], kind="stable")], int(np.count_nonzero(~odd))
 
 
 def farthest_pairs(graph: Graph, sources: Vertices) -> Vertices:
@@ -252,6 +285,13 @@ def inner_graph(graph: Graph, labels: Labels, order: Vertices) -> Graph:
     targets = np.empty(offsets[-1], dtype=np.int32)
     _fill_inner(graph, labels, order, place, targets)
     return Graph(offsets, targets)
+
+
+def renumbered(graph: Graph, images: Sequence[Vertices], order: Vertices) -> tuple[Graph, list[Vertices]]:
+    """A graph and permutations of its vertices, vertex ``order[v]`` being called v."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return inner_graph(graph, np.zeros(len(order), dtype=np.int32), order), [place[image[order]] for image in images]
 
 
 def part_of(graph: Graph, begin: int, end: int) -> Graph:
