@@ -111,7 +111,7 @@ def test_layers_for_which_data_redis_have_too_little_room_are_made_in_passes(
     hakoiri.here("delete", "last", "--yes")
     short = [host.data for host in hosts.hosts[:scarce]]
     for client in short:
-        client.config_set("maxmemory", client.info("memory")["used_memory"] + 4_000_000)
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 2_000_000)
     ended = hakoiri.start_run_by_passes(hosts.main.url).finish()
     assert ended.code == 0, ended
     assert ended.json["digest"] == expected
