@@ -22,8 +22,6 @@ Mask = NDArray[np.bool_]
 #: A configuration as people name one: its text, its key, or a row of a batch.
 Configuration = str | SupportsIndex | Keys
 
-_WORD_BITS = 64
-
 
 class Layout(NamedTuple):
     """How a key lies in an array: `words` numbers of `dtype`, the most significant first. `name` is pinned by runs."""
@@ -57,7 +55,8 @@ class Layout(NamedTuple):
         """`values` as a batch; ``OverflowError`` for one that is negative or too wide."""
         if self.words == 1:
             return np.array(list(values), dtype=self.dtype)
-        raw = b"".join(value.to_bytes(self.bytes, "big") for value in values)
+        size = self.bytes
+        raw = b"".join([value.to_bytes(size, "big") for value in values])
         return np.frombuffer(raw, dtype=">u8").astype(self.dtype).reshape(-1, self.words)
 
     def holds(self, keys: Any) -> bool:
@@ -101,12 +100,13 @@ def ints(keys: Keys) -> list[Key]:
     if keys.ndim == 1:
         values: list[Key] = keys.tolist()
         return values
-    return [_join(words) for words in keys.tolist()]
+    raw, size = keys.astype(">u8").tobytes(), 8 * keys.shape[1]
+    return [int.from_bytes(raw[begin : begin + size], "big") for begin in range(0, len(raw), size)]
 
 
 def key_at(keys: Keys, index: int) -> Key:
     """One key of a batch as Python's integer."""
-    return int(keys[index]) if keys.ndim == 1 else _join(keys[index].tolist())
+    return int(keys[index]) if keys.ndim == 1 else int.from_bytes(keys[index].astype(">u8").tobytes(), "big")
 
 
 def as_text(configuration: Configuration, layouts: Iterable[Layout] = tuple(LAYOUTS.values())) -> str:
@@ -141,10 +141,3 @@ def narrowest(bits: int) -> Layout:
         if bits <= layout.bits:
             return layout
     raise ValueError(f"{bits} bits are more than a key can have ({U256.bits})")
-
-
-def _join(words: list[int]) -> Key:
-    key = 0
-    for word in words:
-        key = key << _WORD_BITS | word
-    return key
