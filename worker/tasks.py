@@ -23,7 +23,7 @@ from worker.errors import TaskError
 from worker.graphs import family
 from worker.graphs.forests import balance, fold
 from worker.graphs.lanes import look_from, narrowed, pairs_at
-from worker.graphs.searches import Graph, all_eccentricities, farthest_pairs
+from worker.graphs.searches import Graph, all_eccentricities, eccentricities_of, farthest_pairs
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
@@ -90,6 +90,11 @@ def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     sizes = np.diff(np.append(firsts, len(found)))
     periphery = np.flatnonzero(found == np.repeat(diameters, sizes)).astype(np.int32)
     return [found, farthest_pairs(graph, periphery)]
+
+
+def searches(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[vertices] of the shared graph -> [their eccentricities, by a search from each]."""
+    return [eccentricities_of(Graph(*shared), chunk[0])]
 
 
 def look(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -184,6 +189,7 @@ TASKS: dict[str, Task] = {
     "neighbours": neighbours,
     "pairs": pairs,
     "play": play,
+    "searches": searches,
     "solve": solve_deal,
     "subtrees": subtrees,
 }

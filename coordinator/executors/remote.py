@@ -184,7 +184,8 @@ class RemoteExecutor:
             self._flight.send(chunk)
         else:
             worker, task = event.worker, self._flight.task
-            self.places.add_chunk(task, host_of(worker), worker, self._company.data_redis_of(worker))
+            depot = self._company.data_redis_of(worker) if self._shuffles else ""
+            self.places.add_chunk(task, host_of(worker), worker, depot)
             yield self._land(chunk, event.attempt, result)
 
     def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:

@@ -4,6 +4,7 @@ Its components must be closed and connected, in order, and their distances those
 labels are read slab by slab; in memory are some moves at a time, and components that are searched anew.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,13 +18,15 @@ from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import SLAB, read_pairs, recorded_components
-from worker.graphs.searches import Graph, all_eccentricities, eccentricities_of, farthest_pairs, label_components
+from worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs, label_components
 from worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
 #: A configuration's label, place in a graph, and what searches of it take; a move as the target of both its ends.
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
+#: Steps along moves that searches of one chunk take: about a second.
+_STEPS_AT_ONCE = 100_000_000
 #: Faults of one kind that are reported of the configurations looked at together.
 _MOST_FAULTS = 100
 
@@ -156,7 +159,7 @@ class CensusVerifier(Verifier):
         stored, listed = read_pairs(self._store, record.component), self._is_listed(record)
         pairs = np.stack([lower_bounds(members, stored[:, side]) for side in (0, 1)], axis=1)
         if self._full or len(members) <= self._context.tuning.searched_alone_from:
-            found = all_eccentricities(graph)
+            found = self._eccentricities_of(graph, np.arange(len(members), dtype=np.int32))
             centre = int(np.count_nonzero(found == found.min()))
             outermost = np.flatnonzero(found == found.max()).astype(np.int32)
             derived: tuple[int | None, ...] = (int(found.max()), int(found.min()), centre, len(outermost))
@@ -164,7 +167,7 @@ class CensusVerifier(Verifier):
             self._report.sampled = True
             outermost = np.unique(pairs).astype(np.int32)
             many = len(outermost) if listed else record.periphery
-            derived = (int(eccentricities_of(graph, outermost).min()), record.radius, record.centre, many)
+            derived = (int(self._eccentricities_of(graph, outermost).min()), record.radius, record.centre, many)
         if derived != (record.diameter, record.radius, record.centre, record.periphery):
             self._report.damage(f"{what}: diameter, radius, centre, periphery are {derived}, its record says {record}")
         expected = sorted_pairs(farthest_pairs(graph, outermost))
@@ -175,6 +178,15 @@ class CensusVerifier(Verifier):
             right = right and {*map(tuple, pairs.tolist())} <= {*map(tuple, expected.tolist())}
         if not right:
             self._report.damage(f"{what}: its {len(pairs)} diametral pairs are not the {len(expected)} found anew")
+
+    def _eccentricities_of(self, graph: Graph, vertices: Vertices) -> Distances:
+        """By a search from each: here if they are few, else by threads, or by workers elsewhere."""
+        steps = len(graph.offsets) + len(graph.targets)
+        if len(vertices) * steps <= _STEPS_AT_ONCE:
+            return eccentricities_of(graph, vertices)
+        parts = np.array_split(vertices, math.ceil(len(vertices) * steps / _STEPS_AT_ONCE))
+        found = dict(self._context.executor.map("searches", ([part] for part in parts), graph))
+        return np.concatenate([found[number][0] for number in range(len(parts))])
 
     def _graph_of(self, members: Keys) -> Graph | None:
         """The graph of the reference rules: no kernel had a hand in its edges. ``None`` if one leads out of it."""

@@ -3,12 +3,15 @@
 import random
 import signal
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from coordinator.executors.remote import RemoteExecutor
+from coordinator.executors.threads import ThreadExecutor
+from coordinator.graphs import verify as verify_module
 from coordinator.runs.verify import verify_directory
 from coordinator.session.job import Report
 from coordinator.session.resources import Resources
@@ -20,6 +23,8 @@ from storage.layers.blocks import pack_blocks
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger
 from storage.names import BLOCKS, number_key
+from storage.results.census import read_pairs, recorded_components, stage_component
+from tests.support.engine import before_call
 from tests.support.searching import essence
 from tests.support.seeds import seeds
 from tests.support.spaces import small_slabs
@@ -71,6 +76,26 @@ def verified(farm: Workers, directory: Path, patch: pytest.MonkeyPatch) -> Repor
     assert "audit" in asked
     assert "derive" in asked or not report.ok
     return report
+
+
+def test_workers_and_threads_search_from_every_configuration_of_a_census_again(
+    farm: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with census("pancakes", {"n": "5"}, data=tmp_path) as run:
+        directory = run.store.directory
+    monkeypatch.setattr(verify_module, "_STEPS_AT_ONCE", 10_000)
+    for executor, resources in ((ThreadExecutor, Resources()), (RemoteExecutor, Resources(farm.url))):
+        asked: list[str] = []
+        before_call(monkeypatch, executor, "map", lambda _, task, *rest, asked=asked: asked.append(task))
+        report = verify_directory(directory, True, resources, Control(), SilentObserver())
+        assert (report.ok, report.checked["components"]) == (True, 1), report
+        assert "searches" in asked
+    with RunStore(directory, writable=True) as store:
+        (record,) = recorded_components(store).values()
+        stage_component(store, replace(record, radius=4), read_pairs(store, 0))
+        store.commit(store.state)
+    report = verify_directory(directory, True, Resources(farm.url), Control(), SilentObserver())
+    assert "diameter, radius, centre, periphery are (5, 5, 120, 120)" in report.faults[0]
 
 
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
