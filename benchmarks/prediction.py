@@ -1,14 +1,6 @@
-"""How long a run takes by many workers on many hosts, reckoned from what it costs each role.
+"""How long a run takes by many workers on many hosts, reckoned from what it costs each role (`benchmarks.costs`).
 
-What a role spends on a run is, in seconds of processor time,
-
-    start + layer x farmed layers + job x jobs + fetch x fetches + each x configurations (+ known x older ones compared)
-
-where a job is a chunk of a layer for a worker, and a fetch a stretch of a piece, of which each job leaves one for each
-job of the next layer. Bytes grow with the configurations, and a little with each doubling of the chunks, for a chunk
-leaves out its own duplicates only. `fitted` finds the factors in measured runs.
-
-A layer then goes through stages: workers fetch, compute and leave, the coordinator takes blocks in and keeps the books.
+A layer goes through stages: workers fetch, compute and leave, the coordinator takes blocks in and keeps the books.
 In r rounds of all workers they overlap as in a pipeline: the longest stage, and an r-th of all others. Docs:
 docs/scaling.md.
 """
@@ -18,13 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import nnls
+from benchmarks.costs import ROLES, Bytes, Factors, Fitted
 
-ROLES = ("coordinator", "control", "data", "workers")
 #: What a link carries besides: frames of 1,538 bytes have 1,448 of TCP's.
-_PAYLOAD = 1448 / 1538
+PAYLOAD = 1448 / 1538
 #: A job fetches, besides the pieces of its range, stretches of two older layers there.
 _MORE_FETCHES = 3
 #: Configurations of a chunk at most and at least (coordinator.steps.farmed).
@@ -33,78 +22,28 @@ _MOST_CHUNK, _LEAST_CHUNK = 1 << 22, 1 << 15
 _UNEVEN = 0.08
 #: Bytes of a block of a layer.
 _BLOCK = 1 << 16
-#: Less processor time is not measured well.
-LEAST_SECONDS = 0.05
-
-
-@dataclass(frozen=True)
-class Run:
-    """A measured run of a kind of space: layers of `farm` configurations and more went to workers."""
-
-    kind: str
-    layers: Sequence[int]
-    farm: int
-    directed: bool
-    cpu: Mapping[str, float]
-    #: Bytes left in the data Redis.
-    left: float
-    jobs: int
-    fetches: int
-
-    @property
-    def farmed(self) -> list[int]:
-        """The layers whose successors workers made."""
-        return [size for size in self.layers if size >= self.farm]
-
-    @property
-    def known(self) -> int:
-        """How many older configurations of a directed space were fetched, to be compared."""
-        older = np.cumsum(self.layers)
-        return int(sum(older[np.array(self.layers) >= self.farm])) if self.directed else 0
-
-    @property
-    def doublings(self) -> float:
-        """How often a layer was halved into chunks, on the average."""
-        return math.log2(max(1.0, self.jobs / max(1, len(self.farmed))))
-
-
-class Factors(NamedTuple):
-    """What a role spends, in seconds, on a run, a farmed layer, a job, a fetch, a configuration, an older one."""
-
-    start: float
-    layer: float
-    job: float
-    fetch: float
-    each: float
-    known: float
-
-    def layers(self, jobs: float, fetches: float, size: float, known: float) -> float:
-        """The processor time of one farmed layer, without what is the same for any."""
-        return self.job * jobs + self.fetch * fetches + self.each * size + self.known * known
-
-
-class Bytes(NamedTuple):
-    """Bytes of pieces for a configuration whose successors they are, and for each doubling of the chunks besides."""
-
-    each: float
-    doubling: float
-
-    def of(self, size: float, chunks: float) -> float:
-        """Those of a layer that is cut into some chunks."""
-        return size * (self.each + self.doubling * math.log2(max(1.0, chunks)))
+#: So many standard errors either way are the interval of a factor.
+_ERRORS = 2
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a kind of space costs: by threads one core's seconds for a configuration, else by role; bytes."""
+    """What a kind of space costs: by threads one core's seconds for a configuration, else by role; bytes.
+
+    `start` is what the coordinator takes for any run; `pieces` are by layer, `stored` the bytes of a configuration.
+    """
 
     kind: str
     directed: bool
     threads: float
-    roles: Mapping[str, Factors]
-    pieces: Bytes
-    #: Bytes of a configuration as it is stored.
+    start: float
+    roles: Mapping[str, Fitted]
+    pieces: Sequence[Bytes]
     stored: float
+
+    def spent(self, role: str) -> Factors:
+        """What a role spends."""
+        return self.roles[role].factors
 
 
 class Place(NamedTuple):
@@ -122,73 +61,30 @@ class Place(NamedTuple):
     @property
     def link(self) -> float:
         """Bytes of values a second."""
-        return self.bits / 8 * _PAYLOAD
-
-
-def fitted(runs: Sequence[Run]) -> dict[str, dict[str, Factors]]:
-    """By kind and role, factors that come as close as can be, in relation, to what all runs took.
-
-    Those of a run, a job and a fetch are the same for all kinds, for they are the same work.
-    """
-    kinds = sorted({run.kind for run in runs})
-    found: dict[str, dict[str, Factors]] = {kind: {} for kind in kinds}
-    for role in ROLES:
-        rows = [_row(run, kinds) for run in runs]
-        took = [run.cpu[role] for run in runs]
-        start, job, fetch, *rest = _least(rows, took)
-        for kind, (layer, each, known) in zip(kinds, np.reshape(rest, (-1, 3)).tolist(), strict=True):
-            found[kind][role] = Factors(start, layer, job, fetch, each, known)
-    return found
-
-
-def fitted_bytes(runs: Sequence[Run], stored: float) -> Bytes:
-    """The bytes of pieces in runs of one kind: what was left, but for the blocks of layers."""
-    rows = [[float(sum(run.farmed)), sum(run.farmed) * run.doublings] for run in runs]
-    return Bytes(*_least(rows, [run.left - stored * sum(run.farmed) for run in runs]))
-
-
-def deviations(runs: Sequence[Run], costs: Mapping[str, Mapping[str, Factors]], role: str) -> list[float]:
-    """By run, what a role takes by its factors, in relation to what it took."""
-    return [_reckoned(run, costs[run.kind][role]) / max(LEAST_SECONDS, run.cpu[role]) for run in runs]
-
-
-def _reckoned(run: Run, factors: Factors) -> float:
-    layers = factors.layer * len(run.farmed)
-    return factors.start + layers + factors.layers(run.jobs, run.fetches, sum(run.farmed), run.known)
-
-
-def _row(run: Run, kinds: list[str]) -> list[float]:
-    own = [float(len(run.farmed)), float(sum(run.farmed)), float(run.known)]
-    rest = [number if kind == run.kind else 0.0 for kind in kinds for number in own]
-    return [1.0, float(run.jobs), float(run.fetches), *rest]
-
-
-def _least(rows: list[list[float]], took: list[float]) -> NDArray[np.float64]:
-    """Least squares of the relative deviations, none of the factors negative."""
-    weights = 1 / np.maximum(LEAST_SECONDS, took)
-    weighted = np.array(rows) * weights[:, None]
-    scale = np.maximum(weighted.max(axis=0), 1e-30)
-    solution, _ = nnls(weighted / scale, np.array(took) * weights)
-    return np.asarray(solution / scale)
-
-
-# The time
+        return self.bits / 8 * PAYLOAD
 
 
 class Step(NamedTuple):
-    """A layer that workers make: of some configurations, how many it has, and the layers that it may lead back to."""
+    """A layer that workers make: of some configurations, how many it has, and the layers that it may lead back to.
+
+    Bytes of the pieces that it is made of, and of those that it leads to.
+    """
 
     size: float
     made: float
     known: Sequence[float]
+    pieces: Bytes
+    further: Bytes
 
 
-def steps_of(layers: Sequence[float], directed: bool) -> list[Step]:
+def steps_of(layers: Sequence[float], costs: Costs) -> list[Step]:
     """Those that make some layers and find that there are no more."""
     found = []
     for place, size in enumerate(layers):
-        made = layers[place + 1] if place + 1 < len(layers) else 0.0
-        found.append(Step(size, made, layers[0 if directed else max(0, place - 1) : place + 1]))
+        last = place + 1 == len(layers)
+        known = layers[0 if costs.directed else max(0, place - 1) : place + 1]
+        further = costs.pieces[place if last else place + 1]
+        found.append(Step(size, 0.0 if last else layers[place + 1], known, costs.pieces[place], further))
     return found
 
 
@@ -198,15 +94,46 @@ def chunks_of(size: float, workers: int) -> int:
     return max(1, math.ceil(size / max(size / (rounds * workers), _LEAST_CHUNK)))
 
 
-def stages(costs: Costs, place: Place, step: Step, chunks: int) -> dict[str, float]:
-    """The seconds that each stage of a layer takes if it never waits for another."""
-    fetches = chunks * (chunks + _MORE_FETCHES)
-    spent = {role: costs.roles[role].layers(chunks, fetches, step.size, sum(step.known)) for role in ROLES}
-    pieces, stored = costs.pieces.of(step.size, chunks), costs.stored * step.made
+class Moved(NamedTuple):
+    """Bytes that go out of data Redis for a layer, and those that are left there while it is made.
+
+    Pieces, blocks of the layers that they are compared with, blocks made; those, with the pieces of the layer after it.
+    """
+
+    pieces: float
+    known: float
+    stored: float
+    left: float
+
+    @property
+    def sent(self) -> float:
+        """All that goes out."""
+        return self.pieces + self.known + self.stored
+
+
+def bytes_of(costs: Costs, workers: int, step: Step, chunks: int) -> Moved:
+    """What a layer moves that is made in some chunks, of one that some workers have made."""
+    stored = costs.stored * step.made
     # Blocks of known layers do not end where ranges do.
     edges = (chunks - 1) * sum(min(_BLOCK, costs.stored * size) for size in step.known)
     known = costs.stored * sum(step.known) + edges
-    left = costs.pieces.of(step.made, chunks) + stored
+    pieces = step.pieces.of(chunks_of(step.size, workers)) * step.size
+    return Moved(pieces, known, stored, step.further.of(chunks) * step.made + stored)
+
+
+def bytes_sent(costs: Costs, workers: int, layers: Sequence[float], farm: float) -> float:
+    """What goes out of data Redis in a run."""
+    steps = (step for step in steps_of(layers, costs) if step.size >= farm)
+    return sum(bytes_of(costs, workers, step, chunks_of(step.made, workers)).sent for step in steps)
+
+
+def stages(costs: Costs, place: Place, step: Step, chunks: int) -> dict[str, float]:
+    """The seconds that each stage of a layer takes if it never waits for another."""
+    before = chunks_of(step.size, place.workers)
+    fetches = chunks * (before + _MORE_FETCHES)
+    known_size = sum(step.known) if costs.directed else 0.0
+    spent = {role: costs.spent(role).spent(chunks, fetches, step.made, known_size) for role in ROLES}
+    pieces, known, stored, left = bytes_of(costs, place.workers, step, chunks)
     active, hosts = min(chunks, place.workers), min(place.hosts, chunks)
     compute = spent["workers"] / active
     if place.cores is not None:
@@ -235,36 +162,47 @@ def step_seconds(costs: Costs, place: Place, step: Step) -> float:
     for name in ("fetch", "compute") if place.each else ("compute",):
         took[name] *= 1 + _UNEVEN * math.log2(chunks) / rounds
     longest = max(took.values())
-    return costs.roles["coordinator"].layer + longest + (sum(took.values()) - longest) / rounds
+    return costs.spent("coordinator").layer + longest + (sum(took.values()) - longest) / rounds
 
 
 def run_seconds(costs: Costs, place: Place, layers: Sequence[float], farm: float) -> float:
     """How long a run takes from its start to the last layer; those smaller than `farm` the coordinator makes."""
-    return costs.roles["coordinator"].start + sum(
+    return costs.start + sum(
         step_seconds(costs, place, step) if step.size >= farm else step.size * costs.threads
-        for step in steps_of(layers, costs.directed)
+        for step in steps_of(layers, costs)
     )
 
 
 def speed_up(costs: Costs, place: Place, layers: Sequence[float], farm: float) -> float:
     """How many times as fast as one core of the threaded run."""
-    start = costs.roles["coordinator"].start
-    return (start + sum(layers) * costs.threads) / run_seconds(costs, place, layers, farm)
+    return (costs.start + sum(layers) * costs.threads) / run_seconds(costs, place, layers, farm)
 
 
-def ceilings(costs: Costs, layers: Sequence[float], bits: float, each: bool) -> dict[str, float]:
-    """By resource, how many times as fast as one core of threads a large run can be at most, however many hosts work.
+class Limit(NamedTuple):
+    """How many times as fast as one core of threads a resource lets a large run be: about, at least, at most."""
+
+    times: float
+    least: float
+    most: float
+
+
+def ceilings(costs: Costs, layers: Sequence[float], bits: float, each: bool) -> dict[str, Limit]:
+    """What each resource lets through, however many hosts work.
 
     A host that works adds its cores, its link and, where `each` has one, its data Redis: none of these is a limit.
     What a configuration is compared with is judged by some layers.
     """
-    link = bits / 8 * _PAYLOAD
-    known = sum(sum(step.known) for step in steps_of(layers, costs.directed)) / sum(layers)
-    core = {role: costs.roles[role].each + costs.roles[role].known * known for role in ROLES}
-    limits = {"the coordinator's core": core["coordinator"]}
+    link, count = bits / 8 * PAYLOAD, sum(layers)
+    known = sum(sum(step.known) for step in steps_of(layers, costs)) / count
     if each:
-        limits["the coordinator's link"] = costs.stored / link
+        moved = {"the coordinator's link": costs.stored / link}
     else:
-        limits["the data Redis's core"] = core["data"]
-        limits["the data Redis's link"] = (costs.pieces.each + known * costs.stored) / link
-    return {name: costs.threads / seconds if seconds else math.inf for name, seconds in limits.items()}
+        pieces = sum(size * found.of(2) for size, found in zip(layers, costs.pieces, strict=True)) / count
+        moved = {"the data Redis's link": (pieces + known * costs.stored) / link}
+    cores = {"the coordinator's core": "coordinator"} | ({} if each else {"the data Redis's core": "data"})
+    limits = {name: Limit(*[costs.threads / seconds] * 3) for name, seconds in moved.items()}
+    for name, role in cores.items():
+        took, error = (factors.each + factors.known * known * costs.directed for factors in costs.roles[role])
+        bounds = (took, took + _ERRORS * error, took - _ERRORS * error)
+        limits[name] = Limit(*(costs.threads / seconds if seconds > 0 else math.inf for seconds in bounds))
+    return limits

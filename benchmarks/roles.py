@@ -25,6 +25,7 @@ from typing import Any
 import psutil
 import redis
 
+from benchmarks.watched import ALONE, Moment, Watched
 from tests.support.namespaces import Network
 from worker.transport.connection import living_workers
 
@@ -58,10 +59,10 @@ class Spent:
         return int(self.report["configurations"])
 
 
-def run_here(arguments: Sequence[str], data: str) -> Spent:
+def run_here(arguments: Sequence[str], data: str, program: Sequence[str] = (str(HAKOIRI),)) -> Spent:
     """A run by this command line alone: by threads, or where it names a Redis the coordinator's part."""
     began = time.monotonic()
-    command = [str(HAKOIRI), "run", *arguments, "--data", data, "--json"]
+    command = [*program, "run", *arguments, "--data", data, "--json"]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(command, stdout=out, stderr=errors)
         _, _, usage = os.wait4(child.pid, 0)
@@ -76,6 +77,14 @@ def run_here(arguments: Sequence[str], data: str) -> Spent:
     subprocess.run([HAKOIRI, "delete", report["run"], "--data", data, "--yes"], check=True, capture_output=True)
     cpu = {"coordinator": usage.ru_utime + usage.ru_stime}
     return Spent(report, wall, usage.ru_maxrss * 1024 // 1_000_000, cpu, {}, {}, 0, 0, 0)
+
+
+def watched_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> tuple[Spent, list[Moment]]:
+    """`run_here`, looked at after each layer, and what was seen."""
+    with tempfile.NamedTemporaryFile() as seen:
+        program = (sys.executable, "-m", "benchmarks.watched", seen.name, json.dumps(team))
+        spent = run_here(arguments, data, program)
+        return spent, [Moment(*each) for each in json.load(seen)]
 
 
 class Team:
@@ -130,6 +139,16 @@ class Team:
             # Of all that talk to the control Redis, RQ alone appends to a list, once for each job.
             _calls(control, "rpush"), _calls(stores, "set"), _calls(stores, "getrange"),
         )  # fmt: skip
+
+    def watch(self, arguments: Sequence[str]) -> tuple[Spent, list[Moment]]:
+        """A run by these workers, looked at after each layer: `Spent` has the coordinator's part, looking included."""
+        processes = {
+            "control": [self._control.process.pid], "data": [store.process.pid for store in self._stores],
+            "workers": [worker.pid for worker in self._workers],
+        }  # fmt: skip
+        team = Watched(processes, [self._control.url], [store.url for store in self._stores])
+        with self._on(CONTROL):
+            return watched_here([*arguments, "--redis", self._control.url], self._data, team)
 
     def _on(self, name: str) -> AbstractContextManager[None]:
         return self._network.inside(name) if self._network else nullcontext()

@@ -23,8 +23,8 @@ _NAMESPACES = Path("/run/netns")
 _CLONE_NEWNET = 0x40000000
 #: A link address that no host has.
 _NOBODY = "02:00:00:00:00:01"
-#: A link lets so many seconds' worth of bytes through at once, this many at least, and holds back so many for so long.
-_BURST_SECONDS, _LEAST_BURST, _QUEUE = 0.01, 100_000, "200ms"
+#: A link lets so many seconds of bytes through at once, four frames at least, and holds back so many for so long.
+_BURST_SECONDS, _LEAST_BURST, _QUEUE = 0.01, 6_000, "200ms"
 
 
 @cache
