@@ -13,6 +13,7 @@ import pytest
 
 from hakoiri.cli import app
 from puzzles.nakuron.board import random_board
+from puzzles.registry import PuzzleSpec
 from storage.names import DATABASES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 
@@ -84,6 +85,19 @@ def with_less(words: list[str]) -> list[str]:
         for number in places[:1]:
             words = [*words[:number], *less, *words[number + 2 :]]
     return words
+
+
+def test_boards_in_the_texts_are_boards() -> None:
+    """Those of sliding blocks, also where the command takes too long to be typed here."""
+    given = [words for text in _TEXTS for words in commands(text) if {"sliding", "--from"} <= {*words}]
+    boards = [words for words in given if not words[words.index("--from") + 1].endswith(".txt")]
+    assert len(boards) > 2
+    for words in boards:
+        pairs = [*pairwise(words)]
+        options = [value.split("=", 1) for flag, value in pairs if flag == "-o"]
+        options += [["goal", value] for flag, value in pairs if flag == "--goal"]
+        (board,) = (value for flag, value in pairs if flag == "--from")
+        PuzzleSpec("sliding", dict(options), board).build()
 
 
 def programs(text: Path) -> list[str]:
