@@ -108,6 +108,9 @@ def test_a_stopped_study_goes_on_and_more_sizes_extend_it(tmp_path: Path) -> Non
     assert rows_of(more) == rows_of(undisturbed)
     with opened(more) as job:
         assert job.settled()
+    with opened(studied(tmp_path, "pancakes", [4, 6])) as job:
+        figures = job.summary(None)
+        assert (figures["members"], figures["configurations"], len(figures["rows"])) == (2, 24 + 720, 2)
 
 
 def test_a_lie_is_found_and_damage_mended(tmp_path: Path) -> None:
