@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import redis
 
+from coordinator.executors.shared import Shared
 from worker.tasks import Array, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.messages import TaskRequest
-from worker.transport.names import input_key, result_key, shared_key
+from worker.transport.names import input_key, result_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.rq_worker import TaskJob, TaskQueue
 
@@ -43,17 +44,20 @@ class Chunk:
 
 
 class Flight:
-    """The chunks of one stage; `request` says all of their jobs but the chunk, and what `avoided` gives meanwhile."""
+    """The chunks of one stage; `request` says all of their jobs but the chunk, and what `avoided` gives meanwhile.
+
+    `shared` are the arrays that they have in common, which stay in Redis for the stages that follow.
+    """
 
     def __init__(
-        self, connection: redis.Redis, task: str, request: TaskRequest, shared: Arrays, avoided: Callable[[], list[int]]
-    ) -> None:
+        self, connection: redis.Redis, task: str, stage: int, request: TaskRequest, shared: Shared,
+        avoided: Callable[[], list[int]],
+    ) -> None:  # fmt: skip
         self._redis, self._queue = connection, TaskQueue(connection=connection)
-        self._request = request if len(shared) else replace(request, stage=-1)
-        self._shared_key = shared_key(request.session, request.stage)
+        self._request = replace(request, shared=shared.number, pieces=shared.pieces)
         self.task, self.shared = task, shared
         self.chunks: dict[str, Chunk] = {}
-        self._prefix, self._shared_sent = request.stage, False
+        self._prefix, self._shared_sent = stage, False
         #: The inputs that nobody needs any more, and that are still there.
         self._landed: list[str] = []
         self._avoided = avoided
@@ -73,6 +77,8 @@ class Flight:
 
     def send(self, chunk: Chunk) -> None:
         """Make another attempt at a chunk, in one round trip."""
+        if not self._shared_sent:
+            self.shared.send()
         pipeline, keep = self._redis.pipeline(), self._request.keep
         chunk.attempt += 1
         chunk.sent_at = time.monotonic()
@@ -83,8 +89,6 @@ class Flight:
             failure_ttl=keep, pipeline=pipeline,
         )  # fmt: skip
         pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
-        if len(self.shared) and not self._shared_sent:
-            pipeline.set(self._shared_key, pack_arrays(self.shared), ex=keep)
         if self._landed:
             pipeline.unlink(*self._landed)
         pipeline.execute()
@@ -97,12 +101,12 @@ class Flight:
 
     def renew(self) -> dict[str, bool]:
         """By token, whether Redis still has a chunk's input; what it has lives on for as long as at first."""
+        self.shared.renew()
         pipeline, keep = self._redis.pipeline(transaction=False), self._request.keep
-        pipeline.expire(self._shared_key, keep)
         for chunk in self.chunks.values():
             pipeline.expire(TaskJob.key_for(self._job_id(chunk)), keep)
             pipeline.expire(self._input_key(chunk), keep)
-        return dict(zip(self.chunks, map(bool, pipeline.execute()[2::2]), strict=True))
+        return dict(zip(self.chunks, map(bool, pipeline.execute()[1::2]), strict=True))
 
     def fetch(self, chunk: Chunk, attempt: int) -> list[Array] | None:
         """The result of an attempt, or ``None`` if it is gone; `PayloadError` if it is broken."""
@@ -115,7 +119,8 @@ class Flight:
 
     def take_back(self) -> None:
         """Leave nothing in Redis that nobody waits for."""
-        self._redis.unlink(self._shared_key, *self._landed, *map(self._input_key, self.chunks.values()))
+        if names := [*self._landed, *map(self._input_key, self.chunks.values())]:
+            self._redis.unlink(*names)
 
     def _input_key(self, chunk: Chunk) -> str:
         return input_key(self._request.session, chunk.token)

@@ -9,7 +9,6 @@ Whatever is waited for is renewed, so slowness, of a worker or of this process, 
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import redis
@@ -19,6 +18,7 @@ from coordinator.executors.company import Company
 from coordinator.executors.flight import Chunk, Flight
 from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.plane import Plane
+from coordinator.executors.shared import Shared
 from coordinator.session.places import Places
 from coordinator.session.session import Control, Observer
 from coordinator.session.tuning import DEFAULT, Tuning
@@ -68,7 +68,9 @@ class RemoteExecutor:
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
         self._events = event_key(self._request.session)
         self._plane = Plane(Depots(connection), tuning, self._patiently, observer.note)
-        self._flight = Flight(connection, "", self._request, (), self._plane.left_out)
+        self._shared = Shared(connection, self._request.session, tuning.keep)
+        self._stage = 0
+        self._flight = Flight(connection, "", self._stage, self._request, self._shared, self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
         self._company, self.places = Company(observer), Places()
         self._last_look = 0.0
@@ -94,10 +96,11 @@ class RemoteExecutor:
             yield self.lying.answer(number, origin, layer, result)
 
     def _run(self, task: str, chunks: Iterable[Arrays], shared: Arrays) -> Iterator[_Landed]:
-        self._request = replace(self._request, stage=self._request.stage + 1)
-        self._flight = Flight(self._redis, task, self._request, shared, self._plane.left_out)
+        self._stage += 1
         numbered = enumerate(chunks)
         with redis_errors(self._url):
+            self._patiently(lambda: self._shared.become(shared))
+            self._flight = Flight(self._redis, task, self._stage, self._request, self._shared, self._plane.left_out)
             while True:
                 results: list[_Landed] = []
                 try:
@@ -118,6 +121,7 @@ class RemoteExecutor:
         """Take back what is in flight, as far as Redis still answers."""
         try:
             self._flight.take_back()
+            self._shared.take_back()
             self.lying.close()
             self._redis.delete(self._events)
         except redis.RedisError:
@@ -260,7 +264,7 @@ class RemoteExecutor:
         """The result of a chunk, computed here as the next attempt at it."""
         arrays = unpack_arrays(chunk.payload)
         if not self._shuffles:
-            return do_task(self._flight.task, self._puzzle, arrays, self._flight.shared)
+            return do_task(self._flight.task, self._puzzle, arrays, self._shared.arrays)
         origin = Origin.of(self._request.session, chunk.token, chunk.attempt + 1)
         try:
             return perform(self._plane.depots, MAIN, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays)

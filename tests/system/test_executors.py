@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coordinator.errors import StopRun
-from coordinator.executors import company
+from coordinator.executors import company, shared
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.session.session import Control, Executor, SilentObserver
@@ -20,6 +20,7 @@ from worker.errors import TaskError
 from worker.graphs.searches import Graph
 from worker.tasks import TASKS, Arrays
 from worker.transport.connection import connect
+from worker.transport.payload import pack_arrays
 
 WORKERS = 2
 MEMORY = 1 << 28
@@ -104,6 +105,28 @@ def test_shared_arrays_reach_every_chunk(made: Made) -> None:
         for number, result in results.items():
             assert same(result, TASKS["pairs"](Klotski(), chunks[number], graph))
             assert result[0].ravel().tolist() == [number, number + size // 2]
+
+
+def test_shared_arrays_are_sent_once_in_pieces_and_again_where_they_are_lost(
+    farm: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Arrays] = []
+    monkeypatch.setattr(shared, "_PIECE", 100)
+    monkeypatch.setattr(shared, "pack_arrays", lambda arrays: sent.append(arrays) or pack_arrays(arrays))
+    connection = connect(farm.url)
+    with closing(rq_workers(farm, Klotski(), Control())) as executor:
+        graph, half = ring(100), np.array([50], dtype=np.int32)
+        pieces = -(-graph.offsets.nbytes // 100) - (-graph.targets.nbytes // 100)
+        for lost, count in ((False, pieces), (False, pieces), (True, 2 * pieces)):
+            if lost:
+                connection.delete(*connection.keys("hakoiri:*:shared:*"))
+            chunks: list[Arrays] = [[np.array([vertex], dtype=np.int32), half] for vertex in range(5)]
+            results = collected(executor, "pairs", chunks, graph)
+            assert [results[number][0].tolist() for number in range(5)] == [[[n, n + 50]] for n in range(5)]
+            assert len(sent) == count
+        assert len(collected(executor, "pairs", chunks, ring(60))) == 5
+        assert connection.keys("hakoiri:*:shared:*")
+    assert not connection.keys("hakoiri:*:shared:*")
 
 
 def test_chunks_are_drawn_as_they_are_needed(made: Made, keys: Keys) -> None:

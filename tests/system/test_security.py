@@ -184,7 +184,9 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "fields too many": {"data": called("neighbours", **order(trap="spring"))},
     "fields too few": {"data": called("neighbours", session="feed")},
     "arguments": {"data": called("neighbours", "trap", "spring", **order())},
-    "huge counts": {"data": called("neighbours", **order(attempt=2**63, stage=2**62, puzzle_version=-(2**63)))},
+    "huge counts": {
+        "data": called("neighbours", **order(attempt=2**63, shared=2**62, pieces=[2**62], puzzle_version=-(2**63)))
+    },
     "huge session": {"data": called("neighbours", **order(session="x" * 1_000_000))},
     "times of another type": {"data": GOOD, "timeout": "trap", "result_ttl": "trap", "failure_ttl": "trap"},
     "state of another type": {"data": GOOD, "status": "trap"},

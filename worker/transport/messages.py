@@ -16,17 +16,19 @@ EventKind = Literal["started", "done", "missing", "failed", "refused"]
 class TaskRequest:
     """One attempt at one chunk, which `token` names.
 
-    `stage` names the arrays shared with other chunks (-1: none), `keep` is for how many seconds the answer stays in
-    Redis, `puzzle` a `PuzzleSpec` as a map, `avoided` the depots in which nothing shall be left.
+    `shared` names the arrays shared with other chunks, each of which comes in so many `pieces`, `keep` is for how many
+    seconds the answer stays in Redis, `puzzle` a `PuzzleSpec` as a map, `avoided` the depots in which nothing shall be
+    left.
     """
 
     session: str
     token: str
     attempt: int
-    stage: int
+    shared: int
     keep: int
     puzzle: dict[str, Any]
     puzzle_version: int
+    pieces: list[int] = field(default_factory=list)
     avoided: list[int] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:

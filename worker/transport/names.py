@@ -29,9 +29,9 @@ def input_key(session: str, token: str) -> str:
     return f"hakoiri:{session}:in:{token}"
 
 
-def shared_key(session: str, stage: int) -> str:
-    """The arrays that all chunks of a stage share."""
-    return f"hakoiri:{session}:shared:{stage}"
+def shared_key(session: str, shared: int, piece: int) -> str:
+    """A piece of the arrays that all chunks of a stage share."""
+    return f"hakoiri:{session}:shared:{shared}.{piece}"
 
 
 def result_key(session: str, token: str, attempt: int) -> str:

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 from typing import Any
 
+import numpy as np
 import redis
 from rq import Queue, SimpleWorker
 from rq.exceptions import NoSuchJobError
@@ -21,7 +23,7 @@ from puzzles.contract import Puzzle
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError, WorkerError
-from worker.tasks import SHUFFLES, TASKS, Arrays
+from worker.tasks import SHUFFLES, TASKS, Array, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.depots import DATA_REDIS, MAIN, Depots
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
@@ -168,7 +170,7 @@ def _depots(connection: redis.Redis) -> Depots:
 
 
 _puzzles: dict[str, Puzzle] = {}
-_shared: dict[str, Arrays] = {}
+_shared: dict[tuple[str, int], Arrays] = {}
 
 
 def _build_puzzle(request: TaskRequest) -> Puzzle:
@@ -191,13 +193,19 @@ def _build_puzzle(request: TaskRequest) -> Puzzle:
 
 def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:
     """The arrays shared by a stage, fetched once per process."""
-    if request.stage < 0:
-        return ()
-    key = shared_key(request.session, request.stage)
-    if key not in _shared:
-        raw = get_bytes(connection, key)
+    name = request.session, request.shared
+    if request.pieces and name not in _shared:
+        _shared.clear()
+        ends = list(accumulate(request.pieces, initial=0))
+        _shared[name] = [_joined(connection, request, range(*each)) for each in pairwise(ends)]
+    return _shared[name] if request.pieces else ()
+
+
+def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Array:
+    parts = []
+    for piece in pieces:
+        raw = get_bytes(connection, shared_key(request.session, request.shared, piece))
         if raw is None:
             raise PayloadError("the arrays of its stage are gone from Redis")
-        _shared.clear()
-        _shared[key] = unpack_arrays(raw)
-    return _shared[key]
+        parts += unpack_arrays(raw)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
