@@ -1,7 +1,6 @@
 """Exact eccentricities of a component whose graph is in memory (`worker.graphs.bounds`), searched on any executor."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
 
@@ -29,17 +28,6 @@ _WORD = 64
 _Map = Callable[[Keys], Keys]
 
 
-@dataclass(frozen=True)
-class Eccentricities:
-    """Exact distances of one component. `centre` and `periphery` are vertices; `pairs` has shape (pairs, 2)."""
-
-    diameter: int
-    radius: int
-    centre: Vertices
-    periphery: Vertices
-    pairs: Vertices
-
-
 class Settling:
     """A connected graph, vertex v being ``keys[v]``, and what is proved of its eccentricities.
 
@@ -64,7 +52,8 @@ class Settling:
         """How many searches at the same time, and from how many vertices each: as many as the memory is enough for."""
         budget, size = self._context.budget, self._size
         tasks = self._context.executor.workers if budget.distributes(size) else 1
-        held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + _BYTES * size
+        images = len(self._context.puzzle.symmetry_maps())
+        held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + (_BYTES + 4 * images) * size
         plans = [(tasks, LANES), (tasks, _WORD), (1, _WORD)]
         needs = [held + each * size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // _WORD) for each, lanes in plans]
         budget.require(f"the eccentricities of {size:,} configurations", needs[-1])
@@ -88,10 +77,6 @@ class Settling:
         """The results of a task on the graph, in order."""
         found = self._context.map_chunks(task, chunks, self._size, self._bounds.graph)
         return [result for _, result in sorted(found, key=itemgetter(0))]
-
-    def left(self, aim: Aim) -> int:
-        """How many vertices are still to be settled, one of those that are alike."""
-        return len(self._bounds.open(aim))
 
     def progress(self, aim: Aim) -> Progress:
         """Of how many vertices the eccentricity is known where all are wanted, and what is known of the diameter."""
@@ -130,21 +115,16 @@ class Settling:
             self._bounds.lower[:], self._bounds.beyond[:] = arrays["lower"][self._order], arrays["upper"][self._order]
             self._bounds.searched[:] = np.unpackbits(arrays["searched"], count=self._size)[self._order]
 
-    def ends(self) -> Eccentricities:
-        """What follows once periphery and centre are settled, and all diametral pairs."""
-        lower, upper = self.bounds()
-        diameter, radius = int(lower.max()), int(upper.min())
-        centre = np.flatnonzero((lower == upper) & (upper == radius)).astype(np.int32)
-        periphery = np.flatnonzero((lower == upper) & (lower == diameter)).astype(np.int32)
-        return Eccentricities(diameter, radius, centre, periphery, self._pairs(diameter))
-
     def measured(self, every: bool) -> Measured:
-        """The same by keys, with `every` once all are settled: also how many have which eccentricity."""
-        exact = self.ends()
+        """What follows once periphery and centre are settled, `every` one if they are: also how many have which."""
+        lower, upper = self.bounds()
+        radius, diameter = int(upper.min()), int(lower.max())
+        centre = np.flatnonzero((lower == upper) & (upper == radius))
+        periphery = int(((lower == upper) & (lower == diameter)).sum())
+        pairs = self._pairs(diameter)
         return Measured(
-            exact.diameter, exact.radius, len(exact.centre), len(exact.periphery), len(exact.pairs),
-            self.keys[exact.pairs], self.keys[exact.centre[:MOST_PAIRS]],
-            histogram(self.bounds()[0]) if every else None,
+            diameter, radius, len(centre), periphery, len(pairs), self.keys[pairs], self.keys[centre[:MOST_PAIRS]],
+            histogram(lower) if every else None,
         )  # fmt: skip
 
     def _pairs(self, diameter: int) -> Vertices:

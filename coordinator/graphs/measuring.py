@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coordinator.graphs.diameter import Measured
-from coordinator.graphs.eccentricities import Eccentricities, Settling, sorted_pairs
+from coordinator.graphs.eccentricities import Settling, sorted_pairs
 from coordinator.session.session import ComputeContext, Control
 from puzzles.keys.layout import Keys, key_at
 from storage.ledger.manifest import ComponentRecord
@@ -60,7 +60,8 @@ def measured(
     for component in large:
         control.check()
         keys = ordered.keys[slice(*ordered.bounds(component, component + 1))]
-        yield _record(ordered, component, measure_component(context, keys, ordered.part(component, component + 1)))
+        found = measured_in_keys(context, keys, ordered.part(component, component + 1))
+        yield found.record(component, len(keys), key_at(keys, 0)), found.pairs
     batches = list(_batches(components[len(large) :], ordered, tuning.batch_work))
     chunks = (_batch_arrays(ordered, batch) for batch in batches)
     small = sum(ordered.size(component) for component in components[len(large) :])
@@ -69,15 +70,8 @@ def measured(
         yield from _batch_records(ordered, batches[number], *result)
 
 
-def measure_component(context: ComputeContext, keys: Keys, graph: Graph) -> Eccentricities:
-    """Exact distances of a connected graph, vertex v being ``keys[v]``."""
-    settling = Settling(context, keys, graph)
-    settling.settle(Aim.ENDS)
-    return settling.ends()
-
-
-def measured_in_keys(context: ComputeContext, keys: Keys, graph: Graph, every: bool) -> Measured:
-    """The same by keys; with `every` how many configurations have which eccentricity, too."""
+def measured_in_keys(context: ComputeContext, keys: Keys, graph: Graph, every: bool = False) -> Measured:
+    """Exact distances of a connected graph, vertex v being ``keys[v]``; `every` eccentricity, or those of its ends."""
     settling = Settling(context, keys, graph)
     settling.settle(Aim.ALL if every else Aim.ENDS)
     return settling.measured(every)
@@ -105,26 +99,9 @@ def _batch_records(
     shift, _ = ordered.bounds(batch.start, batch.stop)
     for component in batch:
         begin, end = (place - shift for place in ordered.bounds(component, component + 1))
-        own = found[begin:end]
-        mine = pairs[(pairs[:, 0] >= begin) & (pairs[:, 0] < end)] - np.int32(begin)
+        own, keys = found[begin:end], ordered.keys[slice(*ordered.bounds(component, component + 1))]
+        mine = sorted_pairs(pairs[(pairs[:, 0] >= begin) & (pairs[:, 0] < end)] - np.int32(begin))
         diameter, radius = int(own.max()), int(own.min())
-        centre, periphery = np.flatnonzero(own == radius), np.flatnonzero(own == diameter)
-        answer = Eccentricities(
-            diameter, radius, centre.astype(np.int32), periphery.astype(np.int32), sorted_pairs(mine)
-        )
-        yield _record(ordered, component, answer)
-
-
-def _record(ordered: Ordered, component: int, answer: Eccentricities) -> tuple[ComponentRecord, Keys]:
-    keys = ordered.keys[slice(*ordered.bounds(component, component + 1))]
-    record = ComponentRecord(
-        component=component,
-        size=len(keys),
-        diameter=answer.diameter,
-        radius=answer.radius,
-        centre=len(answer.centre),
-        periphery=len(answer.periphery),
-        pair_count=len(answer.pairs),
-        representative=key_at(keys, 0),
-    )
-    return record, keys[answer.pairs]
+        centre, periphery = int((own == radius).sum()), int((own == diameter).sum())
+        least = key_at(keys, 0)
+        yield ComponentRecord(component, len(keys), diameter, radius, centre, periphery, len(mine), least), keys[mine]

@@ -17,8 +17,8 @@ from coordinator.graphs import bounding
 from coordinator.graphs.bounding import make_bounding
 from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import MOST_PAIRS
-from coordinator.graphs.eccentricities import Settling
-from coordinator.graphs.measuring import measure_component
+from coordinator.graphs.eccentricities import Settling, histogram, sorted_pairs
+from coordinator.graphs.measuring import measured_in_keys
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
 from coordinator.session.resources import Resources
@@ -182,14 +182,12 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
     with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
         keys = np.sort(np.concatenate(list(puzzle.configurations())))
         graph = build_graph(context, keys)
-        found = measure_component(context, keys, graph)
+        found = measured_in_keys(context, keys, graph, every=True)
     exact = all_eccentricities(graph)
     periphery = np.flatnonzero(exact == exact.max()).astype(np.int32)
-    assert (found.periphery.tolist(), found.centre.tolist()) == (
-        periphery.tolist(),
-        np.flatnonzero(exact == exact.min()).tolist(),
-    )
-    assert sorted(found.pairs.tolist()) == sorted(farthest_pairs(graph, periphery).tolist())
+    assert found.eccentricities == histogram(exact)
+    assert (found.periphery, found.centre) == (len(periphery), np.count_nonzero(exact == exact.min()))
+    assert found.pairs.tolist() == keys[sorted_pairs(farthest_pairs(graph, periphery))].tolist()
 
 
 class Watching(SilentObserver):
@@ -217,7 +215,7 @@ def test_eccentricities_are_searched_within_the_memory(small_run: Run) -> None:
             if settling.plan not in plans:
                 plans.append(settling.plan)
                 settling.settle(Aim.ALL)
-                assert settling.ends().diameter == exact.diameter
+                assert settling.measured(every=True).diameter == exact.diameter
     assert plans == [(1, 64), (2, 64), (2, 256)]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from coordinator.errors import ContradictionError
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import Eccentricities, images_of
+from coordinator.graphs.eccentricities import images_of
 from coordinator.session.resources import Budget
 from coordinator.session.session import ComputeContext, Control
 from puzzles.contract import Expansion
@@ -307,10 +307,6 @@ def exact_by_networkx(graph: nx.Graph) -> dict[str, Any]:
             if distances[one][other] == diameter
         ],
     }
-
-
-def as_fields(found: Eccentricities) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in vars(found).items()}
 
 
 @cache
