@@ -21,14 +21,16 @@ from typing import Any
 
 from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.disks import Disks
+from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.shim import preload
 from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, TrialBooks
+from campaigns.mayhem.web import Web
 
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Queues, Payloads, Damage)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Queues, Hosts, Payloads, Web, Damage)}
 #: Where files cost no waiting for a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108
 
@@ -45,10 +47,10 @@ def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
         raise
     except Exception as error:
         outcome = Outcome("", faults=[f"{type(error).__name__}: {error}"])
-    left = part.place / trial.name
+    left = part.place / trial.folder
     if outcome.faults and left.exists():
         kept.mkdir(parents=True, exist_ok=True)
-        shutil.move(left, kept / f"{trial.seed}-{trial.name}")
+        shutil.move(left, kept / f"{trial.seed}-{trial.folder}")
     shutil.rmtree(left, ignore_errors=True)
     return outcome, time.monotonic() - began
 

@@ -5,8 +5,6 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import partial
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple
@@ -14,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import psutil
 
+from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS
 from puzzles.nakuron.board import random_board
 from storage.names import DATA_FILE, SPILL_FOLDER
-from tests.support.forking import SERVER
 from tests.support.harms import HARMS, PAGE, told
 from tests.system.before import be_starved, stand_still
 from tests.system.helpers import Finished, Hakoiri, wait_until
@@ -61,48 +59,15 @@ def _words(question: str, run: str) -> list[str]:
     return [run if word == "RUN" else word.replace(";", " ") for word in question.split()]
 
 
-class Asker:
-    """A process that answers questions on the command line, and another one when a question has killed it."""
-
-    def __init__(self) -> None:
-        self._process: Any = None
-
-    def ask(self, data: Path, questions: list[list[str]]) -> list[Finished] | str:
-        """What was answered to each; or how the process died."""
-        if self._process is None:
-            self._ours, theirs = Pipe()
-            self._process = SERVER.Process(target=_answer, args=(theirs,), daemon=True)
-            self._process.start()
-            theirs.close()
-        self._ours.send((data, questions))
-        try:
-            if self._ours.poll(_MOST_SECONDS):
-                found: list[Finished] | str = self._ours.recv()
-                return found
-            self.close()
-            return f"no answer after {_MOST_SECONDS:.0f} s"
-        except EOFError:
-            self._process.join()
-            code, self._process = self._process.exitcode, None
-            return f"died of {code}"
-
-    def close(self) -> None:
-        """End it."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process = None
-
-
-def _answer(questions: Connection) -> None:
-    while True:
-        data, asked = questions.recv()
-        hakoiri = Hakoiri(data.parent)
-        hakoiri.data = data
-        try:
-            questions.send([_answered(hakoiri, words) for words in asked])
-        except BaseException:
-            questions.send(f"escaped: {' '.join(traceback.format_exc().split())[-600:]}")
+def _answer(asked: tuple[Path, list[list[str]]]) -> list[Finished] | str:
+    """What is answered to each question of a data directory."""
+    data, questions = asked
+    hakoiri = Hakoiri(data.parent)
+    hakoiri.data = data
+    try:
+        return [_answered(hakoiri, words) for words in questions]
+    except BaseException:
+        return f"escaped: {' '.join(traceback.format_exc().split())[-600:]}"
 
 
 def _answered(hakoiri: Hakoiri, words: list[str]) -> Finished:
@@ -140,7 +105,7 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
     def __init__(self, place: Path) -> None:
         super().__init__(place)
         self._sound: dict[str, Sound] = {}
-        self._asker = Asker()
+        self._asker = Asker(_answer, _MOST_SECONDS)
         self._makers: dict[str, Callable[[Path], Sound]] = {
             **{f"data of {name}": partial(self._data_file, target) for name, target in TARGETS.items()},
             "spill file": self._spill_file,
@@ -153,7 +118,7 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
         outcome = Outcome(f"{name} / {str(harm.__name__).replace('_', ' ')}", dict.fromkeys(self.measures, 0))
         if name not in self._sound:
             self._sound[name] = self._makers[name](self.place / name)
-        sound, chance, data = self._sound[name], trial.chance(), self.place / trial.name
+        sound, chance, data = self._sound[name], trial.chance(), self.place / trial.folder
         shutil.copytree(sound.data, data)
         file = data / sound.file
         raw = bytearray(file.read_bytes())
@@ -164,7 +129,7 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
         file.write_bytes(raw)
         began = time.monotonic()
         asked = _chosen(list(sound.answers), chance)
-        answers = self._asker.ask(data, [words.split("|") for words in asked])
+        answers = self._asker.ask((data, [words.split("|") for words in asked]))
         outcome.figures["took"] = round(time.monotonic() - began, 3)
         if isinstance(answers, str):
             outcome.faults.append(f"{asked}: {answers}")
@@ -204,7 +169,7 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
         return self._asked(hakoiri, Path("deal.json"), [["verify", "DATA/deal.json"]])
 
     def _asked(self, hakoiri: Hakoiri, file: Path, questions: list[list[str]]) -> Sound:
-        answers = self._asker.ask(hakoiri.data, questions)
+        answers = self._asker.ask((hakoiri.data, questions))
         assert not isinstance(answers, str), answers
         right = {"|".join(words): _timeless(told(answer)) for words, answer in zip(questions, answers, strict=True)}
         assert None not in right.values(), right

@@ -7,14 +7,13 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import ClassVar, NamedTuple
 
 from campaigns.mayhem.power import Disk, after_a_cut
-from campaigns.mayhem.scene import MOST_SECONDS, Scene
+from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.shim import NAMES, READS, SYNCS, WRITES, arm, require_preloaded
-from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial
-from campaigns.mayhem.works import WORKS, Work, the_run, undisturbed_in
+from campaigns.mayhem.trials import ImpossibleError, Measure
+from campaigns.mayhem.works import the_run
 from tests.system.helpers import Finished
 
 _CHANGES = WRITES | SYNCS | NAMES
@@ -40,65 +39,25 @@ FAILURES = {
     "short write": Failure(WRITES, 0, False, _BROKEN),
     "read-only from then on": Failure(_CHANGES, errno.EROFS, True, ("not writable", "Read-only")),
 }
-POWER, REMOUNT = "power cut", "remounted read-only"
+#: How many calls of some kinds a run of a work makes that nothing fails.
+_counts: dict[tuple[str, int], int] = {}
 
 
-class Disks(Part):
-    """A trial is one failure in a run of one kind."""
-
-    name, usual, short = "disks", 500, (0, 8)
-    headings = ("failure", "run")
-    measures: ClassVar = {
-        "met": Measure("met"),
-        "survived": Measure("of them without harm"),
-        "refused": Measure("ended with an error"),
-        "twice": Measure("made twice"),
-        "lost": Measure("commits lost"),
-    }
-    text = """\\
-A library between Hakoiri and the system (`LD_PRELOAD`) lets a call below the data directory fail: a write, fsync,
-rename or read, a random one of all that the run makes. The run must end with one line that says why, or without harm.
-A *power cut* keeps what was synced at a random call, and of the rest what chance leaves, torn at sectors: no commit
-that had returned may be lost. Then the disk is sound again, and the run goes on: it must end as one that nobody
-disturbed, and `hakoiri verify` must agree."""
-
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self._undisturbed = undisturbed_in(place / "undisturbed")
-        self._counts: dict[tuple[str, int], int] = {}
-
-    def run(self, trial: Trial) -> Outcome:
-        kinds, works = (*FAILURES, POWER, REMOUNT), list(WORKS.values())
-        kind = kinds[trial.number % len(kinds)]
-        work = works[trial.number // len(kinds) % len(works)]
-        scene = Scene(work, self._undisturbed, self.place / trial.name, trial.chance())
-        scene.outcome = Outcome(f"{kind} / {work.name}", dict.fromkeys(self.measures, 0))
-        with scene.ended:
-            if kind == REMOUNT:
-                _remounted(scene)
-            elif kind == POWER:
-                _power_cut(scene)
-            else:
-                self._failing(scene, FAILURES[kind])
-            return scene.judge()
-
-    def _failing(self, scene: Scene, failure: Failure) -> None:
-        figures, number = scene.outcome.figures, scene.chance.randint(1, self._count(scene.work, failure.kinds))
-        ended, calls = _armed(scene, failure, number)
-        if calls >= number:
-            figures["met"] += 1
-            figures["survived" if ended.code == 0 else "refused"] += 1
-        if ended.code and not (ended.code == 1 and any(words in _error(ended) for words in failure.words)):
-            scene.outcome.faults.append(f"call {number}: {ended}"[:1500])
-        scene.finish(scene.drive())
-
-    def _count(self, work: Work, kinds: int) -> int:
-        """How many calls of these kinds a run makes that nothing fails."""
-        if (work.name, kinds) not in self._counts:
-            scene = Scene(work, self._undisturbed, self.place / f"count {work.name} {kinds}", Random(0))
-            with scene.ended:
-                self._counts[work.name, kinds] = _armed(scene, Failure(kinds, 0, False, ()), 0)[1]
-        return self._counts[work.name, kinds]
+def _failing(scene: Scene, failure: Failure) -> None:
+    """A random call of all that the run makes fails."""
+    made = (scene.work.name, failure.kinds)
+    if made not in _counts:
+        _counts[made] = _armed(scene, Failure(failure.kinds, 0, False, ()), 0)[1]
+        shutil.rmtree(scene.hakoiri.data)
+        scene.prepare()
+    figures, number = scene.outcome.figures, scene.chance.randint(1, _counts[made])
+    ended, calls = _armed(scene, failure, number)
+    if calls >= number:
+        figures["met"] += 1
+        figures["survived" if ended.code == 0 else "refused"] += 1
+    if ended.code and not (ended.code == 1 and any(words in _error(ended) for words in failure.words)):
+        scene.outcome.faults.append(f"call {number}: {ended}"[:1500])
+    scene.finish(scene.drive())
 
 
 def _armed(scene: Scene, failure: Failure, number: int, log: Path | None = None) -> tuple[Finished, int]:
@@ -164,3 +123,26 @@ def _error(ended: Finished) -> str:
         return ended.error
     except AssertionError:
         return ""
+
+
+class Disks(Disturbed):
+    """A trial is one failure in a run of one kind."""
+
+    name, usual, short = "disks", 500, (0, 8)
+    headings = ("failure", "run")
+    ways: ClassVar = {name: partial(_failing, failure=failure) for name, failure in FAILURES.items()} | {
+        "power cut": _power_cut, "remounted read-only": _remounted,
+    }  # fmt: skip
+    measures: ClassVar = {
+        "met": Measure("met"),
+        "survived": Measure("of them without harm"),
+        "refused": Measure("ended with an error"),
+        "twice": Measure("made twice"),
+        "lost": Measure("commits lost"),
+    }
+    text = """\
+A library between Hakoiri and the system (`LD_PRELOAD`) lets a call below the data directory fail: a write, fsync,
+rename or read, a random one of all that the run makes. The run must end with one line that says why, or without harm.
+A *power cut* keeps what was synced at a random call, and of the rest what chance leaves, torn at sectors: no commit
+that had returned may be lost. Then the disk is sound again, and the run goes on: it must end as one that nobody
+disturbed, and `hakoiri verify` must agree."""

@@ -4,26 +4,26 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from math import lcm
-from pathlib import Path
 from typing import ClassVar
 
 import psutil
 
-from campaigns.mayhem.scene import MOST_SECONDS, Scene
-from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
-from campaigns.mayhem.works import WORKS, the_run, undisturbed_in
+from campaigns.mayhem.scene import AUTO, MOST_SECONDS, Disturbed, Scene
+from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.works import the_run
+from storage.names import HOLDER_FILE
 from tests.system.helpers import Running
+from tests.system.web_servers import ADDRESS
 
 _MOST_BLOWS = 3
-#: What is killed twice as often as others has two names.
-_AGAIN = ", again"
+#: What a driver says that is one too many.
+_TOLD = ("is held by process", "was taken over by another process")
 
 
 # Whose driver dies
 
 
-def _again_and_again(scene: Scene, start: Callable[[], Running], kill: Callable[[Running], object]) -> None:
+def again_and_again(scene: Scene, start: Callable[[], Running], kill: Callable[[Running], object]) -> None:
     """Kill the driver at random moments of its work; the next one goes on."""
     for _ in range(scene.chance.randint(1, _MOST_BLOWS)):
         began = time.time()
@@ -36,43 +36,44 @@ def _again_and_again(scene: Scene, start: Callable[[], Running], kill: Callable[
 
 def foreground(scene: Scene) -> None:
     """The process that a user started."""
-    _again_and_again(scene, scene.drive, Running.kill)
+    again_and_again(scene, scene.drive, Running.kill)
     scene.finish(scene.drive())
 
 
 def coordinator(scene: Scene) -> None:
     """The coordinator of a queued run, by threads."""
     scene.queue()
-    _again_and_again(scene, lambda: scene.start("coordinator", "--threads", "--burst"), Running.kill)
+    again_and_again(scene, lambda: scene.start("coordinator", "--threads", "--burst"), Running.kill)
     scene.finish(scene.start("coordinator", "--threads", "--burst"))
 
 
 def farming_coordinator(scene: Scene) -> None:
     """The coordinator of a queued run, whose workers live on."""
-    scene.farm(hosts=1, workers=2)
+    scene.farm()
     scene.queue()
-    _again_and_again(scene, lambda: scene.start("coordinator", "--burst"), Running.kill)
+    again_and_again(scene, lambda: scene.start("coordinator", "--burst"), Running.kill)
     scene.finish(scene.start("coordinator", "--burst"))
+
+
+def kill_server(scene: Scene, server: Running) -> None:
+    """SIGKILL to it alone; all that it has started leave by themselves."""
+    family = server.children()
+    server.kill()
+    _, alive = psutil.wait_procs(family, timeout=30)
+    if alive:
+        scene.outcome.faults.append(f"the server is dead, and {len(alive)} of its processes are left")
 
 
 def web_server(scene: Scene) -> None:
     """The server on the web, which drives queued runs in a process of its own: that one leaves, too."""
-
-    def kill(server: Running) -> None:
-        family = server.children()
-        server.kill()
-        _, alive = psutil.wait_procs(family, timeout=30)
-        if alive:
-            scene.outcome.faults.append(f"the server is dead, and {len(alive)} of its processes are left")
-
     scene.queue()
-    _again_and_again(scene, lambda: scene.start("serve", "--port", "0"), kill)
+    again_and_again(scene, lambda: scene.start("serve", *ADDRESS), partial(kill_server, scene))
     scene.finish(scene.start("coordinator", "--threads", "--burst"))
 
 
 def everything(scene: Scene) -> None:
     """The run, its workers, their data Redis and the one Redis, at one moment; only the disk is left."""
-    scene.farm(hosts=1, workers=2, data_redis=True, keeps=True)
+    scene.farm(keeps=True, env=AUTO)
 
     def kill() -> None:
         running.kill()
@@ -109,37 +110,37 @@ def _blow_by_blow(scene: Scene, blow: Callable[[], object]) -> None:
 
 def worker(scene: Scene) -> None:
     """One of two workers; their supervisor starts another."""
-    scene.farm(hosts=1, workers=2)
+    scene.farm()
     _blow_by_blow(scene, lambda: scene.kill_one(data_redis=False))
 
 
 def host(scene: Scene) -> None:
     """One of two hosts: its supervisor, its worker and its data Redis at once. Another takes its place."""
-    scene.farm(hosts=2, workers=1, data_redis=True)
+    scene.farm(hosts=2, workers=1, env=AUTO)
     _blow_by_blow(scene, scene.replace_host)
 
 
 def data_redis(scene: Scene) -> None:
     """The data Redis of one of two hosts."""
-    scene.farm(hosts=2, workers=1, data_redis=True)
+    scene.farm(hosts=2, workers=1, env=AUTO)
     _blow_by_blow(scene, lambda: scene.kill_one(data_redis=True))
 
 
 def redis_keeping(scene: Scene) -> None:
     """The one Redis, which comes back with all that it held."""
-    scene.farm(hosts=1, workers=2, keeps=True)
+    scene.farm(keeps=True)
     _blow_by_blow(scene, lambda: scene.restart_redis(wipe=False))
 
 
 def redis_forgetting(scene: Scene) -> None:
     """The one Redis, which comes back with nothing."""
-    scene.farm(hosts=1, workers=2)
+    scene.farm()
     _blow_by_blow(scene, lambda: scene.restart_redis(wipe=True))
 
 
 def stopped_worker(scene: Scene) -> None:
     """A worker stands still until it is taken for dead, and goes on: its late answers change nothing."""
-    scene.farm(hosts=1, workers=2)
+    scene.farm()
     _blow_by_blow(scene, scene.pause_worker)
 
 
@@ -160,6 +161,26 @@ def stopped_driver(scene: Scene) -> None:
     scene.finish(running)
 
 
+def two_holders(scene: Scene) -> None:
+    """The driver stands still and its lock is removed, so that a second one holds the run, too: one of them is told."""
+    began, first = time.time(), scene.drive()
+    if not (scene.let_work(first, scene.seconds) and scene.made()):
+        scene.outcome.figures["late"] += 1
+        scene.finish(first)
+        return
+    process = psutil.Process(first.pid)
+    scene.struck(began, process.suspend)
+    (the_run(scene.work, scene.hakoiri.data) / HOLDER_FILE).unlink(missing_ok=True)
+    second = scene.drive()
+    scene.let_work(second, 2 * scene.seconds)
+    process.resume()
+    for each in (first, second):
+        ended = each.finish(MOST_SECONDS)
+        if ended.code and not (ended.code == 1 and any(words in ended.error for words in _TOLD)):
+            scene.outcome.faults.append(f"two holders: {ended}")
+    scene.finish(scene.drive())
+
+
 def two_coordinators(scene: Scene) -> None:
     """Two serve one data directory; the one that drives is stopped, and killed while the other waits."""
     scene.queue()
@@ -175,29 +196,27 @@ def two_coordinators(scene: Scene) -> None:
     scene.finish(scene.start("coordinator", "--threads", "--burst"))
 
 
-VICTIMS = {
-    "foreground run": foreground,
-    "coordinator": coordinator,
-    "web server": web_server,
-    "coordinator with workers": farming_coordinator,
-    "worker": worker,
-    f"foreground run{_AGAIN}": foreground,
-    "host with its data Redis": host,
-    "data Redis": data_redis,
-    "driver stopped": stopped_driver,
-    "one Redis, data kept": redis_keeping,
-    "one Redis, data lost": redis_forgetting,
-    "two coordinators": two_coordinators,
-    "everything at once": everything,
-    "worker stopped": stopped_worker,
-}
-
-
-class Kills(Part):
+class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 600, (0, 10)
+    name, usual, short = "kills", 700, (0, 10)
     headings = ("who is killed", "run")
+    ways: ClassVar = {
+        "foreground run": foreground,
+        "coordinator": coordinator,
+        "web server": web_server,
+        "coordinator with workers": farming_coordinator,
+        "worker": worker,
+        "host with its data Redis": host,
+        "data Redis": data_redis,
+        "driver stopped": stopped_driver,
+        "one Redis, data kept": redis_keeping,
+        "one Redis, data lost": redis_forgetting,
+        "driver stopped, its lock removed": two_holders,
+        "two coordinators": two_coordinators,
+        "everything at once": everything,
+        "worker stopped": stopped_worker,
+    }
     measures: ClassVar = {
         "blows": Measure("kills"),
         "late": Measure("after its end"),
@@ -213,17 +232,3 @@ run that nobody disturbed; every layer, row and chunk that was durable at a kill
 *made twice*); and `hakoiri verify` must agree. *Seconds of work lost* are those from the last commit to the kill.
 *Seconds until it went on* are those to the next commit where the driver lives: a worker is missed after five seconds of
 silence."""
-
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self._undisturbed = undisturbed_in(place / "undisturbed")
-
-    def run(self, trial: Trial) -> Outcome:
-        victims, works = list(VICTIMS), list(WORKS.values())
-        victim = victims[trial.number % len(victims)]
-        work = works[(trial.number + trial.number // lcm(len(victims), len(works))) % len(works)]
-        scene = Scene(work, self._undisturbed, self.place / trial.name, trial.chance())
-        with scene.ended:
-            VICTIMS[victim](scene)
-            scene.outcome.case = f"{victim.removesuffix(_AGAIN)} / {work.name}"
-            return scene.judge()

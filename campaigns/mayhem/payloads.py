@@ -4,25 +4,31 @@ import random
 import zlib
 from collections.abc import Callable
 from itertools import pairwise
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, cast
+from unittest.mock import patch
 
 import msgpack
 import numpy as np
+import redis
+from rq.exceptions import DeserializationError, NoSuchJobError
 
+from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from puzzles.errors import HakoiriError
 from puzzles.keys.layout import LAYOUTS, ints
+from puzzles.registry import PuzzleSpec
 from storage.layers.blocks import HEADER_BYTES
 from storage.layers.coded import Block, code_keys, decode
 from storage.ledger.records import seal
 from storage.names import block_key
-from tests.support.forking import SERVER
+from worker.errors import TaskError
+from worker.transport import payload
 from worker.transport.depots import open_depot
-from worker.transport.messages import Event
+from worker.transport.messages import Event, MsgpackSerializer, TaskRequest
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import read_answer
+from worker.transport.rq_worker import TaskJob
 
 _AT_ONCE, _MOST_SECONDS = 5_000, 60.0
 _CRC_BYTES = 4
@@ -99,12 +105,51 @@ def _beats(chance: random.Random) -> None:
     open_depot(url).close()
 
 
+def _jobs(chance: random.Random) -> None:
+    """What RQ reads of a job, and our worker of the request in it."""
+    request = TaskRequest("feed", "1.0", 1, -1, 60, PuzzleSpec("klotski").as_dict(), 1).as_dict()
+    if chance.random() < 0.5:
+        request[chance.choice(sorted(request))] = chance.choice((None, -1, 2**63, b"\xff", "x" * 99, [], {"a": []}))
+    data = MsgpackSerializer.dumps(["neighbours", None, [], request])
+    data = zlib.compress(data if chance.random() < 0.5 else mutated(data, chance))
+    fields: dict[str, bytes] = {"data": data, "timeout": b"60", "status": b"queued", "meta": b"", "created_at": b"now"}
+    name = chance.choice(sorted(fields))
+    fields[name] = mutated(fields[name] or b"-", chance)
+    job = TaskJob("feed-1-0-1", connection=cast(redis.Redis, _Held(fields)), serializer=MsgpackSerializer)
+    job.refresh()
+    named, called = job.func_name, dict(job.kwargs)
+    try:
+        TaskRequest(**called)
+    except TypeError as error:
+        raise TaskError(f"{named}: {error}") from error
+
+
+class _Held:
+    """The hash of one job, as a connection gives it."""
+
+    def __init__(self, fields: dict[str, bytes]) -> None:
+        self._fields = fields
+
+    def hget(self, key: str, name: str) -> bytes | None:
+        return self._fields.get(name)
+
+    def hgetall(self, key: str) -> dict[bytes, bytes]:
+        return {name.encode(): value for name, value in self._fields.items()}
+
+
 def _other_order(chance: random.Random) -> None:
-    """As a machine of the other byte order has them in memory."""
+    """As a machine of the other byte order has them in memory, and as it reads what this one sends."""
     dtype = np.dtype(chance.choice(("<u2", "<u4", "<u8", "<i4", "<i8")))
-    numbers = np.array([chance.getrandbits(15) for _ in range(chance.randint(1, 30))], dtype=dtype)
-    (found,) = unpack_arrays(pack_arrays([numbers.astype(dtype.newbyteorder(">"))]))
-    assert found.dtype == dtype and found.tolist() == numbers.tolist(), "other numbers"
+    numbers = np.array([chance.getrandbits(15) for _ in range(chance.randint(2, 30))], dtype=dtype)
+    numbers[0] = numbers.max()  # Keys that increase are coded by arithmetic, which knows no order of bytes.
+    other = numbers.astype(dtype.newbyteorder(">"))
+    assert pack_arrays([other]) == pack_arrays([numbers]), "other bytes"
+    sent = seal(msgpack.packb([["r", dtype.str, [len(numbers)], other.tobytes()]]))
+    with patch.dict(payload._DTYPES, {dtype.str: dtype.newbyteorder(">")}):
+        (swapped,) = unpack_arrays(sent)
+    (found,) = unpack_arrays(pack_arrays([other]))
+    for each in (found, swapped):
+        assert each.dtype.isnative and each.tolist() == numbers.tolist(), "other numbers"
 
 
 READERS: dict[str, Callable[[random.Random], None]] = {
@@ -112,30 +157,32 @@ READERS: dict[str, Callable[[random.Random], None]] = {
     "answers": _answers,
     "events": _events,
     "coded blocks": _blocks,
+    "jobs": _jobs,
     "URLs of data Redis": _beats,
     "arrays of the other byte order": _other_order,
 }
 
 
-def _read_all(kind: str, seed: int, answers: Connection) -> None:
-    chance, figures = random.Random(seed), {"payloads": 0, "refused": 0, "read": 0}
+def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
+    """How some thousand payloads of a kind are read, and what is wrong with one, if anything is."""
+    kind, seed = asked
+    chance, figures = random.Random(seed), {"payloads": 0.0, "refused": 0.0, "read": 0.0}
     for number in range(_AT_ONCE):
         figures["payloads"] += 1
         try:
             READERS[kind](chance)
             figures["read"] += 1
-        except HakoiriError:
+        except (HakoiriError, NoSuchJobError, DeserializationError):
             figures["refused"] += 1
         except Exception as error:
-            answers.send((figures, f"payload {number}: {type(error).__name__}: {error}"))
-            return
-    answers.send((figures, ""))
+            return figures, f"payload {number}: {type(error).__name__}: {error}"
+    return figures, ""
 
 
 class Payloads(Part):
     """A trial is some thousand payloads of one kind."""
 
-    name, usual, short = "payloads", 240, range(6)
+    name, usual, short = "payloads", 245, range(7)
     headings = ("what reads them",)
     measures: ClassVar = {
         "payloads": Measure("payloads"),
@@ -146,19 +193,19 @@ class Payloads(Part):
 Values as they lie in Redis, changed: bits and bytes, cut off, doubled in part, noise, fields of other types; most of
 them behind a checksum that fits, as anybody can compute it. Whatever reads them must refuse them by name, or read what
 they say; a coded block that is read has as many increasing keys as it says. No other exception, signal or hang.
-Arrays that were made in the other byte order must be read as the numbers that they are."""
+What a machine of the other byte order sends must be the same bytes, and what it reads the same numbers."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self._asker = Asker(_read_all, _MOST_SECONDS)
 
     def run(self, trial: Trial) -> Outcome:
         kind = list(READERS)[trial.number % len(READERS)]
-        ours, theirs = Pipe(duplex=False)
-        process: Any = SERVER.Process(target=_read_all, args=(kind, trial.chance().getrandbits(32), theirs))
-        process.start()
-        theirs.close()
-        try:
-            figures, fault = ours.recv() if ours.poll(_MOST_SECONDS) else ({}, f"no end after {_MOST_SECONDS:.0f} s")
-        except EOFError:
-            process.join()
-            figures, fault = {}, f"died of {process.exitcode}"
-        process.kill()
-        process.join()
+        answer = self._asker.ask((kind, trial.chance().getrandbits(32)))
+        if isinstance(answer, str):
+            return Outcome(kind, faults=[answer])
+        figures, fault = answer
         return Outcome(kind, figures, [fault] if fault else [])
+
+    def close(self) -> None:
+        self._asker.close()

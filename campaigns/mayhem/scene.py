@@ -3,43 +3,59 @@
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
+from math import lcm
 from pathlib import Path
 from random import Random
+from typing import ClassVar
 
 import psutil
 
-from campaigns.mayhem.trials import Outcome
-from campaigns.mayhem.works import Standing, Undisturbed, Work, differences, findings, standing, the_run
+from campaigns.mayhem.trials import Outcome, Part, Trial
+from campaigns.mayhem.works import (
+    WORKS,
+    Standing,
+    Undisturbed,
+    Work,
+    differences,
+    findings,
+    standing,
+    the_run,
+    undisturbed_in,
+)
 from storage.names import runs_being_made
 from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
+from tests.system.web_servers import ENVIRONMENT
 from worker.transport.connection import living_workers
 
 #: No trial is waited for any longer: a run of seconds that takes so long hangs.
 MOST_SECONDS = 120
+#: Hosts that start a data Redis of their own.
+AUTO = {"HAKOIRI_DATA_REDIS": "auto"}
 #: A worker that does not say for so long that it lives is taken for dead.
 _DEAD_SECONDS = 6.0
-_TOKEN = "a-token-that-only-mayhem-has"  # noqa: S105
 
 
 class Scene:
     """A data directory with a run to be made, who takes part in that, and the blows that they were dealt."""
 
-    def __init__(self, work: Work, undisturbed: Undisturbed, place: Path, chance: Random) -> None:
-        self.work, self.chance = work, chance
+    def __init__(self, work: Work, undisturbed: Undisturbed, place: Path, chance: Random, outcome: Outcome) -> None:
+        self.work, self.chance, self.outcome = work, chance, outcome
         #: What a process that drives the run does first.
         self.before = work.before
         self.hakoiri = Hakoiri(place)
         self.place = place
         place.mkdir(parents=True)
         self.expected, self.seconds = undisturbed.of(work)
-        undisturbed.prepare(work, self.hakoiri.data)
+        #: Put the run that the work belongs to, if any, into the empty data directory.
+        self.prepare = partial(undisturbed.prepare, work, self.hakoiri.data)
+        self.prepare()
         self.ended = ExitStack()
         self.ended.callback(self.hakoiri.close)
-        self.outcome = Outcome("", {"blows": 0, "late": 0, "lost": 0.0, "stood": 0.0, "twice": 0})
         self._before: list[Standing] = []
         self.redis: RedisServer | None = None
         #: Where those who take part find it.
@@ -50,7 +66,7 @@ class Scene:
 
     def start(self, *arguments: str) -> Running:
         """A command of Hakoiri's that may drive the run."""
-        env = {"HAKOIRI_TOKEN": _TOKEN} | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
+        env = ENVIRONMENT | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
         return self.hakoiri.start(*arguments, env=env, before=self.before)
 
     def drive(self) -> Running:
@@ -72,19 +88,24 @@ class Scene:
         """Make the run and leave it to whoever serves."""
         self.hakoiri.here(*self.work.queue, *(self.work.farmed if self.redis else ()))
 
-    def farm(self, hosts: int, workers: int, data_redis: bool = False, keeps: bool = False) -> None:
+    def farm(
+        self, hosts: int = 1, workers: int = 2, keeps: bool = False, before: Callable[[], object] = fork_workers,
+        env: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         """Have a Redis, and hosts with workers, alive when this returns."""
         self.redis = RedisServer(self.place / "redis", appendonly=keeps)
         self.ended.callback(self.redis.close)
         self.url = self.redis.url
-        more = {"HAKOIRI_DATA_REDIS": "auto"} if data_redis else {}
-        self.hosts = [self.start_host(workers, more) for _ in range(hosts)]
+        self.hosts = [self.start_host(workers, before, env) for _ in range(hosts)]
         wait_until(lambda: len(living_workers(self.one_redis.client)) == hosts * workers, what="the workers")
 
-    def start_host(self, workers: int, more: dict[str, str]) -> Running:
-        """One supervisor with its workers."""
-        env = {"HAKOIRI_REDIS": self.url} | more
-        return self.hakoiri.start("worker", "-n", str(workers), env=env, before=fork_workers)
+    def start_host(
+        self, workers: int = 1, before: Callable[[], object] = fork_workers, env: Mapping[str, str] | None = None
+    ) -> Running:
+        """One supervisor with its workers, which calls `before` first."""
+        return self.hakoiri.start(
+            "worker", "-n", str(workers), env={"HAKOIRI_REDIS": self.url} | dict(env or {}), before=before
+        )
 
     @property
     def one_redis(self) -> RedisServer:
@@ -146,7 +167,7 @@ class Scene:
         """SIGKILL to all processes of a host, and another one begins."""
         host = self.chance.choice(self.hosts)
         host.end()
-        self.hosts[self.hosts.index(host)] = self.start_host(1, {"HAKOIRI_DATA_REDIS": "auto"})
+        self.hosts[self.hosts.index(host)] = self.start_host(env=AUTO)
 
     def restart_redis(self, wipe: bool) -> None:
         """SIGKILL to the one Redis, and it begins again."""
@@ -194,4 +215,26 @@ class Scene:
             os.utime(half, (0, 0))
         if halves:
             self.hakoiri.here("run", "tiles", "-o", "rows=2", "-o", "columns=2")
-        return [path.name for path in self.hakoiri.data.glob(".[!s]*")]
+        return [half.name for half in runs_being_made(self.hakoiri.data)]
+
+
+class Disturbed(Part):
+    """A part whose trials each disturb a run of one kind in one of its `ways`; some ways are for one work only."""
+
+    ways: ClassVar[Mapping[str, Callable[[Scene], None]]]
+    of_work: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self._undisturbed = undisturbed_in(place / "undisturbed")
+
+    def run(self, trial: Trial) -> Outcome:
+        ways, works = list(self.ways), list(WORKS)
+        way = ways[trial.number % len(ways)]
+        turn = trial.number + trial.number // lcm(len(ways), len(works))
+        work = self.of_work.get(way, works[turn % len(works)])
+        outcome = Outcome(f"{way} / {work}", dict.fromkeys(self.measures, 0))
+        scene = Scene(WORKS[work], self._undisturbed, self.place / trial.folder, trial.chance(), outcome)
+        with scene.ended:
+            self.ways[way](scene)
+            return scene.judge()

@@ -13,6 +13,8 @@ from storage.ledger.manifest import State
 
 #: Kinds of calls, as in the source: writes and cuts, what makes them durable, names made and changed, reads.
 WRITES, SYNCS, NAMES, READS = 1, 2, 4, 8
+#: The variable that names the clock of a program that is started.
+CLOCK = "MAYHEM_CLOCK"
 _SOURCE = Path(__file__).with_name("shim.c")
 _INSTALL = _SOURCE.parents[2] / "scripts" / "apt-install"
 

@@ -23,6 +23,11 @@ class Trial:
         """As ``--only`` takes it."""
         return f"{self.part}:{self.number}"
 
+    @property
+    def folder(self) -> str:
+        """The name of its folder; a colon would part two paths."""
+        return f"{self.part}-{self.number}"
+
     def chance(self) -> Random:
         """The same for the same trial, always."""
         return Random(f"{self.seed}:{self.name}")
@@ -67,7 +72,7 @@ class Part(ABC):
 
     @abstractmethod
     def run(self, trial: Trial) -> Outcome:
-        """Do it below the folder of the trial's name; whatever it starts for this trial alone is ended on return."""
+        """Do it below the trial's folder; whatever it starts for this trial alone is ended on return."""
 
     def close(self) -> None:  # noqa: B027  (most share nothing that has to be ended)
         """End what trials share."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from puzzles.nakuron.board import random_board
@@ -16,7 +17,7 @@ from storage.ledger.manifest import State
 from storage.ledger.records import unpack_record
 from storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
 from tests.system.before import be_impatient, be_starved
-from tests.system.helpers import Hakoiri
+from tests.system.helpers import ROOT, Hakoiri
 
 #: What may differ between two runs of one command: how the clock went, and who committed what in how large pieces.
 _VOLATILE = {"session", "seconds", "when", "microseconds", "stored_bytes", "index"}
@@ -26,6 +27,8 @@ _PIECES = (LAYERS, CHUNKS, ROWS)
 _RECORDS, _RAW = (LAYERS, ROWS, COMPONENTS), (PAIRS, LABELS)
 #: Rows that a better play replaces.
 _REPLACED = b"best/"
+#: A user's puzzle.
+OWN_FILE = ROOT / "examples" / "left_ends.py"
 _BOARD = "/".join(random_board(16, 1, 4).lines())
 _DEAL = "C4 H3 S4 HA/S3 H4 S2 H2/D3 CA D2 C3/DA C2 D4 SA"
 
@@ -65,7 +68,9 @@ WORKS = {
         Work("explore", ("run", "klotski"), _SMALL, farmed=_FARMED),
         Work("explore, spilled", ("run", "klotski", "-o", "metric=finger"), _SCARCE, before=be_starved),
         Work("whole", ("run", "klotski", "--whole"), ("--chunk", "20"), farmed=("--chunk", "2000", "--farm-from", "1")),
-        Work("whole, spilled", ("run", "klotski", "--whole"), ("--memory", "2MB", "--chunk", "2000"), (), be_starved),
+        # The diameters of its large components would need more memory.
+        Work("whole, spilled", ("run", "klotski", "--whole", "--diameters", "below=1000"),
+             ("--memory", "1MB", "--chunk", "2000"), before=be_starved),
         Work("directed", _SUPERPUZZ, _SMALL, farmed=_FARMED),
         Work("directed, spilled", _SUPERPUZZ, _SCARCE, before=be_impatient),
         Work("tree", ("run", "magic-star", "-o", "points=10"), before=be_impatient, farmed=("--farm-from", "1")),
@@ -75,6 +80,8 @@ WORKS = {
         Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
         Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
         Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
+        Work("own puzzle", ("run", f"{OWN_FILE}:LeftEnds", "-o", "aces=2", "-o", "holes=2"), ("--chunk", "1"),
+             farmed=("--chunk", "1", "--farm-from", "1")),
     )
 }  # fmt: skip
 
@@ -130,7 +137,8 @@ class Undisturbed:
         """What it finds, and the seconds that it takes, with further options."""
         command = (*work.begin, *options)
         if command not in self._known:
-            hakoiri = Hakoiri(self._place / str(len(self._known)))
+            self._place.mkdir(parents=True, exist_ok=True)
+            hakoiri = Hakoiri(Path(mkdtemp(dir=self._place)))
             # The first process of a puzzle compiles its kernels.
             for _ in range(2):
                 shutil.rmtree(hakoiri.data, ignore_errors=True)

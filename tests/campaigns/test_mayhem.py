@@ -27,7 +27,7 @@ class Toy(Part):
             raise ValueError("broken")
         if trial.number == 5:
             raise ImpossibleError("no tools")
-        (self.place / trial.name).mkdir()
+        (self.place / trial.folder).mkdir()
         faults = ["it did not"] if trial.number == 2 else []
         return Outcome("odd" if trial.number % 2 else "even", {"blows": 2, "lost": trial.number / 4}, faults)
 
@@ -56,8 +56,8 @@ def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -
     results = found["parts"]["toy"]
     assert (results["trials"], results["blows"], results["lost"]) == (5, 8, 0.75)
     told = page(found, {"toy": Toy})
-    assert [entry.name for entry in books.kept.iterdir()] == ["7-toy:2"]
-    assert not list(tmp_path.glob("toy:*"))
+    assert [entry.name for entry in books.kept.iterdir()] == ["7-toy-2"]
+    assert not list(tmp_path.glob("toy-*"))
     assert "| even | 2 | 4 | 0.50 |" in told
     assert "| all | 5 | 8 | 0.75 |" in told
     assert "Most seconds lost: 0.75 in `toy:3` (odd); 0.5 in `toy:2` (even)" in told

@@ -1,54 +1,17 @@
 """A server as a real process: runs driven beside it, kills, more processes, refusals."""
 
-import json
 import signal
 import socket
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx2
-import psutil
 import pytest
 
-from tests.system.helpers import HAKOIRI, Hakoiri, Running, wait_until
-
-TOKEN = "a-token-that-only-tests-have"  # noqa: S105
-
-
-class Server:
-    """``hakoiri serve`` on a free port, and a client that knows its token."""
-
-    def __init__(self, hakoiri: Hakoiri, *options: str) -> None:
-        # One that starts others like itself is no fork of a test.
-        executable = HAKOIRI if "--workers" in options else None
-        self.process: Running = hakoiri.start(
-            "serve", "--port", "0", *options, env={"HAKOIRI_TOKEN": TOKEN}, executable=executable
-        )
-        self.process.wait_for("http://")
-        address = next(line for line in self.process.stdout.splitlines() if line.startswith("http://"))
-        self.client = httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
-        wait_until(self._answers, 60, "an answer")
-
-    def _answers(self) -> bool:
-        try:
-            return self.client.get("/api/puzzles").status_code == 200
-        except httpx2.TransportError:
-            return False
-
-    def events(self, where: str, last: str = "") -> Generator[tuple[str, str, dict[str, Any]]]:
-        """Kind, id and content of the events of a run, as they come."""
-        with self.client.stream("GET", f"{where}/events", headers={"Last-Event-ID": last}) as stream:
-            event: dict[str, str] = {}
-            for line in stream.iter_lines():
-                name, _, value = line.partition(": ")
-                if line and not line.startswith(":"):
-                    event[name] = value
-                elif "data" in event:
-                    yield event["event"], event["id"], json.loads(event["data"])
-                    event = {}
+from tests.system.helpers import HAKOIRI, Hakoiri, wait_until
+from tests.system.web_servers import ADDRESS, ENVIRONMENT, TOKEN, Server, family, gone
 
 
 @pytest.fixture
@@ -57,20 +20,13 @@ def serve(hakoiri: Hakoiri) -> Iterator[Callable[..., Server]]:
     with ExitStack() as clients:
 
         def start(*options: str) -> Server:
-            server = Server(hakoiri, *options)
+            # One that starts others like itself is no fork of a test.
+            executable = HAKOIRI if "--workers" in options else None
+            server = Server(hakoiri.start("serve", *ADDRESS, *options, env=ENVIRONMENT, executable=executable))
             clients.callback(server.client.close)
             return server
 
         yield start
-
-
-def family(server: Server) -> list[psutil.Process]:
-    """All processes of a server."""
-    return [psutil.Process(server.process.pid), *server.process.children()]
-
-
-def gone(processes: list[psutil.Process]) -> bool:
-    return not [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_run_from_the_request_to_its_end_and_a_kill(serve: Callable[..., Server]) -> None:

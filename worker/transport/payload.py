@@ -56,4 +56,6 @@ def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
         return keys
     if kind != "r":
         raise PayloadError(f"unknown kind {kind!r}")
-    return np.frombuffer(raw, dtype=_DTYPES[dtype_name]).reshape(shape).copy()
+    little = np.frombuffer(raw, dtype=_DTYPES[dtype_name]).reshape(shape)
+    # A copy, in the byte order of this machine: kernels take no other.
+    return little.astype(little.dtype.newbyteorder("="))

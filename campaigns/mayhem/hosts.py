@@ -1,0 +1,107 @@
+"""Hosts that are not as the coordinator's: their clocks jump, their Hakoiri or their puzzle file is another one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+from unittest.mock import patch
+
+from campaigns.mayhem.scene import Disturbed, Scene
+from campaigns.mayhem.shim import CLOCK, be_on_clock, require_preloaded
+from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.works import OWN_FILE
+from puzzles.user.files import FILES
+from tests.support.forking import fork_workers
+from tests.system.helpers import ROOT, clean_environment
+
+_HOUR, _MOST_JUMPS = 3600, 4
+#: What makes a program a worker of another version.
+_OTHER = {
+    "number": "from puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0",
+    "task": "from worker.tasks import SHUFFLES, TASKS; SHUFFLES.clear(); TASKS.clear()",
+    "field": "from worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
+}
+_CLOCKS = ("run", "workers", "Redis")
+
+
+def _jumps(scene: Scene, whose: tuple[str, ...]) -> None:
+    """Clocks jump by an hour, ahead or behind, and back, while all are at work."""
+    require_preloaded()
+    clocks = {name: scene.place / f"clock of {name}" for name in _CLOCKS}
+    for clock in clocks.values():
+        _set(clock, 0)
+    scene.before = partial(be_on_clock, scene.work.before, clocks["run"])
+    with patch.dict(os.environ, {CLOCK: str(clocks["Redis"])}):
+        scene.farm(before=partial(be_on_clock, fork_workers, clocks["workers"]))
+    running = scene.drive()
+    for _ in range(scene.chance.randint(1, _MOST_JUMPS)):
+        if not scene.let_work(running, scene.seconds):
+            break
+        _set(clocks[scene.chance.choice(whose)], scene.chance.choice((-_HOUR, 0, _HOUR)))
+        scene.outcome.figures["harms"] += 1
+    scene.finish(running)
+
+
+def _set(clock: Path, seconds: int) -> None:
+    clock.write_bytes(seconds.to_bytes(8, sys.byteorder, signed=True))
+
+
+@contextmanager
+def _other_worker(scene: Scene) -> Iterator[None]:
+    change = _OTHER[scene.chance.choice(sorted(_OTHER))]
+    program = f"{change}\nfrom worker.main import main\nmain()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", program], env=clean_environment(HAKOIRI_REDIS=scene.url), cwd=ROOT,
+        stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        other.kill()
+        other.wait()
+
+
+def _other_version(scene: Scene) -> None:
+    """One worker of another version beside two."""
+    scene.farm()
+    with _other_worker(scene):
+        scene.outcome.figures["harms"] += 1
+        scene.finish(scene.drive())
+
+
+def _other_file(scene: Scene, beside: bool) -> None:
+    """Workers whose file of the puzzle has the same name and other rules, perhaps beside one that has the right one."""
+    other = scene.place / OWN_FILE.name
+    other.write_text(OWN_FILE.read_text(encoding="utf-8").replace("not ends[hole]", "ends[hole]"), encoding="utf-8")
+    scene.farm(env={FILES: str(other)})
+    if beside:
+        scene.hosts.append(scene.start_host(env={FILES: str(OWN_FILE)}))
+    running = scene.drive()
+    scene.finish(running)
+    scene.outcome.figures["harms"] += 1
+    if "is left out of this run" not in running.stderr:
+        scene.outcome.faults.append(f"nobody says that these workers are left out: {running.stderr[-600:]}")
+
+
+class Hosts(Disturbed):
+    """A trial is a farmed run of one kind, and somebody who takes part in it and is otherwise."""
+
+    name, usual, short = "hosts", 126, (1,)
+    headings = ("what is otherwise", "run")
+    ways: ClassVar = {
+        **{f"clock of the {name}": partial(_jumps, whose=(name,)) for name in _CLOCKS},
+        "all clocks, one by one": partial(_jumps, whose=_CLOCKS),
+        "worker of another version": _other_version,
+        "puzzle file of the same name": partial(_other_file, beside=False),
+        "one such file, and a right one": partial(_other_file, beside=True),
+    }
+    of_work: ClassVar = {"puzzle file of the same name": "own puzzle", "one such file, and a right one": "own puzzle"}
+    measures: ClassVar = {"harms": Measure("harms done"), "twice": Measure("made twice")}
+    text = """\
+A run by two workers; the clocks of the run, the workers and Redis jump by an hour either way and back while all are at
+work (Redis goes by its clock in what it forgets); a worker of another version; workers whose file of a user's puzzle
+has the same name and other rules. The run must end by itself as one that nobody disturbed."""

@@ -1,0 +1,113 @@
+"""The server on the web while it drives a run: killed, asked what nobody should ask, and by clients that are slow."""
+
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from typing import ClassVar
+
+from campaigns.mayhem.kills import again_and_again, kill_server
+from campaigns.mayhem.payloads import mutated
+from campaigns.mayhem.scene import Disturbed, Scene
+from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.works import the_run
+from tests.system.helpers import Running
+from tests.system.web_servers import ADDRESS, TOKEN, Server
+
+_MOST_REQUESTS, _CLIENTS = 60, 60
+_ANSWER_SECONDS = 30.0
+#: What is answered as it should be, though it sounds otherwise: too much at once.
+_BUSY = (503, 507)
+_HEAD = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+#: Of a run, as a client asks; `POST` only what changes nothing.
+_ASKED = ("GET {}", "HEAD {}", "GET {}/layers", "GET {}/events", "GET {}/path?to=farthest", "GET {}/components",
+          "GET {}/export.csv", "GET /api/runs", "GET /metrics", "GET /api/openapi.json", "POST {}/verify",
+          "PUT {}", "POST {}/cancel/it")  # fmt: skip
+
+
+def _request(scene: Scene) -> bytes:
+    where = f"/api/runs/{the_run(scene.work, scene.hakoiri.data).name}"
+    return f"{scene.chance.choice(_ASKED).format(where)} HTTP/1.1\r\n{_HEAD}Content-Length: 0\r\n\r\n".encode()
+
+
+def _connect(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.client.base_url.port or 0), timeout=_ANSWER_SECONDS)
+
+
+def _ask_anything(scene: Scene, server: Server) -> None:
+    """Requests, most of them spoiled: each is answered, refused or cut, and none with a mistake of the server's."""
+    for _ in range(scene.chance.randint(10, _MOST_REQUESTS)):
+        raw = _request(scene)
+        raw = raw if scene.chance.random() < 0.2 else mutated(raw, scene.chance)
+        with _connect(server) as connection, suppress(ConnectionError):
+            connection.sendall(raw)
+            connection.shutdown(socket.SHUT_WR)
+            status = connection.recv(12)[9:12]
+        scene.outcome.figures["requests"] += 1
+        if status.startswith(b"5") and int(status) not in _BUSY:
+            scene.outcome.faults.append(f"{status!r} for {raw!r}")
+
+
+def _be_slow(scene: Scene, server: Server) -> None:
+    """Half a request, an answer that nobody takes in, or byte by byte; meanwhile another client is answered."""
+    with ExitStack() as open_ones:
+        for _ in range(_CLIENTS):
+            connection, raw = open_ones.enter_context(_connect(server)), _request(scene)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(scene.chance.choice((raw, raw * 20, raw[: scene.chance.randrange(len(raw))])))
+            if scene.chance.random() < 0.2 and raw.startswith(b"GET"):
+                with suppress(TimeoutError):
+                    connection.settimeout(0.1)
+                    _ = [connection.recv(1) for _ in range(20)]
+            scene.outcome.figures["requests"] += 1
+        began = time.monotonic()
+        if (answer := server.client.get("/api/runs")).status_code != 200:
+            scene.outcome.faults.append(f"beside slow clients: {answer}")
+        scene.outcome.figures["waited"] = round(time.monotonic() - began, 3)
+
+
+def _ask_much(scene: Scene, server: Server) -> None:
+    """Good requests, whose answers a kill cuts off."""
+    for _ in range(scene.chance.randint(1, _MOST_REQUESTS)):
+        connection = scene.ended.enter_context(_connect(server))
+        connection.sendall(_request(scene))
+        scene.outcome.figures["requests"] += 1
+
+
+def _with_clients(scene: Scene, harm: Callable[[Scene, Server], None]) -> None:
+    """Servers drive a run while clients do harm, and each is killed; then a coordinator goes on."""
+
+    def blow(running: Running) -> None:
+        server = Server(running)
+        with closing(server.client):
+            harm(scene, server)
+        kill_server(scene, running)
+
+    scene.queue()
+    again_and_again(scene, lambda: scene.start("serve", *ADDRESS), blow)
+    scene.finish(scene.start("coordinator", "--threads", "--burst"))
+
+
+class Web(Disturbed):
+    """A trial is a run of one kind that servers drive, and clients of one kind."""
+
+    name, usual, short = "web", 156, (1,)
+    headings = ("clients", "run")
+    ways: ClassVar = {
+        "asking anything": partial(_with_clients, harm=_ask_anything),
+        "slow": partial(_with_clients, harm=_be_slow),
+        "killed in mid-answer": partial(_with_clients, harm=_ask_much),
+    }
+    measures: ClassVar = {
+        "requests": Measure("requests"),
+        "blows": Measure("servers killed"),
+        "twice": Measure("made twice"),
+        "waited": Measure("seconds another client waited", most=True),
+    }
+    text = """\
+`hakoiri serve` drives a run, is asked meanwhile, and killed (SIGKILL); another goes on. The clients send requests whose
+bytes are spoiled; or half of one, twenty at once whose answers they do not take in, or take in byte by byte; or many
+good ones that a kill cuts off. Each request must be answered, refused or cut, none with a mistake of the server's
+(500); beside slow clients another one must be answered; of a killed server no process may be left; and the run must end
+as one that nobody disturbed."""

@@ -1,0 +1,52 @@
+"""Servers on the web as real processes, and a client of each."""
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import httpx2
+import psutil
+
+from tests.system.helpers import Running, wait_until
+
+TOKEN = "a-token-that-only-tests-have"  # noqa: S105
+#: What a server is started with.
+ADDRESS, ENVIRONMENT = ("--port", "0"), {"HAKOIRI_TOKEN": TOKEN}
+
+
+class Server:
+    """A command ``serve``, answering when the constructor returns, and a client that knows its token."""
+
+    def __init__(self, process: Running) -> None:
+        self.process = process
+        process.wait_for("http://")
+        address = next(line for line in self.process.stdout.splitlines() if line.startswith("http://"))
+        self.client = httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
+        wait_until(self._answers, 60, "an answer")
+
+    def _answers(self) -> bool:
+        try:
+            return self.client.get("/api/puzzles").status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    def events(self, where: str, last: str = "") -> Generator[tuple[str, str, dict[str, Any]]]:
+        """Kind, id and content of the events of a run, as they come."""
+        with self.client.stream("GET", f"{where}/events", headers={"Last-Event-ID": last}) as stream:
+            event: dict[str, str] = {}
+            for line in stream.iter_lines():
+                name, _, value = line.partition(": ")
+                if line and not line.startswith(":"):
+                    event[name] = value
+                elif "data" in event:
+                    yield event["event"], event["id"], json.loads(event["data"])
+                    event = {}
+
+
+def family(server: Server) -> list[psutil.Process]:
+    """All processes of a server."""
+    return [psutil.Process(server.process.pid), *server.process.children()]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    return not [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
