@@ -121,22 +121,23 @@ static void note_write(int descriptor, int64_t offset, const void *data, ssize_t
 
 static ssize_t write_at(int descriptor, const void *data, size_t length, int64_t offset, int seeks) {
     char path[4096];
-    int ours = descriptor_below(descriptor, path);
-    if (ours) {
-        int how = fails(WRITES);
-        if (how == 1) return -1;
-        if (how == 2 && length > 1) length /= 2;
-    }
+    // IMPORTANT: without the lock, for a signal's handler may write in the midst of another write.
+    if (!descriptor_below(descriptor, path))
+        return seeks ? syscall(SYS_write, descriptor, data, length)
+                     : syscall(SYS_pwrite64, descriptor, data, length, offset);
+    int how = fails(WRITES);
+    if (how == 1) return -1;
+    if (how == 2 && length > 1) length /= 2;
     pthread_mutex_lock(&lock);
     int64_t place = offset;
-    if (ours && seeks) {
+    if (seeks) {
         struct stat found;
         place = fcntl(descriptor, F_GETFL) & O_APPEND && !fstat(descriptor, &found) ? found.st_size
                                                                                     : lseek(descriptor, 0, SEEK_CUR);
     }
     ssize_t written = seeks ? syscall(SYS_write, descriptor, data, length)
                             : syscall(SYS_pwrite64, descriptor, data, length, offset);
-    if (ours) note_write(descriptor, place, data, written);
+    note_write(descriptor, place, data, written);
     pthread_mutex_unlock(&lock);
     return written;
 }
