@@ -4,6 +4,7 @@ import json
 import platform
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ hand. A part of it runs in CI.
 ```sh
 python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
 python -m campaigns.mayhem --part kills --minutes 10
-python -m campaigns.mayhem --only kills:417       # one trial again, by its number
+python -m campaigns.mayhem --only kills:417       # one trial again, by its number (and `--seed`)
 python -m campaigns.mayhem --publish              # this page
 ```
 """
@@ -42,6 +43,7 @@ What the campaign has found, each with a test in the ordinary suite:
 - So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
   and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
 - A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go.
+- Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
 """
 
 
@@ -62,6 +64,7 @@ def _of(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     worst = [name for name, measure in part.measures.items() if measure.most]
     return _totals(part, rows) | {
         "seeds": sorted({row["seed"] for row in rows}),
+        "until": date.today().isoformat(),
         "seconds": round(sum(row["seconds"] for row in rows)),
         "cases": [{"place": place, "case": name} | _totals(part, each) for (place, name), each in cases.items()],
         "worst": {name: _greatest(name, rows) for name in worst},
@@ -85,7 +88,8 @@ def _greatest(name: str, rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    return f"{row['part']}:{row['number']}"
+    """As the command line takes it."""
+    return f"{row['part']}:{row['number']}" + (f" --seed {row['seed']}" if row["seed"] != 1 else "")
 
 
 def page(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> str:
@@ -100,7 +104,8 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     faults, trials = results["not kept"], results["trials"]
     told = [f"## {part.name.capitalize()}\n", f"{part.text}\n"]
     promised = f"{len(faults)} did not" if faults else "all kept every promise"
-    told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {_listed(results['seeds'])}: {promised}.\n")
+    seeds = ", ".join(map(str, results["seeds"]))
+    told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}.\n")
     for place, heading in enumerate(part.headings):
         rows = [case for case in results["cases"] if case["place"] == place]
         told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
@@ -121,11 +126,9 @@ def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str
     return "\n".join([*lines, ""])
 
 
-def _listed(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers))
-
-
 def publish(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> None:
-    """Write both files."""
+    """Write both files; parts of which there are no new results stay as they were."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"] | found["parts"]
+    found = {**found, "parts": {name: known[name] for name in parts if name in known}}
     RESULTS.write_text(f"{json.dumps(found, indent=1)}\n", encoding="utf-8")
     PAGE.write_text(page(found, parts), encoding="utf-8")

@@ -60,9 +60,9 @@ def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -
     assert not list(tmp_path.glob("toy-*"))
     assert "| even | 2 | 4 | 0.50 |" in told
     assert "| all | 5 | 8 | 0.75 |" in told
-    assert "Most seconds lost: 0.75 in `toy:3` (odd); 0.5 in `toy:2` (even)" in told
+    assert "Most seconds lost: 0.75 in `toy:3 --seed 7` (odd); 0.5 in `toy:2 --seed 7` (even)" in told
     assert "2 did not" in told
-    assert "- `toy:2` (even): it did not" in told
+    assert "- `toy:2 --seed 7` (even): it did not" in told
     assert "ValueError: broken" in told
 
 

@@ -21,6 +21,7 @@ from storage.ledger.records import pack_record, seal, unpack_record, unseal
 from storage.names import block_key, split_block_key
 from tests.support.plain import increasing_keys, layouts
 from worker.errors import PayloadError
+from worker.transport import payload
 from worker.transport.messages import Event, MsgpackSerializer, TaskRequest
 from worker.transport.payload import pack_arrays, unpack_arrays
 
@@ -465,3 +466,16 @@ def test_orders_survive_the_serializer_that_knows_no_code(session: str, token: s
 def test_the_serializer_refuses_objects() -> None:
     with pytest.raises(TypeError):
         MsgpackSerializer.dumps(object())
+
+
+@pytest.mark.parametrize("name", ["<u2", "<u4", "<u8", "<i4", "<i8"])
+def test_a_machine_of_the_other_byte_order_sends_the_same_and_reads_its_own(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has in memory is here an array of the other order; what it reads, one whose order on the way is other."""
+    ours = np.array([7, 3, 258], dtype=name)
+    theirs = ours.astype(ours.dtype.newbyteorder(">"))
+    assert pack_arrays([theirs]) == pack_arrays([ours])
+    monkeypatch.setitem(payload._DTYPES, name, theirs.dtype)
+    (read,) = unpack_arrays(seal(msgpack.packb([["r", name, [3], theirs.tobytes()]])))
+    assert (read.dtype.isnative, read.tolist()) == (True, [7, 3, 258])
