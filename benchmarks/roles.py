@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import redis
 
-from benchmarks.watched import ALONE, Moment, Watched
+from benchmarks.watched import ALONE, Moment, Watched, calls
 from tests.support.namespaces import Network
 from worker.transport.connection import living_workers
 
@@ -120,16 +119,13 @@ class Team:
 
     def run(self, arguments: Sequence[str]) -> Spent:
         """A run by these workers."""
-        roles = {
-            "control": [self._control.process], "data": [store.process for store in self._stores],
-            "workers": self._workers,
-        }  # fmt: skip
-        before = {role: sum(map(seconds, processes)) for role, processes in roles.items()}
+        team = self._watched()
+        before = team.cpu()
         for server in (self._control, *self._stores):
             server.client.config_resetstat()
         with self._on(CONTROL):
             ended = run_here([*arguments, "--redis", self._control.url], self._data)
-        cpu = {role: sum(map(seconds, processes)) - before[role] for role, processes in roles.items()}
+        cpu = {role: spent - before[role] for role, spent in team.cpu().items()}
         control = [self._control.client.info("all")]
         stores = [store.client.info("all") for store in self._stores]
         return Spent(
@@ -137,18 +133,20 @@ class Team:
             {"control": _total(control, "total_net_input_bytes"), "data": _total(stores, "total_net_input_bytes")},
             {"control": _total(control, "total_net_output_bytes"), "data": _total(stores, "total_net_output_bytes")},
             # Of all that talk to the control Redis, RQ alone appends to a list, once for each job.
-            _calls(control, "rpush"), _calls(stores, "set"), _calls(stores, "getrange"),
+            calls(control, "rpush"), calls(stores, "set"), calls(stores, "getrange"),
         )  # fmt: skip
 
     def watch(self, arguments: Sequence[str]) -> tuple[Spent, list[Moment]]:
         """A run by these workers, looked at after each layer: `Spent` has the coordinator's part, looking included."""
-        processes = {
-            "control": [self._control.process.pid], "data": [store.process.pid for store in self._stores],
-            "workers": [worker.pid for worker in self._workers],
-        }  # fmt: skip
-        team = Watched(processes, [self._control.url], [store.url for store in self._stores])
         with self._on(CONTROL):
-            return watched_here([*arguments, "--redis", self._control.url], self._data, team)
+            return watched_here([*arguments, "--redis", self._control.url], self._data, self._watched())
+
+    def _watched(self) -> Watched:
+        processes = {
+            "control": [self._control.process], "data": [store.process for store in self._stores],
+            "workers": self._workers,
+        }  # fmt: skip
+        return Watched(processes, [self._control.url], [store.url for store in self._stores])
 
     def _on(self, name: str) -> AbstractContextManager[None]:
         return self._network.inside(name) if self._network else nullcontext()
@@ -166,7 +164,7 @@ class Team:
 
 @dataclass(frozen=True)
 class _Server:
-    process: psutil.Process
+    process: int
     url: str
     client: redis.Redis
 
@@ -185,32 +183,25 @@ def _server(there: AbstractContextManager[None], address: str) -> Iterator[_Serv
         while not _answers(client):
             time.sleep(0.02)
     try:
-        yield _Server(psutil.Process(process.pid), url, client)
+        yield _Server(process.pid, url, client)
     finally:
         process.terminate()
         process.wait()
 
 
 @contextmanager
-def _workers(control: str, store: str, count: int) -> Iterator[psutil.Process]:
-    """The supervisor of some workers."""
+def _workers(control: str, store: str, count: int) -> Iterator[int]:
+    """The supervisor of some workers: its process number."""
     settings = {"HAKOIRI_REDIS": control, "HAKOIRI_DATA_REDIS": store}
     quiet = subprocess.DEVNULL
     team = subprocess.Popen(
         [HAKOIRI, "worker", "-n", str(count)], env=os.environ | settings, stdout=quiet, stderr=quiet
     )
     try:
-        yield psutil.Process(team.pid)
+        yield team.pid
     finally:
         team.terminate()
         team.wait()
-
-
-def seconds(process: psutil.Process) -> float:
-    """The processor time of a process and its children, dead ones included, so far."""
-    times = process.cpu_times()
-    living = sum(seconds(child) for child in process.children())
-    return float(times.user + times.system + times.children_user + times.children_system) + living
 
 
 def _answers(client: redis.Redis) -> bool:
@@ -222,10 +213,6 @@ def _answers(client: redis.Redis) -> bool:
 
 def _total(infos: list[dict[str, Any]], name: str) -> int:
     return sum(int(info[name]) for info in infos)
-
-
-def _calls(infos: list[dict[str, Any]], command: str) -> int:
-    return sum(int(info.get(f"cmdstat_{command}", {"calls": 0})["calls"]) for info in infos)
 
 
 def with_threads(arguments: Sequence[str]) -> dict[str, Any]:

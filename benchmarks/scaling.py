@@ -93,7 +93,8 @@ def _seen(kind: str, space: Space, team: Team, data: str, cuts: Sequence[int]) -
     layers, stored = spent.report["layers"], spent.report["stored_bytes"] / spent.configurations
     here = moments[-1].cpu["coordinator"] - moments[0].cpu["coordinator"]
     team.run(space.farmed)  # Workers load their kernels.
-    made, starts = [], []
+    made: list[Made] = []
+    starts = []
     for cut in (None, *cuts):
         chunk = () if cut is None else ("--chunk", str(max(layers) // cut))
         _, moments = team.watch((*space.farmed, *chunk))

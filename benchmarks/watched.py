@@ -26,6 +26,10 @@ class Watched(NamedTuple):
     control: list[str]
     data: list[str]
 
+    def cpu(self) -> dict[str, float]:
+        """The processor time of each role up to now, of processes and threads that live."""
+        return {role: sum(map(_seconds, each)) for role, each in self.processes.items()}
+
 
 #: A run by threads.
 ALONE = Watched({}, [], [])
@@ -51,7 +55,7 @@ _LOOKS = 10
 
 class _Watch:
     def __init__(self, team: Watched) -> None:
-        self._processes = team.processes
+        self._team = team
         self._control, self._data = (list(map(redis.Redis.from_url, urls)) for urls in (team.control, team.data))
         self._looking, self._count = 0.0, 0
         self._cost = dict.fromkeys(team.processes, 0.0)
@@ -63,13 +67,11 @@ class _Watch:
 
     def look(self, depth: int) -> Moment:
         began = time.process_time()
-        cpu = {
-            role: sum(map(_seconds, each)) - self._count * self._cost[role] for role, each in self._processes.items()
-        }
+        cpu = {role: spent - self._count * self._cost[role] for role, spent in self._team.cpu().items()}
         control, data = ([server.info("all") for server in servers] for servers in (self._control, self._data))
         received = sum(info["total_net_input_bytes"] for info in data)
         cpu["coordinator"] = began - self._looking
-        moment = Moment(depth, time.monotonic(), cpu, received, _calls(control, "rpush"), _calls(data, "getrange"))
+        moment = Moment(depth, time.monotonic(), cpu, received, calls(control, "rpush"), calls(data, "getrange"))
         self._count += 1
         self._looking += time.process_time() - began
         return moment
@@ -84,7 +86,8 @@ def _seconds(process: int) -> float:
     return total
 
 
-def _calls(infos: Sequence[dict[str, Any]], command: str) -> int:
+def calls(infos: Sequence[dict[str, Any]], command: str) -> int:
+    """How often a command came to some servers, by what INFO says of each."""
     return sum(int(info.get(f"cmdstat_{command}", {"calls": 0})["calls"]) for info in infos)
 
 

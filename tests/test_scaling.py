@@ -19,6 +19,7 @@ from benchmarks.prediction import (
     step_seconds,
     steps_of,
 )  # fmt: skip
+from benchmarks.roles import watched_here
 from benchmarks.scaling_page import GIGABITS, as_text, draw
 from benchmarks.watched import Moment
 from tests.support.namespaces import why_not
@@ -146,6 +147,14 @@ def test_the_table_has_all_that_was_reckoned() -> None:
     assert "| workers | 0.00 ± 0.00 | 0.00 ± 0.00 | 0.9 to 1.1 |" in lines
     assert sum("Gbit/s" in line for line in lines) == 2 * len(GIGABITS)
     assert lines[-1] == "| toy | one | 4 | 2.0 |"
+
+
+@pytest.mark.slow
+def test_a_run_is_looked_at_after_each_layer(tmp_path: Path) -> None:
+    spent, moments = watched_here(("tiles", "-o", "rows=2", "-o", "columns=3"), str(tmp_path))
+    assert [moment.depth for moment in moments] == list(range(len(spent.report["layers"])))
+    times = [moment.cpu["coordinator"] for moment in moments]
+    assert 0 < times[0] <= times[-1] < spent.cpu["coordinator"] and times == sorted(times)
 
 
 @pytest.mark.slow
