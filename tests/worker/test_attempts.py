@@ -6,9 +6,11 @@ import pytest
 import redis
 from redis.exceptions import OutOfMemoryError
 
+from coordinator.executors.shared import Shared
 from puzzles.registry import PuzzleSpec
 from tests.support.engine import PlainRedis
 from worker.errors import WorkerError
+from worker.layers.partition import partition_by
 from worker.transport.connection import redis_errors
 from worker.transport.messages import TaskRequest
 from worker.transport.names import input_key
@@ -40,6 +42,24 @@ def test_a_result_that_cannot_be_left_is_reported_as_missing(error: redis.RedisE
     connection.held[input_key("here", "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
     request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), puzzle.version)
     assert _outcome(cast(redis.Redis, connection), "neighbours", request, puzzle) == ("missing", said)
+
+
+@pytest.mark.parametrize("harm", ["shorter", "another byte"])
+def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str) -> None:
+    spec, plain = PuzzleSpec("klotski"), PlainRedis()
+    connection = cast(redis.Redis, plain)
+    puzzle, shared = spec.build(), Shared(connection, harm, 9)
+    shared.become([partition_by(puzzle.keys([0]), 1).table, puzzle.keys([puzzle.start])])
+    shared.send()
+    broken = [*plain.held][-1]
+    value = plain.held[broken]
+    plain.held[broken] = value[:-1] if harm == "shorter" else value[:-1] + bytes([value[-1] ^ 1])
+    plain.held[input_key(harm, "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
+    request = TaskRequest(harm, "1.0", 1, shared.number, 9, spec.as_dict(), puzzle.version, shared.pieces)
+    assert _outcome(connection, "leading", request, puzzle)[0] == "missing"
+    assert broken not in plain.held
+    shared.send()
+    assert _outcome(connection, "leading", request, puzzle)[0] == "done"
 
 
 def test_what_others_keep_under_our_names_is_told_as_such() -> None:

@@ -204,8 +204,14 @@ def _shared_arrays(connection: redis.Redis, request: TaskRequest) -> Arrays:
 def _joined(connection: redis.Redis, request: TaskRequest, pieces: range) -> Array:
     parts = []
     for piece in pieces:
-        raw = get_bytes(connection, shared_key(request.session, request.shared, piece))
+        name = shared_key(request.session, request.shared, piece)
+        raw = get_bytes(connection, name)
         if raw is None:
             raise PayloadError("the arrays of its stage are gone from Redis")
-        parts += unpack_arrays(raw)
+        try:
+            parts += unpack_arrays(raw)
+        except PayloadError:
+            # The coordinator sends again what is not there.
+            connection.unlink(name)
+            raise
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
