@@ -13,7 +13,7 @@ from coordinator.session.tuning import DEFAULT
 from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.errors import DamagedError
-from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound
+from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound, join_coded
 from tests.support.engine import PlainDepots, PlainRedis
 from worker.errors import PayloadError
 from worker.layers import shuffle
@@ -24,6 +24,7 @@ from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin, perform, read_answer
 
 LAYER = 7
+_FAR = 1_000_000
 
 
 class Steps(Klotski):
@@ -102,6 +103,28 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
     assert found == sorted(expected)
     led_to = {(key + offset) % (layout.greatest + 1) for key in found for offset in offsets}
     assert led_to >= set(further) >= led_to - set(found) - set(current)
+
+
+@pytest.mark.parametrize("one_value", [False, True])
+def test_the_last_range_is_merged_to_the_end_of_all_its_pieces(one_value: bool) -> None:
+    layout = LAYOUTS["u32"]
+    puzzle, partition = Steps(layout, (0,)), partition_by(layout.pack([0]), 1)
+    # What begins last ends first; crowded keys and others.
+    batches = [list(range(1_000, 90_000, 3)), list(range(2_000, 50_000)), [3_000, 30_000], list(range(4_000, 5_000, 2))]
+    pieces = [coded for keys in batches for coded in pieces_of(puzzle, keys, partition)]
+    blocks = [block for coded in pieces for block in blocks_of(LAYER, coded)]
+    if one_value:
+        blocks = blocks_of(LAYER, join_coded([code_keys(LAYER, layout.pack(keys)) for keys in batches]))
+    _, _, merged = gathered(puzzle, blocks, [[]], 0, layout.greatest, partition)
+    assert keys_of(blocks_of(LAYER, merged[0]), layout) == sorted(set().union(*batches))
+
+
+def pieces_of(puzzle: Steps, keys: list[Key], partition: Partition) -> list[Coded]:
+    """The pieces of some keys, as whoever led to them from afar leaves them."""
+    before = puzzle.layout.pack([key + _FAR for key in keys])
+    lots = [blocks_of(LAYER - 1, code_keys(LAYER - 1, before)), []]
+    header = np.array([0, len(keys), LAYER], dtype=np.int64)
+    return list(spread(Steps(puzzle.layout, (-_FAR,)), [header, partition.numbers], lots).pieces.values())
 
 
 def assert_expanded(puzzle: Steps, keys: list[Key], partition: Partition, made: dict[int, Coded]) -> None:

@@ -81,6 +81,16 @@ def _count_bits(words: Words) -> int:
 
 
 @jit
+def _fill_of(words: Words) -> tuple[int, int]:
+    filled = np.uint64(0)
+    total = np.uint64(0)
+    for index in range(len(words)):
+        filled += np.uint64(words[index] != np.uint64(0))
+        total += popcount(words[index])
+    return int(filled), int(total)
+
+
+@jit
 def _clear_words(words: Words, others: Words) -> None:
     for index in range(len(words)):
         words[index] &= ~others[index]
@@ -195,7 +205,8 @@ def clip(window: Window, low: Key, high: Key) -> None:
 
 def fill_of(words: Words) -> tuple[int, int]:
     """How many words have any bits set, and how many bits are."""
-    return int(np.count_nonzero(words)), int(_count_bits(words))
+    filled, total = _fill_of(words)
+    return int(filled), int(total)
 
 
 def list_bits(words: Words, base: Key, layout: Layout) -> Keys:

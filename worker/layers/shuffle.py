@@ -6,7 +6,7 @@ less, `gather` all of them. Where keys are dense, both work in bitmaps, without 
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,6 +183,9 @@ def _merged(
     And what they may lead back to: themselves, and `nearby` of the known blocks.
     """
     least = max(low, min((block.first for block in pieces), default=low))
+    if layout.words == 1 and last == layout.greatest:
+        # The last range ends nowhere; its keys may be dense all the same.
+        last = max((key_at(decode(block, layout), -1) for block in _ends(pieces)), default=last)
     if least > last:
         return layout.empty(0), []
     if layout.words == 1 and last - least < min(_MOST_BITS, DENSE_SPAN * sum(block.size for block in pieces)):
@@ -194,6 +197,19 @@ def _merged(
     parts, olds = ([slice_between(decode(block, layout), low, last + 1) for block in lot] for lot in (pieces, known))
     keys = merge(parts or [layout.empty(0)], _fewer(_runs(olds), sum(map(len, parts))))
     return keys, [keys, *olds[:nearby]]
+
+
+def _ends(blocks: list[Block]) -> list[Block]:
+    """Some blocks, one of which holds the greatest key: all but those coded as bits after which their piece goes on.
+
+    IMPORTANT: others may be of several batches, one after the other in one value, which says nothing of their order.
+    """
+    values = [memoryview(block.value).obj for block in blocks]
+    goes_on = [
+        has_bits(block.value) and value is after and block.first < following.first
+        for (block, following), (value, after) in zip(pairwise(blocks), pairwise(values), strict=True)
+    ]
+    return [block for block, goes in zip(blocks, [*goes_on, False], strict=False) if not goes]
 
 
 def _marked(layout: Layout, blocks: list[Block], least: Key, last: Key) -> Window:
