@@ -27,8 +27,9 @@ from coordinator.steps.pace import Pace, Worth
 from coordinator.steps.shelf import Shelves
 from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer
-from puzzles.keys.layout import Key, Keys, ints
+from puzzles.keys.layout import Key, Keys, ints, key_at
 from puzzles.keys.order import sort_keys
+from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Coded, code_packed, join_coded
 from storage.ledger.manifest import Depth
 from worker.layers.partition import Partition, partition_by, weighed
@@ -228,11 +229,10 @@ class FarmedStep(LayerStep):
             lot = self._expanded.within(unit.number)
             if self._lying.lacks(lot):
                 continue
-            spilled = self._spilled(unit.number) if final else []
+            spilled = self._spilled(unit) if final else []
             nearby = [self._shelves.of(layer).between(unit.low, unit.high) for layer in self._known if final]
-            pieces = join_lots([lot, *spilled])
-            if len(pieces.counts) and (unit.low, unit.high) != self._bounds[unit.number]:
-                pieces = _overlapping(pieces, unit)
+            whole = not len(lot.counts) or (unit.low, unit.high) == self._bounds[unit.number]
+            pieces = join_lots([lot if whole else _overlapping(lot, unit), *spilled])
             further = self._further(unit, int(pieces.counts.sum())) if final else _NOWHERE
             # What is made of U(N+1) may lie in U(N) again, if moves can be taken back.
             leads_back = len(nearby[0].counts) if final and self._puzzle.undirected else 0
@@ -316,13 +316,22 @@ class FarmedStep(LayerStep):
         for _ in self._spread_all(iter(lost)):
             self._session.control.check()
 
-    def _spilled(self, number: int) -> list[Lot]:
-        """The spilled blocks of a range, in Redis for this once."""
-        frames, lots = self._spill.read(number), []
+    def _spilled(self, unit: _Unit) -> list[Lot]:
+        """The spilled blocks that hold keys of a unit, in Redis for this once."""
+        frames, lots = (packed for packed in self._spill.read(unit.number) if reaches(packed, unit.low, unit.high)), []
         while some := list(islice(frames, _FRAMES)):
             coded = join_coded([code_packed(self._depth, packed, self._layout) for packed in some])
             lots.append(self._lying.put(self._depth, coded))
         return lots
+
+
+def reaches(packed: Packed, low: Key, high: Key) -> bool:
+    """Whether a spilled block may hold keys with low <= key < high.
+
+    IMPORTANT: only its keys tell where it ends, for the block after it may be of another batch.
+    """
+    (first,) = ints(packed.firsts)
+    return first < high and (first >= low or key_at(unpack_blocks(packed), -1) >= low)
 
 
 def _overlapping(lot: Lot, unit: _Unit) -> Lot:
