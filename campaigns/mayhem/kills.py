@@ -1,8 +1,8 @@
 """Kills at random moments: of every process that takes part, over every kind of run."""
 
+import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
@@ -149,14 +149,13 @@ def stopped_driver(scene: Scene) -> None:
     running = scene.drive()
     at_work = scene.let_work(running, scene.seconds)
     if at_work:
-        process = psutil.Process(running.pid)
-        process.suspend()
+        running.send(signal.SIGSTOP)
         at_work = scene.standing().state.status == "running"
         if at_work:
             second = scene.hakoiri.here("resume", the_run(scene.work, scene.hakoiri.data).name, check=False)
             if second.code != 1 or "is held by process" not in second.error:
                 scene.outcome.faults.append(f"two drivers: {second}")
-        process.resume()
+        running.send(signal.SIGCONT)
     scene.outcome.figures["blows" if at_work else "late"] += 1
     scene.finish(running)
 
@@ -168,12 +167,11 @@ def two_holders(scene: Scene) -> None:
         scene.outcome.figures["late"] += 1
         scene.finish(first)
         return
-    process = psutil.Process(first.pid)
-    scene.struck(began, process.suspend)
+    scene.struck(began, partial(first.send, signal.SIGSTOP))
     (the_run(scene.work, scene.hakoiri.data) / HOLDER_FILE).unlink(missing_ok=True)
     second = scene.drive()
     scene.let_work(second, 2 * scene.seconds)
-    process.resume()
+    first.send(signal.SIGCONT)
     for each in (first, second):
         ended = each.finish(MOST_SECONDS)
         if ended.code and not (ended.code == 1 and any(words in ended.error for words in _TOLD)):
@@ -187,8 +185,7 @@ def two_coordinators(scene: Scene) -> None:
     both = [scene.start("coordinator", "--threads", "--burst") for _ in range(2)]
     if scene.let_work(both[0], scene.seconds):
         scene.chance.shuffle(both)
-        with suppress(psutil.NoSuchProcess):
-            psutil.Process(both[0].pid).suspend()
+        both[0].send(signal.SIGSTOP)
         scene.let_work(both[1], scene.seconds)
         scene.struck(time.time(), both[0].kill)
     for each in both:

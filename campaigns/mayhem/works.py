@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from coordinator.graphs import bounding
 from puzzles.nakuron.board import random_board
 from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
@@ -58,7 +59,14 @@ class Work:
         return ("enqueue", *self.begin[1:]) if self.line[0] == "run" else (*self.begin, "--queue")
 
 
+def _keep_often() -> None:
+    """Have what is proved of eccentricities kept as often as in a run of hours."""
+    vars(bounding).update(_KEEP_SECONDS=0.02, _KEEP_PART=1e9)
+
+
 _SMALL, _FARMED = ("--chunk", "5"), ("--chunk", "200", "--farm-from", "1")
+#: 81,462 configurations, whose eccentricities are no part of the run itself.
+_LARGE = ("run", "sliding", "--from", "ABBC/ABBC/EDDG/HFFJ/.II.")
 _SUPERPUZZ = ("run", "superpuzz", "-o", "columns=4", "--from", _DEAL)
 #: Beyond its memory, so that layers pass through the disk.
 _SCARCE = ("--memory", "1MB", "--chunk", "500", "--farm-from", "1")
@@ -80,6 +88,7 @@ WORKS = {
         Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
         Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
         Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
+        Work("eccentricities", ("diameter", "last", "--all"), base=_LARGE, before=_keep_often),
         Work("own puzzle", ("run", f"{OWN_FILE}:LeftEnds", "-o", "aces=2", "-o", "holes=2"), ("--chunk", "1"),
              farmed=("--chunk", "1", "--farm-from", "1")),
     )
@@ -153,7 +162,7 @@ class Undisturbed:
         """Put the run that a work belongs to into an empty data directory."""
         if not work.base:
             return
-        base = Hakoiri(self._place / "bases")
+        base = Hakoiri(self._place / f"base of {work.name}")
         if not base.data.exists():
             base(*work.base)
         shutil.copytree(base.data, data)
