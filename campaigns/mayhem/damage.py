@@ -86,7 +86,7 @@ class Sound(NamedTuple):
 class Damage(Part):
     """A trial is one harm to one file, and some questions."""
 
-    name, usual, short = "damage", 10_000, range(12)
+    name, usual, short = "damage", 10_000, range(0, 12, 2)
     headings = ("file", "harm")
     measures: ClassVar = {
         "right": Measure("right answers"),

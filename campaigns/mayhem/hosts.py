@@ -90,7 +90,7 @@ def _other_file(scene: Scene, beside: bool) -> None:
 class Hosts(Disturbed):
     """A trial is a farmed run of one kind, and somebody who takes part in it and is otherwise."""
 
-    name, usual, short = "hosts", 126, (1,)
+    name, usual, short = "hosts", 126, (64,)
     headings = ("what is otherwise", "run")
     ways: ClassVar = {
         **{f"clock of the {name}": partial(_jumps, whose=(name,)) for name in _CLOCKS},

@@ -196,7 +196,7 @@ def two_coordinators(scene: Scene) -> None:
 class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 700, (0, 10)
+    name, usual, short = "kills", 700, (10, 154)
     headings = ("who is killed", "run")
     ways: ClassVar = {
         "foreground run": foreground,

@@ -92,7 +92,7 @@ def _with_clients(scene: Scene, harm: Callable[[Scene, Server], None]) -> None:
 class Web(Disturbed):
     """A trial is a run of one kind that servers drive, and clients of one kind."""
 
-    name, usual, short = "web", 156, (1,)
+    name, usual, short = "web", 156, (4,)
     headings = ("clients", "run")
     ways: ClassVar = {
         "asking anything": partial(_with_clients, harm=_ask_anything),
