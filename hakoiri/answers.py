@@ -146,7 +146,10 @@ class Answers:
         """The error for something that the run has not found, with how to find more."""
         if self.exhausted:
             return UnanswerableError(f"run {self.name} {what} among all that its start can reach")
-        where = f"up to layer {self.store.state.depth}, as far as it went"
+        depth, where = self.store.state.depth, "yet"
+        if depth >= 0:
+            where = f"up to layer {depth}, as far as it went"
+            where += "" if self.whole else f": it is {depth + 1:,} or more moves from the start, or not to be reached"
         return UnanswerableError(f"run {self.name} {what} {where}", self._further())
 
     def _further(self) -> Step:

@@ -24,6 +24,7 @@ from worker.graphs import family
 from worker.graphs.forests import balance, fold
 from worker.graphs.lanes import look_from, narrowed, pairs_at
 from worker.graphs.searches import Graph, all_eccentricities, eccentricities_of, farthest_pairs
+from worker.layers.bloom import may_hold
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
@@ -59,12 +60,13 @@ def sift_leading(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def sift_before(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[keys], shared [the table of a partition] -> what leads to them, as of `sift_goals`."""
+    """[keys], shared [the table of a partition, a filter] -> what leads to them and passes it, as of `sift_goals`."""
     if not isinstance(puzzle, Reversible):
         raise TaskError(f"{puzzle.name} knows no moves backwards")
     (keys,) = chunk
-    (table,) = shared
-    return scatter(puzzle.retract(keys).successors, table)
+    table, words = shared
+    before = puzzle.retract(keys).successors
+    return scatter(before[may_hold(words, before)], table)
 
 
 def neighbours(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Family, Placements, Scored
+from puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
 from puzzles.checks import check_expansion
 from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import Keys, layout_of
@@ -29,6 +29,7 @@ from worker.graphs.searches import (
     order_by_component,
 )
 from worker.graphs.strong import Bounds, all_diameters, transposed
+from worker.layers.bloom import add, empty_filter, may_hold
 from worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
 from worker.layers.partition import partition_by, scatter
 from worker.plays.met import Met
@@ -43,6 +44,7 @@ def load_all_kernels(puzzle: Puzzle) -> None:
     """Bring what any run, study or optimisation of `puzzle` calls into this process, or compile it."""
     load_search_kernels(puzzle)
     load_graph_kernels(puzzle)
+    load_retracting_kernels(puzzle)
     load_layout_kernels()
     load_solving_kernels(puzzle)
     load_walking_kernels(puzzle)
@@ -113,6 +115,15 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
     inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     Bounds(inner, transposed(inner)).look_from(0)
+
+
+def load_retracting_kernels(puzzle: Puzzle) -> None:
+    """The same for moves backwards, where a directed puzzle knows them."""
+    if isinstance(puzzle, Reversible):
+        keys = puzzle.keys([puzzle.start])
+        words = empty_filter(1, 8)
+        add(words, keys)
+        may_hold(words, puzzle.retract(keys).successors)
 
 
 def load_layout_kernels() -> None:

@@ -108,7 +108,7 @@ class GoalSearch(LayeredSearch):
         small = not context.budget.distributes(current.size) and most <= context.shares.bucket_bytes
         if not small or self.store.read_partial() is not None:
             return self._made_by(RetractingStep(self._session, self.state.depth + 1, self._run, known, self._pace))
-        keys = small_step_back(puzzle, current, self._run, known)
+        keys = small_step_back(puzzle, current, self._run, known, context.shares)
         if len(keys):
             self._add_small(keys)
         return HeldLayer([keys])

@@ -1,18 +1,23 @@
 """A layer of what leads to the layer before it, among the configurations of another run: by moves backwards.
 
-These lead to many configurations that the run has not found. Each key range of the new layer is compared with that
-range of the run, so a layer costs a look at all its keys, decoded, but no expansion of what is not in the layer before.
+These lead to many configurations that the run has not found. A filter takes off most of them (`worker.layers.bloom`);
+each key range of what is left is compared with that range of the run. So a layer costs a look at all keys of the run,
+decoded, but no expansion of what is not in the layer before.
 """
 
+from coordinator.session.resources import Shares
 from coordinator.session.session import Session
 from coordinator.steps.pace import Pace
 from coordinator.steps.sifting import Sieve, SiftingStep, StoredRun
 from coordinator.steps.window import Layer, StoredLayer, all_keys
 from puzzles.capabilities import Reversible
 from puzzles.keys.layout import Key, Keys
+from storage.layers.bitmap import Words
 from storage.ledger.manifest import Depth
+from worker.layers.bloom import may_hold
 from worker.layers.halves import Found, Work
 from worker.layers.kernels import merge
+from worker.tasks import Arrays
 
 
 class RetractingStep(SiftingStep):
@@ -28,7 +33,10 @@ class RetractingStep(SiftingStep):
 
     @property
     def _moves(self) -> float:
-        return self._branching
+        return self._puzzle.most_successors + self._branching
+
+    def _targets(self, begin: int) -> Arrays:
+        return [run_filter(self._run, self._shares)]
 
     def _unknown(self, keys: Keys) -> Keys:
         return keys
@@ -37,9 +45,15 @@ class RetractingStep(SiftingStep):
         return super()._work(found, low, high, keep)._replace(within=self._run.between(low, high))
 
 
-def small_step_back(puzzle: Reversible, current: Layer, run: StoredRun, known: list[Layer]) -> Keys:
+def run_filter(run: StoredRun, shares: Shares) -> Words:
+    """What most of that is not in the run is told by, before it is sorted."""
+    return run.filter(shares.free // 4)
+
+
+def small_step_back(puzzle: Reversible, current: Layer, run: StoredRun, known: list[Layer], shares: Shares) -> Keys:
     """The same at once, and here; `current` is the layer before."""
-    keys = merge([puzzle.retract(all_keys(current)).successors], [])
+    before = puzzle.retract(all_keys(current)).successors
+    keys = merge([before[may_hold(run_filter(run, shares), before)]], [])
     for layer in known:
         keys = layer.exclude_from(keys)
     return run.among(keys)

@@ -21,14 +21,18 @@ from coordinator.steps.step import LayerStep
 from coordinator.steps.window import Layer, StoredLayer, Unread
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import sort_keys
+from storage.layers.bitmap import Words
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Depth, LayerRecord
+from worker.layers.bloom import add, empty_filter
 from worker.layers.kernels import difference
 from worker.layers.partition import partition_by
 from worker.tasks import Arrays, do_task
 
 #: Keys by which it is judged what passes, at most.
 _SAMPLED = 1 << 14
+#: Keys put into a filter at a time.
+_FILTERED = 1 << 16
 
 
 class Sieve(NamedTuple):
@@ -49,6 +53,7 @@ class StoredRun:
 
     def __init__(self, layers: list[StoredLayer]) -> None:
         self._layers = layers
+        self._filter: Words | None = None
         self.count = self.size = sum(layer.size for layer in layers)
 
     def again(self, times: int) -> "StoredRun":
@@ -72,6 +77,15 @@ class StoredRun:
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
         """The keys with low <= key < high, increasing within each batch."""
         return chain.from_iterable([layer.between(low, high) for layer in self._layers])
+
+    def filter(self, most_bytes: int) -> Words:
+        """A filter of its keys (`worker.layers.bloom`), made once: later calls give the same."""
+        if self._filter is None:
+            self._filter = empty_filter(self.count, most_bytes)
+            for layer in self._layers:
+                for keys in layer.chunks(0, _FILTERED):
+                    add(self._filter, keys)
+        return self._filter
 
     def among(self, keys: Keys) -> Keys:
         """Those of some increasing keys that it has."""

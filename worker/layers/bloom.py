@@ -1,0 +1,66 @@
+"""A Bloom filter: a set of keys as bits that say of most other keys that they are not in it, and of none that is.
+
+Two bits stand for each key, found by the halves of its hash. With four bits a key some 15 of 100 other keys pass.
+"""
+
+import numpy as np
+
+from puzzles.jit import jit
+from puzzles.keys.layout import Keys, Mask
+from storage.layers.bitmap import WORD_BITS, Words
+from storage.layers.digest import stafford
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+#: What a key needs at most: with more hardly any others would be told apart.
+_BYTES_EACH = 2
+
+
+@jit
+def _places(keys: Keys, index: int, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The two bits of a key, of fewer than 2**32."""
+    if keys.ndim == 1:
+        mixed = stafford(np.uint64(keys[index]) + _ODD)
+    else:
+        mixed = np.uint64(0)
+        for word in range(keys.shape[1]):
+            mixed = stafford(mixed + keys[index, word] + _ODD)
+    return (mixed >> _HALF) * bits >> _HALF, (mixed & _LOW) * bits >> _HALF
+
+
+@jit
+def _add(words: Words, keys: Keys) -> None:
+    bits = np.uint64(len(words)) << np.uint64(6)
+    for index in range(len(keys)):
+        one, other = _places(keys, index, bits)
+        words[one >> np.uint64(6)] |= np.uint64(1) << (one & np.uint64(63))
+        words[other >> np.uint64(6)] |= np.uint64(1) << (other & np.uint64(63))
+
+
+@jit
+def _look_up(words: Words, keys: Keys, found: Mask) -> None:
+    bits = np.uint64(len(words)) << np.uint64(6)
+    for index in range(len(keys)):
+        one, other = _places(keys, index, bits)
+        both = words[one >> np.uint64(6)] >> (one & np.uint64(63))
+        both &= words[other >> np.uint64(6)] >> (other & np.uint64(63))
+        found[index] = both & np.uint64(1) != 0
+
+
+def empty_filter(keys: int, most_bytes: int) -> Words:
+    """A filter for so many keys, within so many bytes."""
+    size = min(keys * _BYTES_EACH, most_bytes, 1 << 29)
+    return np.zeros(max(1, size * 8 // WORD_BITS - 1), dtype=np.uint64)
+
+
+def add(words: Words, keys: Keys) -> None:
+    """Put some keys into a filter."""
+    _add(words, keys)
+
+
+def may_hold(words: Words, keys: Keys) -> Mask:
+    """One truth value per key: false only for keys that are not in the filter."""
+    found = np.empty(len(keys), dtype=np.bool_)
+    _look_up(words, keys, found)
+    return found
