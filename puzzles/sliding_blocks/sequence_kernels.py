@@ -12,6 +12,7 @@ from puzzles.keys.layout import Keys
 from puzzles.sliding_blocks.tables import Words
 
 Symbols = NDArray[np.uint8]
+_CELLS = 64
 #: A number of 64 or 128 bits inside a kernel, as its low and its high word.
 Pair = tuple[np.uint64, np.uint64]
 
@@ -58,6 +59,14 @@ def minus(keys: Keys, low: np.uint64, high: np.uint64, less_low: np.uint64, less
 
 
 @jit
+def is_below(keys: Keys, low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.uint64) -> bool:
+    """A comparison; the type of `keys` says whether the high words matter."""
+    if keys.ndim == 1:
+        return low < other_low
+    return high < other_high or (high == other_high and low < other_low)
+
+
+@jit
 def entry(keys: Keys, before: Words, place: np.uint64) -> Pair:
     """An entry of the table `before`."""
     if keys.ndim == 1:
@@ -82,28 +91,73 @@ def first_symbol(
 
 
 @jit
+def make_walk() -> Words:
+    """What `walk_pieces` writes to."""
+    return np.zeros((_CELLS + 1, 7), dtype=np.uint64)
+
+
+@jit
+def _first_changed(keys: Keys, index: int, walk: Words) -> np.uint64:
+    """The first cell at which a key may have another symbol than the key before, whose walk is there; 64 for the first.
+
+    Keys that increase share much of their walks.
+    """
+    end = np.uint64(_CELLS)
+    if index == 0:
+        return end
+    low, high = get_pair(keys, index)
+    before_low, before_high = get_pair(keys, index - 1)
+    if is_below(keys, low, high, before_low, before_high):
+        return end
+    cell = walk[end, 6]
+    while True:
+        previous = walk[cell, 6]
+        if previous == end or is_below(keys, low, high, walk[previous, 4], walk[previous, 5]):
+            return cell
+        cell = previous
+
+
+@jit
 def walk_pieces(
     keys: Keys, index: int, masks: Words, before: Words, strides: Words, cells: np.uint64, symbols: Symbols, walk: Words
 ) -> tuple[np.uint64, np.uint64]:
     """Set `symbols` to the piece that begins at each cell, the blank elsewhere; return where pieces and blanks begin.
 
-    ``walk[cell]``, where a symbol begins, becomes the state, the free cells and the rest of the key before it.
+    ``walk[cell]``, where a symbol begins, becomes the state, the free cells, and what is before it of the key; then the
+    least key beyond those with the same symbols up to there, and the cell before. Row 64 stands for no cell; it holds
+    the whole key, all pieces and all blanks. `symbols` and `walk` must be those of key ``index - 1``, if there is one.
     """
+    one, end = np.uint64(1), np.uint64(_CELLS)
     low, high = get_pair(keys, index)
-    state, rest, blank = first_state(before, strides), cells, np.uint64(len(strides) - 1)
+    blank = np.uint64(len(strides) - 1)
+    cell = _first_changed(keys, index, walk)
+    state, rest, previous = first_state(before, strides), cells, end
+    begun_low, begun_high = np.uint64(0), np.uint64(0)
     pieces, blanks = np.uint64(0), np.uint64(0)
-    symbols[:] = blank
+    if cell != end:
+        state, rest, previous = walk[cell, 0], walk[cell, 1], walk[cell, 6]
+        begun_low, begun_high = walk[cell, 2], walk[cell, 3]
+        pieces, blanks = walk[end, 4] & ((one << cell) - one), walk[end, 5] & ((one << cell) - one)
+    symbols[np.int64(lowest_bit(rest)) :] = blank
+    walk[end, 2], walk[end, 3] = low, high
+    low, high = minus(keys, low, high, begun_low, begun_high)
     while rest != 0:
         cell = lowest_bit(rest)
-        walk[cell, 0], walk[cell, 1], walk[cell, 2], walk[cell, 3] = state, rest, low, high
         symbol = first_symbol(keys, before, state, blank, low, high)
         symbols[cell] = symbol
         pieces |= np.uint64(symbol != blank) << cell
         blanks |= np.uint64(symbol == blank) << cell
+        next_low, next_high = entry(keys, before, state + symbol + one)
+        next_low, next_high = plus(keys, next_low, next_high, begun_low, begun_high)
+        walk[cell, 0], walk[cell, 1], walk[cell, 2], walk[cell, 3] = state, rest, begun_low, begun_high
+        walk[cell, 4], walk[cell, 5], walk[cell, 6] = next_low, next_high, previous
         less_low, less_high = entry(keys, before, state + symbol)
         low, high = minus(keys, low, high, less_low, less_high)
+        begun_low, begun_high = plus(keys, begun_low, begun_high, less_low, less_high)
         state -= strides[symbol]
         rest &= ~masks[symbol, cell]
+        previous = cell
+    walk[end, 4], walk[end, 5], walk[end, 6] = pieces, blanks, previous
     return pieces, blanks
 
 
@@ -120,8 +174,7 @@ def recounted(
 ) -> Pair:
     """The key with the present `symbols` at and between the `changed` cells, by the walk through key `index`."""
     cell = lowest_bit(changed)
-    low, high = get_pair(keys, index)
-    low, high = minus(keys, low, high, walk[cell, 2], walk[cell, 3])
+    low, high = walk[cell, 2], walk[cell, 3]
     state, rest = walk[cell, 0], walk[cell, 1]
     # While the first free cell is not beyond the last changed one; nothing free gives the greatest number.
     while (rest & (~rest + np.uint64(1))) - np.uint64(1) < changed:
@@ -131,6 +184,7 @@ def recounted(
         low, high = plus(keys, low, high, more_low, more_high)
         state -= strides[symbol]
         rest &= ~masks[symbol, cell]
-    # Row 64 stands for no cell.
     cell = lowest_bit(rest)
-    return plus(keys, low, high, walk[cell, 2], walk[cell, 3])
+    left_low, left_high = get_pair(keys, index)
+    left_low, left_high = minus(keys, left_low, left_high, walk[cell, 2], walk[cell, 3])
+    return plus(keys, low, high, left_low, left_high)

@@ -11,6 +11,7 @@ from puzzles.sliding_blocks.sequence_kernels import (
     first_state,
     first_symbol,
     get_pair,
+    make_walk,
     minus,
     plus,
     put_pair,
@@ -107,7 +108,7 @@ def expand_keys(
     `OVERFLOW` if they do not fit. Metric: 0 unit, 1 straight, 2 finger. `keys` must be configurations.
     """
     symbols = np.empty(64, dtype=np.uint8)
-    walk = np.zeros((65, 4), dtype=np.uint64)
+    walk = make_walk()
     found = np.empty(64, dtype=np.uint64)
     blank = len(strides) - 1
     total = 0
@@ -150,7 +151,7 @@ def write_images(
     ``images[symbol, cell]`` is 64 times the symbol of the piece's image, plus the first cell of that.
     """
     symbols, moved = np.empty(64, dtype=np.uint8), np.empty(64, dtype=np.uint8)
-    walk = np.zeros((65, 4), dtype=np.uint64)
+    walk = make_walk()
     one = np.uint64(1)
     for i in range(len(keys)):
         pieces, _ = walk_pieces(keys, i, masks, before, strides, geometry[0], symbols, walk)
