@@ -14,7 +14,8 @@ import numpy as np
 
 from coordinator.errors import OverBudgetError
 from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import by_orbits, kinds_among
+from coordinator.graphs.diameter import Kind, by_orbits, kinds_among
+from coordinator.graphs.eccentricities import LEAST_BYTES
 from coordinator.graphs.measuring import Ordered, in_order, measured
 from coordinator.layers.search import Reached
 from coordinator.session.session import Session
@@ -24,7 +25,7 @@ from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, fir
 from coordinator.spaces.wanted import ALL, DIAMETERS, wanted_of
 from coordinator.steps.inspection import compare_rules
 from coordinator.steps.window import StoredLayer
-from puzzles.keys.layout import Keys, ints, key_at
+from puzzles.keys.layout import Key, Keys, ints, key_at
 from puzzles.keys.order import equal_rows
 from storage.layers.digest import chain
 from storage.layers.spill import Spill
@@ -167,7 +168,8 @@ class Census:
         if not missing.issubset(wanted):
             yield from self._unmeasured(slabs, sizes, missing - set(wanted))
         mine = sorted(missing.intersection(wanted))
-        if graph is None:
+        if graph is None or self._large(sizes, mine):
+            graph = None
             yield from self._by_groups(slabs, sizes, mine)
         elif mine:
             ordered = in_order(*graph, read_labels(self._store, self._found.configurations))
@@ -178,27 +180,41 @@ class Census:
         slabs = Slabs(self._store)
         return next(self._by_groups(slabs, component_sizes(slabs), [component]))
 
+    @property
+    def _moves(self) -> float:
+        """How many moves a configuration has, on the average."""
+        return 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+
+    def _large(self, sizes: Sizes, components: list[int]) -> list[int]:
+        """Those of some components that hardly fit the memory to be measured, though their graph may."""
+        each = self._store.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves)
+        least = max(self._context.tuning.searched_alone_from, self._context.budget.memory / each)
+        return [component for component in components if sizes[component] > least]
+
     def _by_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Some components where not all moves fit in memory."""
-        moves = 2 * (self._found.edges or 0) / max(1, self._found.configurations)
-        needed = sizes * self._bytes_of(1, moves)
+        needed = sizes * self._bytes_of(1, self._moves)
+        large = self._large(sizes, mine)
+        yield from self._in_memory(slabs, needed, mine[len(large) :])
+        for component in large:
+            parts = (keys for keys, _ in slabs.parts([component], self._session.control))
+            if kinds := kinds_among(self._session.puzzle, parts):
+                yield self._by_orbits(component, int(sizes[component]), kinds)
+            else:
+                what = f"component {component} of {sizes[component]:,} configurations"
+                self._context.budget.require(what, int(needed[component]) * 3 // 4)
+                yield from self._in_memory(slabs, needed, [component])
+
+    def _in_memory(self, slabs: Slabs, needed: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """Some components, of which as many as fit are in memory at a time; `needed` are the bytes of each."""
         # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
-        most = self._context.budget.memory * 3 // 4
-        large = [component for component in mine if needed[component] * 3 // 4 > self._context.budget.memory]
-        mine = mine[len(large) :]
-        for ordered in self._groups(slabs, needed, mine, most):
+        for ordered in self._groups(slabs, needed, mine, self._context.budget.memory * 3 // 4):
             chosen = [component for component in mine if component in ordered.components]
             yield from measured(self._context, self._session.control, ordered, chosen)
-        for component in large:
-            yield self._by_orbits(slabs, component, int(sizes[component]), int(needed[component]))
 
-    def _by_orbits(self, slabs: Slabs, component: int, size: int, needed: int) -> tuple[ComponentRecord, Keys]:
-        """A component whose graph does not fit in memory, by layered searches, if the puzzle knows which will do."""
+    def _by_orbits(self, component: int, size: int, kinds: dict[Key, Kind]) -> tuple[ComponentRecord, Keys]:
+        """A component by layered searches from configurations of each kind, which does not need its graph."""
         session = self._session
-        parts = (keys for keys, _ in slabs.parts([component], session.control))
-        kinds = kinds_among(session.puzzle, parts) or {}
-        if not kinds:
-            self._context.budget.require(f"component {component} of {size:,} configurations", needed * 3 // 4)
         found = by_orbits(self._context, self._store, kinds, session.control, session.observer, from_start=False)
         record = ComponentRecord(
             component, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count,

@@ -24,6 +24,8 @@ _BYTES = 80
 #: The same for each search under way, and for each 64 sources that it has.
 _BYTES_OF_TASK, _BYTES_OF_WORD = 16, 24
 _WORD = 64
+#: The least that a vertex takes besides its key and two graphs.
+LEAST_BYTES = _BYTES + _BYTES_OF_TASK + _BYTES_OF_WORD
 
 _Map = Callable[[Keys], Keys]
 

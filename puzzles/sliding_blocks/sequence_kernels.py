@@ -62,8 +62,8 @@ def minus(keys: Keys, low: np.uint64, high: np.uint64, less_low: np.uint64, less
 def is_below(keys: Keys, low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.uint64) -> bool:
     """A comparison; the type of `keys` says whether the high words matter."""
     if keys.ndim == 1:
-        return low < other_low
-    return high < other_high or (high == other_high and low < other_low)
+        return bool(low < other_low)
+    return bool(high < other_high or (high == other_high and low < other_low))
 
 
 @jit
@@ -109,12 +109,11 @@ def _first_changed(keys: Keys, index: int, walk: Words) -> np.uint64:
     before_low, before_high = get_pair(keys, index - 1)
     if is_below(keys, low, high, before_low, before_high):
         return end
-    cell = walk[end, 6]
-    while True:
-        previous = walk[cell, 6]
-        if previous == end or is_below(keys, low, high, walk[previous, 4], walk[previous, 5]):
-            return cell
-        cell = previous
+    cell: np.uint64 = walk[end, 6]
+    previous = walk[cell, 6]
+    while previous != end and not is_below(keys, low, high, walk[previous, 4], walk[previous, 5]):
+        cell, previous = previous, walk[previous, 6]
+    return cell
 
 
 @jit

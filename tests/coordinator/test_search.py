@@ -255,7 +255,9 @@ def test_until_goal_stops_at_the_first_goal(usual_run: Run, tmp_path: Path) -> N
             with refused(UnanswerableError, "stopped at its first goal", Step("run without", "until_goal")):
                 ask()
         far = run.puzzle.render(int(usual_run.layer(LAST)[0]))
-        with pytest.raises(UnanswerableError, match=f"{far} up to layer {goal_depth}, .* {goal_depth + 1} or more moves"):
+        with pytest.raises(
+            UnanswerableError, match=f"{far} up to layer {goal_depth}, .* {goal_depth + 1} or more moves"
+        ):
             run.path(far)
 
 
