@@ -75,8 +75,11 @@ class StoredRun:
         return self._sample
 
     def between(self, low: Key, high: Key) -> Iterator[Keys]:
-        """The keys with low <= key < high, increasing within each batch."""
-        return chain.from_iterable([layer.between(low, high) for layer in self._layers])
+        """The keys with low <= key < high, increasing within each batch.
+
+        Read layer by layer as they are taken, by whatever thread: there may be many layers, and nobody writes to them.
+        """
+        return chain.from_iterable(layer.between(low, high) for layer in self._layers)
 
     def filter(self, most_bytes: int) -> Words:
         """A filter of its keys (`worker.layers.bloom`), made once: later calls give the same."""
