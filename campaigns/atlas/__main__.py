@@ -71,7 +71,8 @@ def entered(part: Part, entry: Entry, desk: Desk, run: Path | None, books: Books
         return False
     row = books.add({"part": part.name} | found)
     differences = known_otherwise(part, row["rows"])
-    print(f"{name}: {row['seconds']:.1f} s", *differences, sep="\n  NOT AS PUBLISHED: ", file=sys.stderr)
+    seconds = sum(cost["seconds"] for cost in row["costs"])
+    print(f"{name}: {seconds:.1f} s", *differences, sep="\n  NOT AS PUBLISHED: ", file=sys.stderr)
     if run is None:
         tidied(desk)
     return not differences

@@ -14,8 +14,8 @@ from typing import Any
 
 import psutil
 
-#: Where, in the folder of an entry, what it has cost so far is written down, and each answer.
-_SPENT, _ANSWER = "spent.json", "answer-{}.json"
+#: Where what a command has cost so far is written down, and its answer.
+_SPENT, _ANSWER = "spent.json", "answer.json"
 HAKOIRI = (sys.executable, "-m", "hakoiri")
 #: How often a process is looked at, in seconds, and how often what it costs is written down.
 _LOOK, _NOTE = 0.1, 5.0
@@ -56,7 +56,7 @@ class Cost:
 
 
 class Desk:
-    """Commands about one data directory, with notes of what they answered and what they cost in a folder.
+    """A data directory for the commands of one entry, and notes of what one of them answers and costs, in a folder.
 
     A command whose answer is there is not given again. When it is `late`, whatever runs is stopped, so that it can be
     gone on with; `memory` is what each may take.
@@ -76,29 +76,26 @@ class Desk:
         self.data.mkdir(parents=True, exist_ok=True)
 
     def beside(self, name: str) -> "Desk":
-        """One for other commands about the same data directory, whose cost is counted by itself."""
+        """One for another command about the same data directory."""
         return Desk(self.folder / name, self.data, self._memory, self._late, self._program)
 
     @property
     def spent(self) -> Cost:
-        """What was given for it so far."""
+        """What the command has cost so far."""
         with suppress(FileNotFoundError):
             return Cost(**json.loads((self.folder / _SPENT).read_text(encoding="utf-8")))
         return Cost()
 
-    def answers(self, lines: Sequence[Sequence[str]], kills: Sequence[int] = ()) -> list[dict[str, Any]]:
-        """What each command line answers; raises `StoppedError` and `FailedError`.
+    def answer(self, line: Sequence[str], kills: Sequence[int] = ()) -> dict[str, Any]:
+        """What a command line answers; raises `StoppedError` and `FailedError`.
 
-        For each of `kills`, a number of bytes, whatever drives the first is killed when so much lies on the disk.
+        For each of `kills`, a number of bytes, its process is killed when so much lies on the disk, and gone on with.
         """
-        return [self._answer(number, line, kills if number == 0 else ()) for number, line in enumerate(lines)]
-
-    def _answer(self, number: int, line: Sequence[str], kills: Sequence[int]) -> dict[str, Any]:
-        target = self.folder / _ANSWER.format(number)
+        target = self.folder / _ANSWER
         while not target.exists():
             # Of `run` each call makes another run; all others go on with theirs.
             begun = line[0] == "run" and any(self.data.iterdir())
-            ahead = list(kills)[self.spent.kills :]
+            ahead = kills[self.spent.kills :]
             self._process(["resume", "last"] if begun else line, target, ahead[0] if ahead else None)
         return dict(json.loads(target.read_text(encoding="utf-8")))
 

@@ -30,6 +30,8 @@ python -m campaigns.atlas --publish              # this page
 Other values were not looked up. What was found is verified by the command that is told, before large runs are removed;
 digests are those of runs, or of the rows of a table (SHA-256 of their JSON).
 """
+#: Of the costs.
+_HEADS = ["command", "s", "CPU s", "computing s", "peak MB", "disk MB", "kills", "digest", "verified", "CPU s"]
 
 
 def summary(lines: Iterable[Mapping[str, Any]], parts: Mapping[str, Part]) -> dict[str, Any]:
@@ -113,30 +115,25 @@ moment; what a stopped or killed process took is counted with it. `-` was not me
     for part in results["parts"].values():
         if part["entries"]:
             yield f"### {part['title']}\n"
-            heads = [
-                "command",
-                "digest",
-                "s",
-                "CPU s",
-                "computing s",
-                "peak MB",
-                "disk MB",
-                "kills",
-                "verified by",
-                "CPU s",
-            ]
-            yield _table(heads, (_cost(line) for line in part["entries"]))
+            yield _table(_HEADS, (row for line in part["entries"] for row in _costs_of(line)))
 
 
-def _cost(line: Mapping[str, Any]) -> list[str]:
+def _costs_of(line: Mapping[str, Any]) -> Iterator[list[str]]:
+    """A row for each command of an entry; the first also has what is of all, and how that was verified."""
     *made, verified = line["commands"]
-    seconds = (line["seconds"], line["cpu_seconds"], line["computing_seconds"])
-    took = [*("-" if each is None else f"{each:,.1f}" for each in seconds)]
-    took += ["-" if each is None else f"{each / 1e6:,.0f}" for each in (line["peak_bytes"], line["disk_bytes"])]
     checked = ", ".join(f"{number:,} {what}" for what, number in line["verified"]["checked"].items())
     by = f"`{verified.removeprefix('hakoiri ')}`: {checked}"
-    ways = "<br>".join(f"`{command.removeprefix('hakoiri ')}`" for command in made)
-    return [ways, f"`{line['digest'][:12]}`", *took, f"{line['kills']}", by, f"{line['verified']['cpu_seconds']:,.1f}"]
+    rest = [f"`{line['digest'][:12]}`", by, f"{line['verified']['cost']['cpu_seconds']:,.1f}"]
+    for number, (command, cost) in enumerate(zip(made, line["costs"], strict=True)):
+        computing = None if number else line["computing_seconds"]
+        took = [_known(each) for each in (cost["seconds"], cost["cpu_seconds"], computing)]
+        sizes = [_known(each and each / 1e6, 0) for each in (cost["peak_bytes"], cost["disk_bytes"])]
+        shown = ["", "", ""] if number else rest
+        yield [f"`{command.removeprefix('hakoiri ')}`", *took, *sizes, f"{cost['kills']}", *shown]
+
+
+def _known(value: float | None, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
 
 
 def _table(heads: list[str], rows: Iterable[list[str]]) -> str:

@@ -15,15 +15,16 @@ def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | 
         for line in part["entries"]:
             explored = line["stored_bytes"] and "layers" in line["rows"][0]
             if explored and line["configurations"] >= LEAST:
-                count, used = line["configurations"], line["cpu_seconds"]
+                count, cost = line["configurations"], line["costs"][0]
+                used, peak = cost["cpu_seconds"], cost["peak_bytes"]
                 yield (
                     name,
                     {
                         "configurations": count,
                         "a second": count / line["computing_seconds"],
                         "a CPU second": count / used if used else None,
-                        "memory": line["peak_bytes"] and line["peak_bytes"] / 1e6,
-                        "disk": line["disk_bytes"] / 1e6,
+                        "memory": peak and peak / 1e6,
+                        "disk": cost["disk_bytes"] / 1e6,
                     },
                 )
 

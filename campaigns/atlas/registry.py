@@ -5,10 +5,10 @@ from campaigns.atlas.entries import Part
 from campaigns.atlas.pancakes import BURNT, PANCAKES
 from campaigns.atlas.solitaires import GAP, HUNTS, SUPERPUZZ
 from campaigns.atlas.stars import STARS
-from campaigns.atlas.tiles import TILE_RUNS, TILES
+from campaigns.atlas.tiles import TILES
 from campaigns.atlas.topspin import TOPSPIN
 from campaigns.atlas.towers import HANOI, TOWERS
 
-_SPACES = (TILES, TILE_RUNS, PANCAKES, BURNT, TOPSPIN, TOWERS, HANOI)
+_SPACES = (TILES, PANCAKES, BURNT, TOPSPIN, TOWERS, HANOI)
 _OTHERS = (BOARDS, SINGLE, GAP, HUNTS, SUPERPUZZ, STARS)
 PARTS: dict[str, Part] = {part.name: part for part in (*_SPACES, *_OTHERS)}

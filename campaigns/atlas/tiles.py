@@ -4,34 +4,32 @@ from collections.abc import Sequence
 
 from campaigns.atlas.entries import Answer, Entry, Known, Part, Row, explored
 
-_CELLS = (4, 6, 8, 9, 10, 12)
-_SHORT = (("single", 4), ("single", 9), ("multi", 6))
+_BOARDS = ((2, 2), (2, 3), (2, 4), (3, 3), (2, 5), (2, 6), (3, 4))
+_SHORT = ("2x2 single", "3x3 single", "2x3 multi")
+_DISTANCES = {"diameter": "diameter", "radius": "radius", "centre": "centre", "periphery": "periphery"}
 
 
-def _members(metric: str, answers: Sequence[Answer]) -> list[Row]:
-    """A row for each board of so many cells."""
-    names = ("configurations", "depth", "diameter", "radius", "pairs", "layers", "digest")
-    return [
-        {"row": f"{_board(row['member'])} {metric}"} | {name: row[name] for name in names}
-        for row in answers[0]["rows"]
-    ]  # fmt: skip
+def _measured(rows: int, columns: int, metric: str) -> Entry:
+    """A board with its exact distances."""
+    name, line = _run(rows, columns, metric)
+
+    def both(answers: Sequence[Answer]) -> list[Row]:
+        (row,) = explored(name)(answers)
+        distances = answers[1]
+        return [row | {each: distances[each] for each in _DISTANCES} | {"pairs": distances["pair_count"]}]
+
+    return Entry(name, (line, ("diameter", "last")), both, name in _SHORT)
 
 
-def _board(member: str) -> str:
-    """``rows=2 columns=3`` as ``2x3``."""
-    return "x".join(option.partition("=")[2] for option in member.split())
+def _run(rows: int, columns: int, metric: str) -> tuple[str, tuple[str, ...]]:
+    several = ("-o", "metric=multi") if metric == "multi" else ()
+    return f"{rows}x{columns} {metric}", ("run", "tiles", "-o", f"rows={rows}", "-o", f"columns={columns}", *several)
 
 
-def _entry(cells: int, metric: str) -> Entry:
-    line = ("study", "tiles", "--n", str(cells), *(("-o", "metric=multi") if metric == "multi" else ()))
-    verify = ("verify", "last", "--full") if cells <= 10 else ("verify", "last")
-    return Entry(
-        f"{cells} cells, {metric}",
-        (line,),
-        lambda answers: _members(metric, answers),
-        (metric, cells) in _SHORT,
-        verify=verify,
-    )
+def _largest() -> Entry:
+    """Explored only: no graph of so many configurations is held."""
+    name, line = _run(2, 7, "single")
+    return Entry(name, (line,), explored(name))
 
 
 def _both(source: str, column: str, metric: str, **values: object) -> Known:
@@ -41,15 +39,16 @@ def _both(source: str, column: str, metric: str, **values: object) -> Known:
 TILES = Part(
     "tiles",
     "Sliding tiles",
-    "Every board of two rows and more with up to 12 cells and one blank. *Single*: one tile is a move; *multi*: so "
-    "is any number of tiles in a line. *Depth* is from the blank in a corner. Pairs are unordered.",
-    {
-        "configurations": "configurations", "depth": "depth", "diameter": "diameter", "radius": "radius",
-        "pairs": "diametral pairs", "layers": "layers",
-    },
-    tuple(_entry(cells, metric) for metric in ("single", "multi") for cells in _CELLS),
+    "Every board of two rows and more with up to 12 cells and one blank, and 2x7, all that a corner reaches. "
+    "*Single*: one tile is a move; *multi*: so is any number of tiles in a line. *Depth* is from the blank in a "
+    "corner, diameter, radius and diametral pairs (unordered) are of all; centre and periphery say how many "
+    "configurations lie in them.",
+    {"configurations": "configurations", "depth": "depth", "farthest": "so far away"} | _DISTANCES
+    | {"pairs": "diametral pairs", "layers": "layers"},
+    (*(_measured(*board, metric) for metric in ("single", "multi") for board in _BOARDS), _largest()),
     (
-        _both("OEIS A151944", "depth", "single", b2x2=6, b2x3=21, b2x4=36, b2x5=55, b2x6=80, b3x3=31, b3x4=53),
+        _both("OEIS A151944", "depth", "single", b2x2=6, b2x3=21, b2x4=36, b2x5=55, b2x6=80, b2x7=108, b3x3=31),
+        _both("OEIS A151944", "depth", "single", b3x4=53),
         _both("lightln2/SlidingTilesSolver, beside OEIS A389728", "depth", "multi", b3x4=33),
         _both("OEIS A089473", "layers", "single", b3x3=[
             1, 2, 4, 8, 16, 20, 39, 62, 116, 152, 286, 396, 748, 1024, 1893, 2512, 4485, 5638, 9529, 10878, 16993,
@@ -63,21 +62,5 @@ TILES = Part(
             1999, 1958, 1770, 1463, 1076, 667, 361, 190, 88, 39, 19, 7, 1,
         ]),
     ),
+    dict.fromkeys(("depth", "diameter", "radius", "pairs"), "OEIS and pages on sliding tiles"),
 )  # fmt: skip
-_SIZES = ((2, 4), (3, 3), (2, 5), (2, 6), (3, 4), (2, 7))
-TILE_RUNS = Part(
-    "tile-runs",
-    "Sliding tiles from a corner",
-    "All that a corner reaches, as runs that keep every layer on the disk; the largest of this page is among them.",
-    {"configurations": "configurations", "depth": "depth", "farthest": "so far away", "layers": "layers"},
-    tuple(
-        Entry(
-            f"{rows}x{columns}",
-            (("run", "tiles", "-o", f"rows={rows}", "-o", f"columns={columns}"),),
-            explored(f"{rows}x{columns}"),
-            (rows, columns) == (3, 3),
-        )
-        for rows, columns in _SIZES
-    ),
-    (Known("depth", "OEIS A151944", {"2x4": 36, "3x3": 31, "2x5": 55, "2x6": 80, "3x4": 53, "2x7": 108}),),
-)

@@ -14,8 +14,12 @@ _KEPT_BYTES = 50_000_000
 
 def carried_out(entry: Entry, desk: Desk) -> dict[str, Any]:
     """The line of an entry; raises `StoppedError` and `FailedError`, and goes on where an earlier call was stopped."""
-    answers = desk.answers(entry.lines, entry.kills)
-    return _line(entry, answers, desk.spent, _verified(desk, entry.verify))
+    desks = [desk.beside(f"{number}") for number in range(len(entry.lines))]
+    answers = [
+        each.answer(line, () if number else entry.kills)
+        for number, (each, line) in enumerate(zip(desks, entry.lines, strict=True))
+    ]
+    return _line(entry, answers, [each.spent for each in desks], _verified(desk, entry.verify))
 
 
 def finished(entry: Entry, run: Path, desk: Desk) -> dict[str, Any]:
@@ -23,27 +27,26 @@ def finished(entry: Entry, run: Path, desk: Desk) -> dict[str, Any]:
 
     Raises `FailedError` for one that has not come to its end.
     """
-    status, answer = desk.answers((("status", run.name), ("resume", run.name)))
+    status = desk.beside("status").answer(("status", run.name))
     if status["status"] != "complete":
         raise FailedError(f"{run}: it is {status['status']}")
+    answer = desk.beside("0").answer(("resume", run.name))
     cost = Cost(answer["seconds"], None, None, bytes_in(run), 0)
-    return _line(entry, [answer], cost, _verified(desk, ("verify", run.name)))
+    return _line(entry, [answer], [cost], _verified(desk, ("verify", run.name)))
 
 
 def _verified(desk: Desk, line: Sequence[str]) -> dict[str, Any]:
     beside = desk.beside("verify")
-    (found,) = beside.answers((line,))
-    return {
-        "sampled": found.get("sampled", False), "checked": found["checked"], "cpu_seconds": beside.spent.cpu_seconds,
-    }  # fmt: skip
+    found = beside.answer(line)
+    return {"sampled": found.get("sampled", False), "checked": found["checked"], "cost": vars(beside.spent)}
 
 
-def _line(entry: Entry, answers: Sequence[Answer], cost: Cost, verified: dict[str, Any]) -> dict[str, Any]:
+def _line(entry: Entry, answers: Sequence[Answer], costs: Sequence[Cost], verified: dict[str, Any]) -> dict[str, Any]:
     rows, run = entry.rows(answers), answers[0]
     return {
         "entry": entry.name, "commands": entry.commands(), "rows": rows, "digest": run["digest"] or digest_of(rows),
-        "configurations": run["configurations"], "computing_seconds": run["seconds"], **vars(cost),
-        "stored_bytes": run["stored_bytes"], "verified": verified,
+        "configurations": run["configurations"], "computing_seconds": run["seconds"],
+        "stored_bytes": run["stored_bytes"], "costs": [vars(cost) for cost in costs], "verified": verified,
     }  # fmt: skip
 
 
