@@ -98,7 +98,7 @@ def carry_out_all(asked: argparse.Namespace) -> bool:
     for part, entry in wanted([PARTS[name] for name in asked.parts or PARTS], asked.only, asked.short):
         if reused not in ("", f"{part.name}:{entry.name}") or time.monotonic() > end:
             continue
-        folder = asked.data / part.name / entry.name.replace(" ", "-").replace(",", "")
+        folder = asked.data / part.name / entry.file_name
         with alone(folder) as free:
             books = books_in(asked.data)
             if free and not books.has({"part": part.name, "entry": entry.name}):
@@ -120,7 +120,7 @@ def main(given: Sequence[str] | None = None) -> int:
     good = asked.publish or carry_out_all(asked)
     results = summary(books_in(asked.data).rows(), PARTS)
     if asked.publish:
-        publish(results, PARTS)
+        publish(results, PARTS, books_in(asked.data).rows())
     if asked.json:
         print(json.dumps(results))
     return int(not good)

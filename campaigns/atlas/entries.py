@@ -17,7 +17,7 @@ VERIFY = ("verify", "last")
 class Entry:
     """Command lines of Hakoiri, and how their answers become rows. The first may be killed, see `Desk.answers`.
 
-    `short` ones go into CI. `verify` derives again what was found.
+    `short` ones go into CI. `verify` derives again what was found; of what is `certified` the certificate is kept, too.
     """
 
     name: str
@@ -26,6 +26,12 @@ class Entry:
     short: bool = False
     kills: tuple[int, ...] = ()
     verify: tuple[str, ...] = VERIFY
+    certified: bool = False
+
+    @property
+    def file_name(self) -> str:
+        """For files and folders: ``3x3-single``."""
+        return file_name(self.name)
 
     def commands(self) -> list[str]:
         """As one types them."""
@@ -66,6 +72,11 @@ class Part:
         }  # fmt: skip
 
 
+def file_name(entry: str) -> str:
+    """That of an entry of this name."""
+    return entry.replace(",", "").replace(" ", "-")
+
+
 def in_order(first: int, *values: Any, name: str = "{}") -> dict[str, Any]:
     """Values of rows that are called by numbers, from `first` on."""
     return {name.format(number): value for number, value in enumerate(values, first)}
@@ -80,6 +91,11 @@ def explored(name: str) -> Callable[[Sequence[Answer]], list[Row]]:
         return [{"row": name} | found | {"farthest": run["layers"][-1]}]
 
     return rows
+
+
+def exploring(name: str, *line: str, short: bool = False, kills: tuple[int, ...] = ()) -> Entry:
+    """An entry that is one run by layers."""
+    return Entry(name, (("run", *line),), explored(name), short, kills, certified=True)
 
 
 def digest_of(rows: list[Row]) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from campaigns.atlas.entries import Part
+from campaigns.atlas.entries import Part, file_name
 from campaigns.atlas.picture import draw
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "atlas.md"
+CERTIFICATES = PAGE.with_name("atlas")
 _PICTURE = "atlas.svg"
 _SAME, _NONE = "✓", "°"
 _BEGINS = f"""\
@@ -28,7 +29,8 @@ python -m campaigns.atlas --publish              # this page
 **{_SAME}** stands beside a value that was published before, and is the same; a published value that differs is told.
 **{_NONE}** stands where a published value was looked for and none was found, which does not mean that there is none.
 Other values were not looked up. What was found is verified by the command that is told, before large runs are removed;
-digests are those of runs, or of the rows of a table (SHA-256 of their JSON).
+digests are those of runs, or of the rows of a table (SHA-256 of their JSON). A digest that is a link leads to a
+certificate with all layers: `hakoiri verify docs/atlas/NAME.json` makes the run again, from nothing, and compares.
 """
 #: Of the costs.
 _HEADS = ["command", "s", "CPU s", "computing s", "peak MB", "disk MB", "kills", "digest", "verified", "CPU s"]
@@ -49,15 +51,24 @@ def _of(part: Part, done: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[s
             not_run.append({"entry": entry.name, "commands": entry.commands()})
             continue
         rows = [row | {"published": part.published(row)} for row in line["rows"]]
-        entries.append({name: value for name, value in line.items() if name != "part"} | {"rows": rows})
+        entries.append({name: value for name, value in line.items() if name not in ("part", "certificate")})
+        entries[-1] |= {"rows": rows, "certified": "certificate" in line}
     return {"title": part.title, "entries": entries, "not run": not_run}
 
 
-def publish(results: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
-    """Write the results, the page and its picture."""
+def publish(results: Mapping[str, Any], parts: Mapping[str, Part], lines: Iterable[Mapping[str, Any]]) -> None:
+    """Write the results, the page, its picture, and the certificates."""
+    CERTIFICATES.mkdir(exist_ok=True)
+    for line in lines:
+        if "certificate" in line:
+            (CERTIFICATES / _file_of(line["part"], line["entry"])).write_text(line["certificate"], encoding="utf-8")
     RESULTS.write_text(f"{json.dumps(results, indent=1)}\n", encoding="utf-8")
     PAGE.write_text(page(results, parts), encoding="utf-8")
     draw(results, PAGE.with_name(_PICTURE))
+
+
+def _file_of(part: str, entry: str) -> str:
+    return f"{part}-{file_name(entry)}.json"
 
 
 def page(results: Mapping[str, Any], parts: Mapping[str, Part]) -> str:
@@ -112,18 +123,21 @@ moment; what a stopped or killed process took is counted with it. `-` was not me
 
 ![Configurations a second, memory and disk, by the size of a run]({_PICTURE})
 """
-    for part in results["parts"].values():
+    for name, part in results["parts"].items():
         if part["entries"]:
             yield f"### {part['title']}\n"
-            yield _table(_HEADS, (row for line in part["entries"] for row in _costs_of(line)))
+            yield _table(_HEADS, (row for line in part["entries"] for row in _costs_of(name, line)))
 
 
-def _costs_of(line: Mapping[str, Any]) -> Iterator[list[str]]:
+def _costs_of(part: str, line: Mapping[str, Any]) -> Iterator[list[str]]:
     """A row for each command of an entry; the first also has what is of all, and how that was verified."""
     *made, verified = line["commands"]
     checked = ", ".join(f"{number:,} {what}" for what, number in line["verified"]["checked"].items())
     by = f"`{verified.removeprefix('hakoiri ')}`: {checked}"
-    rest = [f"`{line['digest'][:12]}`", by, f"{line['verified']['cost']['cpu_seconds']:,.1f}"]
+    digest = f"`{line['digest'][:12]}`"
+    if line["certified"]:
+        digest = f"[{digest}]({CERTIFICATES.name}/{_file_of(part, line['entry'])})"
+    rest = [digest, by, f"{line['verified']['cost']['cpu_seconds']:,.1f}"]
     for number, (command, cost) in enumerate(zip(made, line["costs"], strict=True)):
         computing = None if number else line["computing_seconds"]
         took = [_known(each) for each in (cost["seconds"], cost["cpu_seconds"], computing)]

@@ -1,6 +1,6 @@
 """Stacks of pancakes, plain and burnt: how many there are at each distance from the one in order."""
 
-from campaigns.atlas.entries import Entry, Known, Part, explored, in_order
+from campaigns.atlas.entries import Entry, Known, Part, exploring, in_order
 
 _LARGE = 13
 #: Bytes on the disk at which its process is killed: a third and two thirds of what the run takes in the end.
@@ -8,9 +8,8 @@ _KILLS = (2_000_000_000, 4_000_000_000)
 
 
 def _entry(puzzle: str, n: int, *short: int) -> Entry:
-    line = ("run", puzzle, "-o", f"n={n}")
     kills = _KILLS if (puzzle, n) == ("pancakes", _LARGE) else ()
-    return Entry(f"{n}", (line,), explored(f"{n}"), n in short, kills)
+    return exploring(f"{n}", puzzle, "-o", f"n={n}", short=n in short, kills=kills)
 
 
 _COLUMNS = {"configurations": "stacks", "depth": "most flips", "farthest": "stacks that need them", "layers": "layers"}

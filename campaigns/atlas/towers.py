@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 
-from campaigns.atlas.entries import Answer, Entry, Known, Part, Row, explored, in_order
+from campaigns.atlas.entries import Answer, Entry, Known, Part, Row, exploring, in_order
 
 #: Discs from which a tower is left, by pegs; and up to how many all distances are known.
 _TOWERS, _DIAMETERS = {4: range(2, 17), 5: range(2, 13)}, {4: range(2, 11), 5: range(2, 10)}
 
 
 def _tower(pegs: int, discs: int) -> Entry:
-    line = ("run", "hanoi", "-o", f"pegs={pegs}", "-o", f"discs={discs}")
-    name = f"{discs} discs, {pegs} pegs"
-    return Entry(name, (line,), explored(name), discs == 6)
+    options = ("-o", f"pegs={pegs}", "-o", f"discs={discs}")
+    return exploring(f"{discs} discs, {pegs} pegs", "hanoi", *options, short=discs == 6)
 
 
 def _diameter(pegs: int, discs: int) -> Entry:

@@ -19,7 +19,8 @@ def carried_out(entry: Entry, desk: Desk) -> dict[str, Any]:
         each.answer(line, () if number else entry.kills)
         for number, (each, line) in enumerate(zip(desks, entry.lines, strict=True))
     ]
-    return _line(entry, answers, [each.spent for each in desks], _verified(desk, entry.verify))
+    verified = _verified(desk, entry.verify)
+    return _line(entry, answers, [each.spent for each in desks], verified) | _certificate(entry, desk, "last")
 
 
 def finished(entry: Entry, run: Path, desk: Desk) -> dict[str, Any]:
@@ -32,7 +33,17 @@ def finished(entry: Entry, run: Path, desk: Desk) -> dict[str, Any]:
         raise FailedError(f"{run}: it is {status['status']}")
     answer = desk.beside("0").answer(("resume", run.name))
     cost = Cost(answer["seconds"], None, None, bytes_in(run), 0)
-    return _line(entry, [answer], [cost], _verified(desk, ("verify", run.name)))
+    verified = _verified(desk, ("verify", run.name))
+    return _line(entry, [answer], [cost], verified) | _certificate(entry, desk, run.name)
+
+
+def _certificate(entry: Entry, desk: Desk, run: str) -> dict[str, str]:
+    """The text of the certificate of its run, if it has one."""
+    if not entry.certified:
+        return {}
+    target = desk.folder / "certificate.json"
+    desk.beside("certificate").answer(("export", run, "--to", str(target)))
+    return {"certificate": target.read_text(encoding="utf-8")}
 
 
 def _verified(desk: Desk, line: Sequence[str]) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""Certificates: what a deal leads to, in a JSON file that anybody can derive again.
+"""Certificates: what a deal, or any start of a puzzle, leads to, in a JSON file that anybody can derive again.
 
     {"certificate": 1, "puzzle": "gap", "options": {"ranks": "7"}, "deal": rows joined by "/",
      "figures": {"positions": 423672, "moves": 34 or null, "depth": 55},
      "layers": [{"size": 1, "digest": 32 hexadecimal digits}, ...], "digest": 64 hexadecimal digits}
 
-The layers are those of a run by layers, the digests those of `storage.layers.digest`. The figures come from a hunt,
-which searches in memory with other programs; a certificate is made only where both agree.
+The layers are those of a run by layers, the digests those of `storage.layers.digest`. The figures of a deal come from a
+hunt, which searches in memory with other programs; a certificate is made only where both agree. Of another puzzle, or a
+run that is there already, they are those of the run: ``deal`` is the start, ``positions`` its configurations, ``moves``
+the depth of the nearest goal.
 """
 
 import json
@@ -17,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import ContradictionError, RunError, StopRun
+from coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
@@ -26,7 +28,7 @@ from coordinator.session.job import Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer
 from puzzles.capabilities import Dealt
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec
 from storage.engine.files import naming, write_file
 from storage.layers.store import RunStore
@@ -73,16 +75,29 @@ def certify(
     spec: PuzzleSpec, figures: DealFigures, resources: Resources, control: Control, observer: Observer
 ) -> Certificate:
     """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
-    deal = str(spec.start)
     with _explored(spec, resources, control, observer) as store:
-        layers = [LayerDigest(record.size, record.digest) for record in store.layer_records()]
-        found = _figures(store)
-        if found != figures:
+        found = certificate_of(store)
+        if found.figures != figures:
             raise ContradictionError(
-                f"{deal}: the search in memory found {_describe(figures)}, the run by layers {_describe(found)}; "
-                "one of the two programs is wrong: please report it"
+                f"{spec.start}: the search in memory found {_describe(figures)}, "
+                f"the run by layers {_describe(found.figures)}; one of the two programs is wrong: please report it"
             )
-        return Certificate(spec.name, spec.options, deal, figures, layers, store.state.digest)
+        return found
+
+
+def certificate_of(store: RunStore) -> Certificate:
+    """The certificate of a run by layers; `UnanswerableError` for one that is of another kind, or not at its end."""
+    spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), store.manifest.mode
+    if kind != "explore" or spec.digest or spec.merge_mirrors:
+        what = "a start of a built-in puzzle leads to, no mirror images merged"
+        raise UnanswerableError(f"run {store.directory.name} has no certificate: these are of all that {what}")
+    if store.state.status != "complete" or not Explored.of(store.state).exhausted:
+        raise UnanswerableError(
+            f"run {store.directory.name} has not come to its end", Step("resume", store.directory.name)
+        )
+    puzzle, layers = spec.build(), [LayerDigest(record.size, record.digest) for record in store.layer_records()]
+    start = spec.start or puzzle.render(puzzle.start)
+    return Certificate(spec.name, spec.options, start, _figures(store), layers, store.state.digest)
 
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
@@ -175,18 +190,19 @@ def verify_certificate(
 ) -> Report:
     """Everything wrong with what a certificate says of its deal.
 
-    The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory.
-    Raises `PuzzleError` where it names no deal, `StopRun` when `control` stops it.
+    The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory,
+    if the puzzle has deals. Raises `PuzzleError` where it names no start, `StopRun` when `control` stops it.
     """
     puzzle = certificate.spec.build()
-    if not isinstance(puzzle, Dealt):
-        raise PuzzleError(f"{puzzle.name} has no deals")
-    puzzle.tidy_deal(certificate.deal)
+    if isinstance(puzzle, Dealt):
+        puzzle.tidy_deal(certificate.deal)
     with _explored(certificate.spec, resources, control, observer) as store:
         report = verify_run(store, full, resources, control, observer)
         _compare_layers(certificate, store, report)
         known = _figures(store)
     _compare(report, certificate.figures, known, "the run by layers")
+    if not isinstance(puzzle, Dealt):
+        return report
     asked = request(puzzle, puzzle.start, "bfs", "exhausted", known.positions + 1)
     found = DealFigures.of(answered(do_task("solve", puzzle, asked, [])))
     _compare(report, certificate.figures, found, "the search in memory")

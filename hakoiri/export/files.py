@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from coordinator.deals.certificate import SUFFIX, certificate_of, write_certificate
 from coordinator.errors import UnanswerableError
 from coordinator.session.session import Control, Observer
 from hakoiri.api import Run
@@ -33,9 +34,15 @@ def export_run(
 
     Of a study of boards a row for each component: ``.csv`` and ``.parquet`` (`hakoiri.export.rows`).
 
+    Of a run by layers ``.json`` is its certificate (`coordinator.deals.certificate`), which can be verified without it.
+
     Of a tree the solutions that it kept: ``.csv`` and ``.npz`` (`hakoiri.export.trees`), one of each orbit, the least,
     or with `images` all of them. Raises `StopRun` when `control` says so; then `target` is as it was.
     """
+    if target.suffix == SUFFIX:
+        certificate = certificate_of(run.store)
+        write_certificate(certificate, target)
+        return certificate.figures.positions
     if isinstance(run.puzzle, Placements):
         write = _TREES[_ending(target, [*_TREES])]
         with replaced(target) as part:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 
 from campaigns.atlas.entries import Answer, Entry, Known, Part, Row
 from campaigns.atlas.measuring import Desk, FailedError, StoppedError
-from campaigns.atlas.page import PAGE, RESULTS, page, summary
+from campaigns.atlas.page import CERTIFICATES, PAGE, RESULTS, page, summary
 from campaigns.atlas.registry import PARTS
 from campaigns.atlas.solitaires import interval
 from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
+from coordinator.deals.certificate import verify_file
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 
 _MANY = 300_000
 #: Stands for Hakoiri: its run goes on for ever, until another process resumes it.
@@ -30,6 +34,8 @@ if command in ("run", "refuse"):
         sys.exit("refused: no such puzzle")
     while True:
         signal.pause()
+if command == "export":
+    pathlib.Path(sys.argv[sys.argv.index("--to") + 1]).write_text("a certificate")
 said = {{"status": "complete", "digest": "abc", "configurations": 6, "seconds": 0.5, "stored_bytes": 9, "depth": 3}}
 print(json.dumps(said | {{"layers": [1, 2, 2, 1], "checked": {{"layers": 4}}, "sampled": False}}))
 """
@@ -80,6 +86,12 @@ def test_what_was_stopped_is_gone_on_with_and_its_cost_counts(tmp_path: Path) ->
         "path last",
         "verify last",
     ]
+
+
+def test_of_a_run_that_has_one_the_certificate_is_kept(tmp_path: Path) -> None:
+    found = carried_out(replace(toy(first="study"), certified=True), desk(tmp_path))
+    assert found["certificate"] == "a certificate"
+    assert (tmp_path / "data" / "calls").read_text().splitlines()[-1] == "export last"
 
 
 def test_what_fails_says_why(tmp_path: Path) -> None:
@@ -133,6 +145,12 @@ def test_all_rows_of_the_results_are_as_published() -> None:
     results = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
     rows = [(name, row) for name, part in results.items() for line in part["entries"] for row in line["rows"]]
     assert [difference for name, row in rows for difference in known_otherwise(PARTS[name], [row])] == []
+
+
+@pytest.mark.parametrize("name", ["pancakes-5", "tiles-2x2-single", "towers-4-discs-5-pegs"])
+def test_certificates_of_the_page_are_true(name: str) -> None:
+    report = verify_file(CERTIFICATES / f"{name}.json", True, Resources(), Control(), SilentObserver())
+    assert report.ok
 
 
 @pytest.mark.slow

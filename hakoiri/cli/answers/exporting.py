@@ -16,7 +16,11 @@ def export(
     name: RunArgument,
     target: Annotated[
         Path | None,
-        typer.Option("--to", metavar="FILE", help="Configurations: .csv, .parquet; moves too: .npz, .graphml, .dot."),
+        typer.Option(
+            "--to",
+            metavar="FILE",
+            help="Configurations: .csv, .parquet; moves too: .npz, .graphml, .dot; .json: a certificate.",
+        ),
     ] = None,
     edges: Annotated[
         Path | None, typer.Option("--edges", metavar="FILE", help="The moves alone: ends in .csv or .parquet.")

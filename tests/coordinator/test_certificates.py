@@ -1,0 +1,59 @@
+"""Certificates of runs: what a start leads to, in a file that is verified without the run."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.deals.certificate import read_certificate, verify_file, write_certificate
+from coordinator.errors import UnanswerableError
+from coordinator.session.job import Report
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
+from hakoiri import Run, census, explore
+from hakoiri.export.files import export_run
+
+_RUNS: list[tuple[str, dict[str, Any]]] = [
+    ("pancakes", {"options": {"n": "6"}}),
+    ("hanoi", {"options": {"pegs": "4", "discs": "4"}}),
+    ("sliding", {"start": "12/34/5.", "options": {"distinct": "all", "goal": "54/32/1."}}),
+    ("gap", {"start": "24 12 11 34/21 22 43 14/33 32 23 31/44 42 13 41", "options": {"ranks": "4"}}),
+]
+
+
+def verified(file: Path) -> Report:
+    return verify_file(file, True, Resources(), Control(), SilentObserver())
+
+
+@pytest.mark.parametrize(("puzzle", "given"), _RUNS, ids=[name for name, _ in _RUNS])
+def test_a_certificate_of_a_run_is_derived_again_without_it(puzzle: str, given: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    with explore(puzzle, data=tmp_path / "data", **given) as run:
+        assert export_run(run, file) == sum(run.layer_sizes)
+        sizes, goal = run.layer_sizes, run.summary()["goal_depth"]
+    found = read_certificate(file)
+    assert [layer.size for layer in found.layers] == sizes
+    assert (found.figures.depth, found.figures.moves) == (len(sizes) - 1, goal)
+    assert verified(file).ok
+    last = found.layers[-1]
+    write_certificate(replace(found, layers=[*found.layers[:-1], replace(last, size=last.size + 1)]), file)
+    assert verified(file).faults == [
+        f"layer {len(sizes) - 1}: its size is {last.size}, the certificate says {last.size + 1}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (lambda data: census("tiles", {"rows": "2", "columns": "2"}, data=data), "has no certificate"),
+        (lambda data: explore("klotski", merge_mirrors=True, data=data), "has no certificate"),
+        (lambda data: explore("tiles", start="123/456/.78", until_goal=True, data=data), "has not come to its end"),
+    ],
+    ids=["whole", "mirrors merged", "until a goal"],
+)
+def test_other_runs_have_none(made: Callable[[Path], Run], why: str, tmp_path: Path) -> None:
+    with made(tmp_path / "data") as run, pytest.raises(UnanswerableError, match=why):
+        export_run(run, tmp_path / "certificate.json")
+    assert not (tmp_path / "certificate.json").exists()
