@@ -64,7 +64,12 @@ def _single(name: str, *line: str) -> Entry:
         return [{"row": name, "diameter": farthest["diameter"]} | found]
 
     return Entry(
-        name, (("run", *line), ("diameter", "last")), rows, "unit" in name, verify=("verify", "last", "--full")
+        name,
+        (("run", *line), ("diameter", "last")),
+        rows,
+        "unit" in name,
+        verify=("verify", "last", "--full"),
+        certified=True,
     )
 
 
