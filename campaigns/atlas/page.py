@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.atlas.entries import Part, file_name
-from campaigns.atlas.picture import draw
+from campaigns.atlas.picture import draw, points
 
 RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "atlas.md"
@@ -31,6 +31,15 @@ python -m campaigns.atlas --publish              # this page
 Other values were not looked up. What was found is verified by the command that is told, before large runs are removed;
 digests are those of runs, or of the rows of a table (SHA-256 of their JSON). A digest that is a link leads to a
 certificate with all layers: `hakoiri verify docs/atlas/NAME.json` makes the run again, from nothing, and compares.
+"""
+_RATES = """\
+**Where the rate falls, and why.** A process takes its time to start, so small runs are slow for their size, and the
+rate rises with it. Then it is the puzzle's own: how many moves a configuration has, and what its key costs. It falls
+where what a layer leads to is more than the memory allowed: pieces of it go to the disk and come back, one range of
+keys after another, and the files take more at some moment than is stored in the end (the last two columns, bytes a
+configuration of the largest run). Probably it also falls where the bitmap in which successors are marked, a bit for
+each possible key, no longer fits into the caches of the processor; that was not measured here. Memory grows with the
+widest layers until it reaches what is allowed; the disk takes about a byte a configuration.
 """
 #: Of the costs.
 _HEADS = ["command", "s", "CPU s", "computing s", "peak MB", "disk MB", "kills", "digest", "verified", "CPU s"]
@@ -123,10 +132,29 @@ moment; what a stopped or killed process took is counted with it. `-` was not me
 
 ![Configurations a second, memory and disk, by the size of a run]({_PICTURE})
 """
+    yield from _rates(results)
     for name, part in results["parts"].items():
         if part["entries"]:
             yield f"### {part['title']}\n"
             yield _table(_HEADS, (row for line in part["entries"] for row in _costs_of(name, line)))
+
+
+def _rates(results: Mapping[str, Any]) -> Iterator[str]:
+    """What a configuration costs in the smallest run of each part, in the cheapest, and in the largest."""
+    by_part: dict[str, list[dict[str, Any]]] = {}
+    for name, point in points(results):
+        if point["a CPU second"]:
+            by_part.setdefault(name, []).append(point | {"ns": 1e9 / point["a CPU second"]})
+    yield _RATES
+    rows = []
+    for name, found in by_part.items():
+        found.sort(key=lambda point: point["configurations"])
+        shown = (found[0], min(found, key=lambda point: point["ns"]), found[-1])
+        cells = [f"{point['configurations']:,}: {point['ns']:,.1f}" for point in shown]
+        large = found[-1]
+        disk = (f"{large[what] * 1e6 / large['configurations']:.2f}" for what in ("stored", "disk"))
+        rows.append([results["parts"][name]["title"], *cells, *disk])
+    yield _table(["ns of CPU a configuration", "smallest", "cheapest", "largest", "bytes stored", "at most"], rows)
 
 
 def _costs_of(part: str, line: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -25,6 +25,7 @@ def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | 
                         "a CPU second": count / used if used else None,
                         "memory": peak and peak / 1e6,
                         "disk": cost["disk_bytes"] / 1e6,
+                        "stored": line["stored_bytes"] / 1e6,
                     },
                 )
 

@@ -23,6 +23,7 @@ from coordinator.errors import ContradictionError, RunError, StopRun, Unanswerab
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
+from coordinator.runs.kinds import kind_of
 from coordinator.runs.verify import verify_run
 from coordinator.session.job import Report
 from coordinator.session.resources import Resources
@@ -87,8 +88,8 @@ def certify(
 
 def certificate_of(store: RunStore) -> Certificate:
     """The certificate of a run by layers; `UnanswerableError` for one that is of another kind, or not at its end."""
-    spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), store.manifest.mode
-    if kind != "explore" or spec.digest or spec.merge_mirrors:
+    spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.mode)
+    if not (kind.from_start and kind.has_graph) or spec.digest or spec.merge_mirrors:
         what = "a start of a built-in puzzle leads to, no mirror images merged"
         raise UnanswerableError(f"run {store.directory.name} has no certificate: these are of all that {what}")
     if store.state.status != "complete" or not Explored.of(store.state).exhausted:
