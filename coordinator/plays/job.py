@@ -79,7 +79,8 @@ class Optimise(Job):
             check.report.fault(
                 f"the state says {said.score:,} in {said.moves:,} moves, its best play has {best.score:,}"
             )
-        if said.bound is not None and said.bound != (bound := self.puzzle.bound(self._board)):
+        # A run that was made when less could be proved may say more.
+        if said.bound is not None and said.bound < (bound := self.puzzle.bound(self._board)):
             check.report.fault(f"the state says that no play scores more than {said.bound:,}, proved is {bound:,}")
         read_arrays(self.store)
 

@@ -4,8 +4,9 @@ A ball that a tilt takes to a hole drops, and so does every other in its segment
 walls; in a segment that a wall of the frame closes it stops somewhere on the way to the end, wherever others stop it.
 So which holes a ball can ever drop through is known from walls and frame alone, and a ball that cannot drop through one
 of its own colour scores nothing. What a tilt scores and loses for good, where colours shut each other out, looking
-ahead shows: the board that may score most is tilted to all sides, again and again. The most that any of those left may
-score bounds every play; where a board has scored as much already, it is the optimum.
+ahead shows: the board that may score most is tilted to all sides, again and again, each being judged by what its next
+two tilts leave. The most that any of those left may score bounds every play; where a board has scored as much already,
+it is the optimum.
 """
 
 import heapq
@@ -20,7 +21,7 @@ Cells = NDArray[np.uint8]
 
 _WALL = int(WALL)
 #: So many cells of boards are held at once, and so many boards are tilted, at most.
-_MOST_CELLS, _MOST_BOARDS = 1 << 25, 200_000
+_MOST_CELLS, _MOST_BOARDS = 1 << 24, 200_000
 
 
 def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
@@ -30,8 +31,9 @@ def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
     leaving = ways_out(cells, frame)
     most = min(most_boards, _MOST_CELLS // cells.size)
     # By the most that a board may score; what it has scored already is in `points_of`, too.
-    waiting = [(-_reserve(cells, leaving), 0, 0, cells.tobytes())]
     points_of, after, best = {cells.tobytes(): 0}, np.empty_like(cells), 0
+    room = np.stack([after, after])
+    waiting = [(-_reserve(cells, frame, leaving, room), 0, 0, cells.tobytes())]
     while waiting:
         if -waiting[0][0] <= best or len(points_of) >= most:
             return max(best, -waiting[0][0])
@@ -44,7 +46,7 @@ def upper_bound(board: Board, most_boards: int = _MOST_BOARDS) -> int:
             there, now = after.tobytes(), points + scored
             if scored >= 0 and points_of.get(there, -1) < now:
                 points_of[there], best = now, max(best, now)
-                heapq.heappush(waiting, (-now - _reserve(after, leaving), len(points_of), now, there))
+                heapq.heappush(waiting, (-now - _reserve(after, frame, leaving, room), len(points_of), now, there))
     return best
 
 
@@ -116,6 +118,7 @@ def ways_out(cells: Cells, frame: Cells) -> Cells:
 
 @jit
 def _count(cells: Cells, leaving: Cells) -> int:
+    """How many balls may score, each by itself."""
     count = 0
     for row in range(len(cells)):
         for column in range(len(cells)):
@@ -124,6 +127,23 @@ def _count(cells: Cells, leaving: Cells) -> int:
     return count
 
 
-def _reserve(cells: Cells, leaving: Cells) -> int:
-    """How many balls may still score."""
-    return int(_count(cells, leaving))
+@jit
+def _after_one(cells: Cells, frame: Cells, leaving: Cells, after: Cells) -> int:
+    """The most that a tilt scores and the balls left after it may score, each by itself."""
+    most = 0
+    for side in range(len(frame)):
+        scored = _tilt(cells, frame[side], side, after)
+        if scored >= 0:
+            most = max(most, scored + _count(after, leaving))
+    return most
+
+
+@jit
+def _reserve(cells: Cells, frame: Cells, leaving: Cells, room: Cells) -> int:
+    """The same by two tilts: nothing scores more from here on. Nine boards looked at take no memory."""
+    most = 0
+    for side in range(len(frame)):
+        scored = _tilt(cells, frame[side], side, room[0])
+        if scored >= 0:
+            most = max(most, scored + _after_one(room[0], frame, leaving, room[1]))
+    return most
