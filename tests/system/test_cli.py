@@ -282,6 +282,18 @@ def test_every_eccentricity_and_all_pairs(finished: FinishedRuns, tmp_path: Path
     assert "only with --all" in refused.stderr
 
 
+def test_queued_eccentricities_are_found_where_they_are_asked_for(hakoiri: Hakoiri) -> None:
+    run = hakoiri.ask("run", "klotski", "--from", START_OF_248)["run"]
+    here = hakoiri.ask("diameter", run, "--all")
+    queued = hakoiri.ask("diameter", run, "--all", "--queue")["run"]
+    assert hakoiri.ask("status", queued)["status"] == "queued"
+    assert hakoiri.ask("resume", queued)["settled"] == 248
+    state = hakoiri.ask("status", queued)
+    assert (state["status"], state["diameter"], state["radius"], state["open"]) == ("complete", [72, 72], [36, 36], [])
+    assert hakoiri.ask("diameter", run, "--all") == hakoiri.ask("diameter", queued, "--all") == here
+    assert hakoiri.ask("verify", queued, "--full")["checked"]["eccentricities"] == 248
+
+
 def test_the_shortest_solution_is_one(finished: FinishedRuns) -> None:
     found = finished.hakoiri.ask("path", finished.explored["run"])
     puzzle = Klotski()
