@@ -117,9 +117,9 @@ def _jobs(chance: random.Random) -> None:
     fields[name] = mutated(fields[name] or b"-", chance)
     job = TaskJob("feed-1-0-1", connection=cast(redis.Redis, _Held(fields)), serializer=MsgpackSerializer)
     job.refresh()
-    named, called = job.func_name, dict(job.kwargs)
+    named = job.func_name
     try:
-        TaskRequest(**called)
+        TaskRequest(**job.kwargs)
     except TypeError as error:
         raise TaskError(f"{named}: {error}") from error
 

@@ -31,6 +31,7 @@ from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger
+from storage.ledger.lock import require_held
 from storage.ledger.manifest import Figures, Progress, State
 from storage.names import DATA_FILE
 from storage.results.rows import ResultRows
@@ -188,6 +189,8 @@ class StudySizes(Job):
         size, member = self._members()[number]
         folder = self.store.directory / _FOLDER / str(number)
         found = _member(folder, self._spec(member), self._resources, session.control, session.observer)
+        # It is another's, if the run is.
+        require_held(self.store.directory)
         shutil.rmtree(folder.parent)
         return SizeRow(size, member.series, member.place, member.options, sum(found[0]), *found)
 

@@ -5,12 +5,16 @@ from pathlib import Path
 import psutil
 import pytest
 
+from coordinator.runs.drive import drive
+from coordinator.session.resources import Resources
+from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import Step
 from puzzles.keys.layout import U32
 from storage.errors import TakenOverError
 from storage.layers.blocks import pack_blocks
 from storage.layers.spill import Spill
 from storage.ledger.lock import RunLock
+from storage.ledger.manifest import Progress
 from storage.names import DATA_FILE, HOLDER_FILE, SPILL_FOLDER
 from tests.support.refusals import refused
 from tests.system.before import be_starved, stand_still
@@ -55,3 +59,16 @@ def test_spill_files_are_written_by_the_holder_alone(tmp_path: Path) -> None:
         with pytest.raises(TakenOverError):
             spill.append(0, keys)
     assert [path.stat().st_size for path in (run / SPILL_FOLDER).iterdir()] == [spill.stored_bytes]
+
+
+def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:
+    """A member's own run lies where whoever goes on with the study finds it."""
+    directory = hakoiri.data / hakoiri.ask("study", "hanoi", "--n", "2..3", "--queue")["run"]
+
+    class Removing(SilentObserver):
+        def progress(self, progress: Progress) -> None:
+            (directory / HOLDER_FILE).unlink(missing_ok=True)
+
+    with pytest.raises(TakenOverError):
+        drive(directory, Resources(workers=1), Control(), Removing())
+    assert list(directory.glob(f"members/*/member/{DATA_FILE}"))
