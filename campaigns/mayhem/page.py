@@ -43,6 +43,7 @@ What the campaign has found, each with a test in the ordinary suite:
 - So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
   and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
 - A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go.
+- Such a driver of a study removed what the other one was measuring.
 - Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
 """
 
@@ -121,7 +122,7 @@ def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str
     lines = [f"| {heading} | trials | {' | '.join(measure.words for _, measure in measures)} |"]
     lines.append("|---|" + "--:|" * (1 + len(part.measures)))
     for row in rows:
-        figures = " | ".join(f"{row[name]:.2f}" if measure.most else f"{row[name]:,}" for name, measure in measures)
+        figures = " | ".join(f"{row[name]:.2f}" if measure.most else f"{row[name]:,.0f}" for name, measure in measures)
         lines.append(f"| {row['case']} | {row['trials']:,} | {figures} |")
     return "\n".join([*lines, ""])
 
