@@ -169,14 +169,15 @@ def _parts(graph: Graph) -> _Parts:
 
 def _condensed(graph: Graph, labels: Labels, count: int) -> tuple[int, int, int]:
     """How many pairs of components a move leads across, into how many leads none of another's, and out of how many."""
-    pairs = np.empty(0, dtype=np.int64)
+    parts = [np.empty(0, dtype=np.int64)]
     for begin in range(0, len(labels), _VERTICES_AT_ONCE):
         part = slice(begin, begin + _VERTICES_AT_ONCE)
         offsets = graph.offsets[begin : begin + _VERTICES_AT_ONCE + 1]
         starts = np.repeat(labels[part].astype(np.int64), np.diff(offsets))
         ends = labels[graph.targets[offsets[0] : offsets[-1]]]
         across = starts != ends
-        pairs = np.union1d(pairs, starts[across] * count + ends[across])
+        parts.append(np.unique(starts[across] * count + ends[across]))
+    pairs = np.unique(np.concatenate(parts))
     return len(pairs), count - len(np.unique(pairs % count)), count - len(np.unique(pairs // count))
 
 
