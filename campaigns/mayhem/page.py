@@ -43,6 +43,7 @@ What the campaign has found, each with a test in the ordinary suite:
 - So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
   and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
 - A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go.
+- Levels of a tree that were broken off by a stop were kept, and made again.
 - Such a driver of a study removed what the other one was measuring.
 - Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
 """

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
+from coordinator.errors import ContradictionError, StopRun
 from coordinator.session.session import Executor, Session
 from coordinator.steps.inspection import inspected_expansion
 from coordinator.trees.estimate import seconds_left
@@ -122,8 +122,13 @@ class TreeSearch:
 
     def _cut(self) -> Cutting:
         """Make layers until there are enough prefixes; decide on the chunks, once and for all sessions."""
-        keys = self._grow()
-        pace = self._pace(keys[shuffled(len(keys))[:_LOOKS]])
+        try:
+            keys = self._grow()
+            pace = self._pace(keys[shuffled(len(keys))[:_LOOKS]])
+        except StopRun:
+            # Layers without the cutting would be made again.
+            self._store.discard_staged()
+            raise
         cutting = Cutting(self._state.depth, len(keys), self._chunk_size(len(keys), pace))
         stage_cutting(self._store, cutting)
         self._commit(orbits=0, classes=0, chunks=cutting.chunks)

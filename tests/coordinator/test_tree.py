@@ -30,7 +30,7 @@ from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Progress, State
-from storage.names import CHUNKS, FOUND, number_key
+from storage.names import CHUNKS, FOUND, LAYERS, number_key
 from storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.engine import MANNERS, before_call
 from tests.support.refusals import refused
@@ -371,3 +371,13 @@ def test_exports(tmp_path: Path, right: tuple[Any, ...]) -> None:
             assert np.bincount(every["orbits"]).tolist() == [12] * 80
             lines_of = np.array(run.tree.star.lines)  # type: ignore[attr-defined]
             assert (every["numbers"][:, lines_of].sum(axis=2) == 26).all()
+
+
+def test_levels_that_a_stop_breaks_off_are_not_kept(tmp_path: Path) -> None:
+    """Without the cutting they would be made again, and be durable twice."""
+    control = Control()
+    control.interrupt("enough")
+    directory = make_run(tmp_path, PuzzleSpec("magic-star", {"points": "6"}), "tree", {}, Resources(workers=1))
+    assert drive(directory, Resources(workers=1), control, SilentObserver()).status == "interrupted"
+    with RunStore(directory) as store:
+        assert (store.names(LAYERS), read_cutting(store)) == ([], None)
