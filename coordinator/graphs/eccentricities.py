@@ -115,7 +115,10 @@ class Settling:
         """Begin with what was proved before (`arrays`), if anything was."""
         if arrays:
             self._bounds.lower[:], self._bounds.beyond[:] = arrays["lower"][self._order], arrays["upper"][self._order]
-            self._bounds.searched[:] = np.unpackbits(arrays["searched"], count=self._size)[self._order]
+            searched = np.unpackbits(arrays["searched"], count=self._size)[self._order].astype(np.bool_)
+            # More may be alike than was known then: all of them are searched from, or none.
+            first = self._bounds.first
+            self._bounds.searched[:] = ~np.isin(first, first[~searched])
 
     def measured(self, every: bool) -> Measured:
         """What follows once periphery and centre are settled, `every` one if they are: also how many have which."""

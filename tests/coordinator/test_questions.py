@@ -190,6 +190,23 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
     assert found.pairs.tolist() == keys[sorted_pairs(farthest_pairs(graph, periphery))].tolist()
 
 
+def test_more_may_be_alike_than_when_bounds_were_kept() -> None:
+    """Of configurations that are alike all count as searched from, or none."""
+    spec = PuzzleSpec("hanoi", {"discs": "3"})
+    puzzle = spec.build()
+    with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
+        keys = np.sort(np.concatenate(list(puzzle.configurations())))
+        settling = Settling(context, keys, build_graph(context, keys))
+        bounds = np.zeros(len(keys), dtype=np.int32)
+        images = [np.searchsorted(keys, image(keys)) for image in puzzle.symmetry_maps()]
+        assert images
+        for count in range(len(keys)):
+            kept = np.packbits(np.arange(len(keys)) < count)
+            settling.go_on({"lower": bounds, "upper": bounds, "searched": kept})
+            searched = np.unpackbits(settling.arrays()["searched"], count=len(keys))
+            assert all((searched[image] == searched).all() for image in images)
+
+
 class Watching(SilentObserver):
     """Remembers how much was done."""
 
