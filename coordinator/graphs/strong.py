@@ -176,9 +176,12 @@ def _condensed(graph: Graph, labels: Labels, count: int) -> tuple[int, int, int]
         starts = np.repeat(labels[part].astype(np.int64), np.diff(offsets))
         ends = labels[graph.targets[offsets[0] : offsets[-1]]]
         across = starts != ends
-        parts.append(np.unique(starts[across] * count + ends[across]))
-    pairs = np.unique(np.concatenate(parts))
-    return len(pairs), count - len(np.unique(pairs % count)), count - len(np.unique(pairs // count))
+        parts.append(starts[across] * count + ends[across])
+    # Sorted: numpy finds distinct numbers by hashing, which takes fifty times as long of so many.
+    pairs = np.sort(np.concatenate(parts))
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    entered, left = (np.bincount(ends, minlength=count) for ends in (pairs % count, pairs // count))
+    return len(pairs), count - int(np.count_nonzero(entered)), count - int(np.count_nonzero(left))
 
 
 def _scipy_labels(graph: Graph) -> Labels:
