@@ -11,7 +11,7 @@ from coordinator.graphs.diameter import MOST_PAIRS, Measured, interval_progress
 from coordinator.session.session import ComputeContext
 from puzzles.contract import Orbits, Puzzle
 from puzzles.keys.layout import Keys
-from puzzles.keys.order import equal_rows, lower_bounds
+from puzzles.keys.order import distinct, equal_rows, lower_bounds
 from puzzles.keys.splitmix import random_words
 from storage.ledger.manifest import Progress
 from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
@@ -148,7 +148,7 @@ class Settling:
 
     def _listed(self, pairs: Vertices) -> Vertices:
         """Pairs in search order as pairs in the order of the keys, each once, the lesser first, in that order."""
-        return _as_pairs(np.unique(_numbers(np.sort(self._order[pairs], axis=1))))
+        return _as_pairs(distinct(_numbers(np.sort(self._order[pairs], axis=1))))
 
     def pairs_from(self, vertices: Vertices, distance: int) -> Vertices:
         """All pairs so far apart that one of some vertices belongs to; they reach no farther."""
@@ -220,11 +220,11 @@ def _is_within(keys: Keys, one: Keys) -> bool:
 
 def _with_images(pairs: Vertices, images: list[Vertices]) -> Vertices:
     """All images of some pairs, these included."""
-    found = new = _numbers(pairs)
+    found = new = distinct(_numbers(pairs))
     while images and len(new):
-        moved = [_numbers(image[_as_pairs(new)]) for image in images]
-        new = np.setdiff1d(np.concatenate(moved), found)
-        found = np.union1d(found, new)
+        moved = distinct(np.concatenate([_numbers(image[_as_pairs(new)]) for image in images]))
+        new = moved[~np.isin(moved, found, assume_unique=True)]
+        found = np.concatenate([found, new])
     return _as_pairs(found)
 
 

@@ -17,6 +17,7 @@ from coordinator.graphs.building import MOST_VERTICES, build_graph
 from coordinator.graphs.diameter import interval_progress
 from coordinator.session.session import ComputeContext, Control, Observer
 from puzzles.keys.layout import Key, Keys, key_at
+from puzzles.keys.order import distinct
 from storage.ledger.manifest import ComponentRecord, Progress
 from worker.graphs.searches import Graph, Labels, Offsets, Vertices, inner_graph, part_of
 from worker.graphs.strong import Bounds, Diameters, all_diameters, transposed
@@ -177,9 +178,7 @@ def _condensed(graph: Graph, labels: Labels, count: int) -> tuple[int, int, int]
         ends = labels[graph.targets[offsets[0] : offsets[-1]]]
         across = starts != ends
         parts.append(starts[across] * count + ends[across])
-    # Sorted: numpy finds distinct numbers by hashing, which takes fifty times as long of so many.
-    pairs = np.sort(np.concatenate(parts))
-    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    pairs = distinct(np.concatenate(parts))
     entered, left = (np.bincount(ends, minlength=count) for ends in (pairs % count, pairs // count))
     return len(pairs), count - int(np.count_nonzero(entered)), count - int(np.count_nonzero(left))
 

@@ -206,6 +206,16 @@ def equal_neighbours(keys: Keys) -> Keys:
     return found
 
 
+def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each of some integers once, in increasing order.
+
+    By sorting them: numpy's own (2.4) hashes, and takes 8.5 s instead of 0.07 for ten million.
+    """
+    numbers = np.sort(numbers)
+    found: NDArray[np.int64] = numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]]
+    return found
+
+
 def slice_between(keys: Keys, low: Key, high: Key) -> Keys:
     """The part of a sorted batch with low <= key < high; a view. `high` may be one beyond the greatest key."""
     layout = layout_of(keys)

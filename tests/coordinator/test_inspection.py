@@ -1,5 +1,6 @@
 """Puzzles that break their own promises: a search says so, names the configuration, and claims nothing false."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -93,9 +94,11 @@ def test_a_mistake_about_a_single_configuration_is_found_by_verify_as_the_puzzle
     assert report.cause == "puzzle"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("manner", ["default", "spilling"])
-@pytest.mark.parametrize("mode", ["explore", "whole"])
+@pytest.mark.parametrize(
+    ("mode", "manner", "layout"),
+    # Beyond memory, the components of keys of 256 bits are refused before anything is expanded.
+    sorted({*product(["explore", "whole"], ["default", "spilling"], LAYOUTS)} - {("whole", "spilling", "u256")}),
+)
 def test_a_kernel_of_other_rules_is_found_within_few_layers(
     mode: str, manner: str, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

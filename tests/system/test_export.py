@@ -182,7 +182,7 @@ def test_an_export_replaces_the_file_of_before(hakoiri: Hakoiri, tmp_path: Path)
     assert all(large != small for large, small in zip(files[248], files[2], strict=True))
 
 
-@pytest.mark.parametrize("name", ["run.json", "run", "run.csv.gz", ".csv"])
+@pytest.mark.parametrize("name", ["run.txt", "run", "run.csv.gz", ".csv"])
 def test_a_bad_ending_is_refused(name: str, finished: FinishedRuns, tmp_path: Path) -> None:
     refused = finished.hakoiri.here("export", "last", "--to", str(tmp_path / name), check=False)
     assert (refused.code, refused.stdout) == (1, "")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
+from puzzles.keys.order import distinct
 from worker.graphs.searches import UNSEEN, Distances, Graph, Offsets, Vertices, search
 
 #: A row per component: its diameter, and the two vertices that attain it.
@@ -76,7 +77,7 @@ def both_ways(graph: Graph) -> Graph:
     """The graph with a counterpart for every edge, the targets of each vertex sorted."""
     vertices = len(graph.offsets) - 1
     sources = np.repeat(np.arange(vertices), np.diff(graph.offsets))
-    edges = np.unique(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
+    edges = distinct(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
     offsets = np.searchsorted(edges, np.arange(vertices + 1) * vertices)
     return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
 
