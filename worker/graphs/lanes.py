@@ -210,7 +210,7 @@ def pairs_at(graph: Graph, sources: Vertices, distance: int) -> Vertices:
     nobody = np.zeros(len(graph.offsets) - 1, dtype=np.bool_)
     # Of two sides, one would be a step ahead.
     _, front, there = _searched(graph, len(nobody), sources, nobody, distance)
-    bits = np.unpackbits(front[there].view(np.uint8), axis=1, bitorder="little")
+    bits = np.unpackbits(front[there].astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
     places, lanes = np.nonzero(bits)
     return np.stack([sources[lanes], there[places]], axis=1)
 
