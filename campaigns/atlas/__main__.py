@@ -21,7 +21,7 @@ from pathlib import Path
 
 from campaigns.atlas.entries import Entry, Part
 from campaigns.atlas.measuring import Desk, FailedError, StoppedError
-from campaigns.atlas.page import publish, summary
+from campaigns.atlas.page import publish, published, summary
 from campaigns.atlas.registry import PARTS
 from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
 from campaigns.books import Books
@@ -39,7 +39,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--until", type=float, default=float("inf"), metavar="MINUTES", help="stop after that time")
     parser.add_argument("--memory", metavar="SIZE", help="what each command may take")
     parser.add_argument("--reuse", metavar="PART:ENTRY=RUN", help="the folder of a finished run, for one entry")
-    parser.add_argument("--publish", action="store_true", help="write the page from what is in the books")
+    parser.add_argument("--publish", action="store_true", help="add what is in the books to the page")
     parser.add_argument("--json", action="store_true", help="print one object")
     asked = parser.parse_args(given)
     if strange := set(asked.parts) - PARTS.keys():
@@ -118,7 +118,7 @@ def main(given: Sequence[str] | None = None) -> int:
     asked = arguments(given)
     asked.data.mkdir(parents=True, exist_ok=True)
     good = asked.publish or carry_out_all(asked)
-    results = summary(books_in(asked.data).rows(), PARTS)
+    results = summary(books_in(asked.data).rows(), PARTS, published() if asked.publish else {})
     if asked.publish:
         publish(results, PARTS, books_in(asked.data).rows())
     if asked.json:

@@ -45,9 +45,22 @@ widest layers until it reaches what is allowed; the disk takes about a byte a co
 _HEADS = ["command", "s", "CPU s", "computing s", "peak MB", "disk MB", "kills", "digest", "verified", "CPU s"]
 
 
-def summary(lines: Iterable[Mapping[str, Any]], parts: Mapping[str, Part]) -> dict[str, Any]:
-    """By part: the lines of its entries with what is published of each row, and the commands that were not run."""
-    done = {(line["part"], line["entry"]): line for line in lines}
+def published() -> dict[tuple[str, str], dict[str, Any]]:
+    """What the results tell of each entry, by its part and its name."""
+    parts = json.loads(RESULTS.read_text(encoding="utf-8"))["parts"]
+    return {(name, entry["entry"]): entry for name, part in parts.items() for entry in part["entries"]}
+
+
+def summary(
+    lines: Iterable[Mapping[str, Any]],
+    parts: Mapping[str, Part],
+    before: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> dict[str, Any]:
+    """By part: the lines of its entries with what is published of each row, and the commands that were not run.
+
+    `before` has what is `published` of entries that no line is of.
+    """
+    done = {**before, **{(line["part"], line["entry"]): _result(line) for line in lines}}
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     return {"machine": machine, "parts": {name: _of(part, done) for name, part in parts.items()}}
 
@@ -60,9 +73,14 @@ def _of(part: Part, done: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[s
             not_run.append({"entry": entry.name, "commands": entry.commands()})
             continue
         rows = [row | {"published": part.published(row)} for row in line["rows"]]
-        entries.append({name: value for name, value in line.items() if name not in ("part", "certificate")})
-        entries[-1] |= {"rows": rows, "certified": "certificate" in line}
+        entries.append({**line, "rows": rows})
     return {"title": part.title, "entries": entries, "not run": not_run}
+
+
+def _result(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the books without its part, and without the text of its certificate."""
+    result = {name: value for name, value in line.items() if name not in ("part", "certificate")}
+    return result | {"certified": "certificate" in line}
 
 
 def publish(results: Mapping[str, Any], parts: Mapping[str, Part], lines: Iterable[Mapping[str, Any]]) -> None:

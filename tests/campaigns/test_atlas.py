@@ -119,7 +119,8 @@ def test_the_page_tells_what_is_published_what_differs_and_what_was_not_run(tmp_
     )  # fmt: skip
     line = {"part": "toys"} | carried_out(toy((_MANY // 2,)), desk(tmp_path))
     assert known_otherwise(part, line["rows"]) == ["3: depth is 3, a table has 4"]
-    told = page(summary([line], {"toys": part}), {"toys": part})
+    results = summary([line], {"toys": part}, {})
+    told = page(results, {"toys": part})
     assert "| 3 | 6 ✓ | 3 (published: 4) | 4 ° | abc |" in told
     assert "Published: configurations: a book; depth: a table." in told
     assert "° layers: looked for in OEIS." in told
@@ -127,6 +128,8 @@ def test_the_page_tells_what_is_published_what_differs_and_what_was_not_run(tmp_
     assert "- four: `hakoiri run other`" in told
     assert "| 1 | `abc` | `verify last`: 4 layers |" in told
     assert "| `path last` |" in told
+    [entry] = results["parts"]["toys"]["entries"]
+    assert summary([], {"toys": part}, {("toys", "three"): entry}) == results, "what is published stays"
 
 
 def test_the_interval_of_a_share_is_the_exact_one() -> None:
