@@ -73,7 +73,7 @@ class RemoteExecutor:
         self._flight = Flight(connection, "", self._stage, self._request, self._shared, self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
         self._company, self.places = Company(observer), Places()
-        self._last_look = 0.0
+        self._last_look = self._queued_at = 0.0
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
@@ -215,24 +215,27 @@ class RemoteExecutor:
         self.lying.renew()
         if self._company.is_away:
             return
-        jobs_wait = self._flight.has_waiting_jobs
+        if self._flight.has_waiting_jobs:
+            self._queued_at = now
         for token, chunk in list(self._flight.chunks.items()):
             if not chunk.attempt:
                 self._flight.send(chunk)
-            elif why := self._why_lost(chunk, kept[token], jobs_wait, now):
+            elif why := self._why_lost(chunk, kept[token], now):
                 self._lose(chunk, why, counts=not was_away)
             elif chunk.worker is not None and now > chunk.begun_at + chunk.deadline:
                 # A chunk that is merely slow must not end up with every worker.
                 chunk.deadline *= 2
                 self._lose(chunk, "it is overdue", counts=False)
 
-    def _why_lost(self, chunk: Chunk, kept: bool, jobs_wait: bool, now: float) -> str:
+    def _why_lost(self, chunk: Chunk, kept: bool, now: float) -> str:
         """Why a chunk must be sent again, or nothing."""
         if chunk.worker is not None and chunk.worker not in self._company.living:
             return f"worker {chunk.worker} died"
         if not kept:
             return "Redis lost its data"
-        if chunk.worker is None and not jobs_wait and now > chunk.sent_at + ALIVE_SECONDS and self._company.living:
+        # A worker that has just taken the last job, however long that waited, needs a moment to say so.
+        taken = now > max(chunk.sent_at, self._queued_at) + ALIVE_SECONDS
+        if chunk.worker is None and taken and self._company.living:
             return "its job is in no queue and no worker has begun it"
         return ""
 

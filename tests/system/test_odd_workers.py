@@ -9,12 +9,14 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import IO
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from rq.job import JobStatus
 
 from coordinator.errors import StopRun
+from coordinator.executors import flight, remote
 from coordinator.executors.opening import open_context
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.resources import Resources
@@ -29,12 +31,12 @@ from tests.system.conftest import StartWorkers
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.tasks import Arrays
-from worker.transport.connection import connect, living_workers
+from worker.transport.connection import ALIVE_SECONDS, connect, living_workers
 from worker.transport.messages import Event
 from worker.transport.names import event_key
 from worker.transport.rq_worker import TaskQueue
 
-#: A row of numbers whose moves take seconds to find, and that writes down each number that it was asked for.
+#: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
 SLOW = """\
 import time
 
@@ -54,7 +56,7 @@ class Slow(Puzzle):
     def successors(self, key):
         with open({asked!r}, "a") as asked:
             asked.write(f"{{key}}\\n")
-        time.sleep(0.8)
+        time.sleep(3.5 * (key == 10))
         return [key - 1, key + 1]
 """
 
@@ -117,7 +119,7 @@ def keys() -> Keys:
 def test_chunks_and_queues_slower_than_anything_is_kept(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
-    """A chunk takes 1.6 s and the last one begins after 3 s, when what nobody renews is kept for one second."""
+    """A chunk takes longer, and the others begin later, than what nobody renews is kept."""
     file = tmp_path / "slow.py"
     file.write_text(SLOW.format(asked=str(tmp_path / "asked")), encoding="utf-8")
     spec = with_own_file(PuzzleSpec(f"{file}:Slow"))
@@ -126,7 +128,7 @@ def test_chunks_and_queues_slower_than_anything_is_kept(
     with started_workers(hakoiri, redis_server.url, 1, {FILES: str(file)}):
         connection = connect(redis_server.url)
         executor = RemoteExecutor(
-            redis_server.url, connection, puzzle, spec, Control(), notes, 1 << 28, Tuning(keep=1)
+            redis_server.url, connection, puzzle, spec, Control(), notes, 1 << 28, Tuning(keep=3)
         )  # fmt: skip
         with closing(executor):
             results = dict(executor.map("neighbours", chunks))
@@ -164,6 +166,34 @@ def test_a_coordinator_that_was_away_goes_on(farm: Workers, keys: Keys) -> None:
         wait_until(lambda: not [key for key in connection.scan_iter("hakoiri:*") if re.search(b":(in|out):", key)])
         numbers += [number for number, _ in results]
     assert sorted(numbers) == list(range(10))
+
+
+def test_a_job_that_was_just_taken_is_no_lost_one(
+    redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it waited in the queue: only who has taken it and says nothing for seconds has lost it."""
+    clock, queue = Mock(), TaskQueue(connection=redis_server.client)
+    clock.monotonic.return_value = 0.0
+    monkeypatch.setattr(remote, "time", clock)
+    monkeypatch.setattr(flight, "time", clock)
+
+    def look_at(seconds: float) -> None:
+        """Let the executor look after its chunks at that time, which renews what was kept for ever."""
+        clock.monotonic.return_value = seconds
+        (key,) = redis_server.client.scan_iter("hakoiri:*:in:*")
+        redis_server.client.persist(key)
+        wait_until(lambda: redis_server.client.ttl(key) > 0)
+
+    with working(redis_server, [[keys[:1]]], "neighbours", (), Tuning()):
+        waited = 2.0 * ALIVE_SECONDS
+        look_at(waited)
+        queue.empty()
+        look_at(waited + 1)
+        look_at(waited + ALIVE_SECONDS - 1)
+        assert not queue.jobs
+        look_at(waited + ALIVE_SECONDS + 1)
+        (job,) = wait_until(lambda: queue.jobs)
+        assert job.kwargs["attempt"] == 2
 
 
 def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer, keys: Keys) -> None:
