@@ -1,5 +1,7 @@
 """Calls to all kernels that a run needs, so that they are loaded, or compiled, before its clock starts."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
@@ -95,6 +97,12 @@ def _load_bitmap_kernels(layer: Keys) -> None:
 
 def load_graph_kernels(puzzle: Puzzle) -> None:
     """The same for components and eccentricities."""
+    load_edge_kernels(puzzle)
+    load_distance_kernels(puzzle)
+
+
+def load_edge_kernels(puzzle: Puzzle) -> None:
+    """The same for the moves between configurations."""
     keys = puzzle.keys([puzzle.start])
     targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
     if puzzle.layout in PAIR_LAYOUTS:
@@ -104,6 +112,10 @@ def load_graph_kernels(puzzle: Puzzle) -> None:
     Places.of(keys).lower_bounds(keys)
     for symmetry in puzzle.symmetry_maps():
         symmetry(keys)
+
+
+def load_distance_kernels(puzzle: Puzzle) -> None:
+    """The same for distances in graphs, whatever the puzzle."""
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
@@ -121,6 +133,7 @@ def load_retracting_kernels(puzzle: Puzzle) -> None:
     """The same for moves backwards, where a directed puzzle knows them."""
     if isinstance(puzzle, Reversible):
         keys = puzzle.keys([puzzle.start])
+        scatter(keys, partition_by(keys, 1).table)
         words = empty_filter(1, 8)
         add(words, keys)
         may_hold(words, puzzle.retract(keys).successors)
@@ -174,6 +187,28 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
         do_task("move", puzzle, [boards, np.zeros(len(moves), dtype=np.int64), moves], arena.shared)
         if puzzle.games:
             do_task("play", puzzle, games_request(0, 0, 0, 1), [*arena.shared, arena.first[0]])
+
+
+def kernels_of(task: str) -> Callable[[Puzzle], None]:
+    """What loads the kernels of a task: all take a third of a second, those of a search by layers a twentieth."""
+    return _LOADERS.get(task, load_search_kernels)
+
+
+#: Of the tasks that call other kernels than a search by layers.
+_LOADERS: dict[str, Callable[[Puzzle], None]] = {
+    "before": load_retracting_kernels,
+    "eccentricities": load_distance_kernels,
+    "forest": load_edge_kernels,
+    "hunt": load_walking_kernels,
+    "look": load_distance_kernels,
+    "member": load_family_kernels,
+    "move": load_moving_kernels,
+    "neighbours": load_edge_kernels,
+    "pairs": load_distance_kernels,
+    "play": load_moving_kernels,
+    "searches": load_distance_kernels,
+    "solve": load_solving_kernels,
+}
 
 
 def _expansion(puzzle: Puzzle, keys: Keys) -> Expansion:

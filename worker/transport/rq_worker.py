@@ -33,7 +33,7 @@ from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskR
 from worker.transport.names import QUEUE, event_key, input_key, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import Origin, perform
-from worker.warm import load_all_kernels
+from worker.warm import kernels_of
 
 _MAX_DETAIL = 500
 #: A worker that has refused a chunk holds back for so long.
@@ -136,7 +136,7 @@ def _perform(
     report("started")
     try:
         request = _understood(task, session=session, token=token, attempt=attempt, keep=keep, **rest)
-        puzzle = _build_puzzle(request)
+        puzzle = _build_puzzle(task, request)
     except Exception as error:
         report("refused", error)
         # The other workers take the next ones: refusing them all would be faster than any of them can be done.
@@ -196,24 +196,29 @@ def _depots(connection: redis.Redis) -> Depots:
 
 
 _puzzles: dict[str, Puzzle] = {}
+#: What has loaded kernels of that puzzle.
+_loaders = set[Callable[[Puzzle], None]]()
 _shared: dict[tuple[str, int], Arrays] = {}
 
 
-def _build_puzzle(request: TaskRequest) -> Puzzle:
-    """The puzzle of a request, built once per process, its kernels compiled by one process for all.
+def _build_puzzle(task: str, request: TaskRequest) -> Puzzle:
+    """The puzzle of a request, built once per process, the kernels of the task compiled by one process for all.
 
     IMPORTANT: a request names a puzzle that is here already; nothing is imported for it but Hakoiri's own modules.
     """
     name = repr(sorted(request.puzzle.items()))
     if name not in _puzzles:
         _puzzles.clear()
-        puzzle = PuzzleSpec.from_dict(request.puzzle).build()
-        prepare(lambda: load_all_kernels(puzzle))
-        _puzzles[name] = puzzle
+        _loaders.clear()
+        _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
     puzzle = _puzzles[name]
     if puzzle.version != request.puzzle_version:
         needed = request.puzzle_version
         raise WorkerError(f"this worker has version {puzzle.version} of {puzzle.name}, the run needs {needed}; {_SAME}")
+    load = kernels_of(task)
+    if load not in _loaders:
+        prepare(lambda: load(puzzle))
+        _loaders.add(load)
     return puzzle
 
 
