@@ -21,9 +21,10 @@ from storage.layers.digest import lanes_of
 from worker.deals import hunting, solving
 from worker.errors import TaskError
 from worker.graphs import family
+from worker.graphs.closed import component_distances
 from worker.graphs.forests import balance, fold
 from worker.graphs.lanes import look_from, narrowed, pairs_at
-from worker.graphs.searches import Graph, all_eccentricities, eccentricities_of, farthest_pairs
+from worker.graphs.searches import Graph, eccentricities_of
 from worker.layers.bloom import may_hold
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
@@ -84,14 +85,8 @@ def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 
 
 def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
-    """[offsets, targets, first vertex of each] of some small components -> [eccentricities, all diametral pairs]."""
-    offsets, targets, firsts = chunk
-    graph = Graph(offsets, targets)
-    found = all_eccentricities(graph)
-    diameters = np.maximum.reduceat(found, firsts)
-    sizes = np.diff(np.append(firsts, len(found)))
-    periphery = np.flatnonzero(found == np.repeat(diameters, sizes)).astype(np.int32)
-    return [found, farthest_pairs(graph, periphery)]
+    """[keys, the place of the first of each] of some small components -> as `component_distances` has it."""
+    return component_distances(puzzle, *chunk)
 
 
 def searches(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:

@@ -17,7 +17,7 @@ from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
 from worker.graphs.bounds import widest
-from worker.graphs.forests import PAIR_LAYOUTS, balance, fold
+from worker.graphs.forests import balance, fold
 from worker.graphs.lanes import bound_each, distances_to
 from worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from worker.graphs.searches import (
@@ -105,10 +105,8 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
     """The same for the moves between configurations."""
     keys = puzzle.keys([puzzle.start])
     targets, counts = simple_edges(keys, *_expansion(puzzle, keys))
-    if puzzle.layout in PAIR_LAYOUTS:
-        balance(keys, targets, counts)
-        pairs = fold(keys, targets, counts, puzzle.undirected)
-        unpack_blocks(pack_blocks(pairs))
+    balance(keys, targets, counts)
+    unpack_blocks(pack_blocks(fold(keys, targets, counts, puzzle.undirected)))
     Places.of(keys).lower_bounds(keys)
     for symmetry in puzzle.symmetry_maps():
         symmetry(keys)

@@ -1,48 +1,43 @@
 """The census of a whole space: every configuration, its component, and each component's exact distances.
 
 The components are found by expanding every configuration once, in chunks, and uniting the ends of each move, not by
-a search per component: in memory, or where the moves do not fit there, by passes (`coordinator.spaces.joining`). Each
-step is committed; what is on disk is not computed again.
+a search per component (`coordinator.spaces.joining`). Then each is measured: its moves are looked at once more, so that
+no process ever holds those of more than a chunk, or one component. Each step is committed; what is on disk is not
+computed again.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from coordinator.errors import OverBudgetError
-from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Kind, by_orbits, kinds_among
 from coordinator.graphs.eccentricities import LEAST_BYTES
-from coordinator.graphs.measuring import Ordered, in_order, measured
+from coordinator.graphs.measuring import in_order, measured
 from coordinator.layers.search import Reached
 from coordinator.session.session import Session
-from coordinator.spaces.joining import Joining, require_passes
+from coordinator.spaces.joining import Joining, require_places
 from coordinator.spaces.listing import Listing
 from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
 from coordinator.spaces.wanted import ALL, DIAMETERS, wanted_of
 from coordinator.steps.inspection import compare_rules
 from coordinator.steps.window import StoredLayer
 from puzzles.keys.layout import Key, Keys, ints, key_at
-from puzzles.keys.order import equal_rows
 from storage.layers.digest import chain
-from storage.layers.spill import Spill
 from storage.layers.store import RunStore
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.ledger.records import pack_record
-from storage.names import META, PARTIAL_KEY, SIZES_KEY
 from storage.results.census import (
     SLAB,
-    read_labels,
     read_pairs,
     read_slab,
     recorded_components,
     stage_component,
-    stage_labels,
 )
-from worker.graphs.searches import Graph, label_components
+
+#: A configuration's label, and its place among those of its component.
+_ORDER_BYTES = 12
 
 
 @dataclass(frozen=True)
@@ -74,8 +69,10 @@ class Census:
             self._list()
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
         compare_rules(self._session.puzzle, sample)
+        if self._found.components is None:
+            self._join()
         try:
-            for record, pairs in self._measured(self._graph(sample)):
+            for record, pairs in self._measured():
                 self._add(record, pairs)
         finally:
             self._state = self._session.commit_staged(self._state)
@@ -90,60 +87,16 @@ class Census:
 
     def _list(self) -> None:
         listing = Listing(self._session)
-        self._require_way(max(listing.size, self._session.puzzle.total or 0))
+        require_places(max(listing.size, self._session.puzzle.total or 0))
         for record in listing.run():
             if record is None:
                 self._commit()
-                self._require_way(listing.size)
+                require_places(listing.size)
             else:
                 self._state = replace(self._state, depth=0)
                 self._commit(configurations=record.size)
 
-    def _require_way(self, least: int) -> None:
-        """`UnanswerableError` where no memory that is allowed, and no pass, serves for so many configurations."""
-        if self._bytes_of(least, 0) > self._context.budget.memory:
-            require_passes(self._store.layout, least)
-
     # Components
-
-    @property
-    def _ways(self) -> int:
-        """How often a move is seen."""
-        return 2 if self._session.puzzle.undirected else 1
-
-    def _graph(self, sample: Keys) -> tuple[Keys, Graph] | None:
-        """All configurations and their graph, if it fits in memory; in any case they are labelled then."""
-        moves = len(self._session.puzzle.expand(sample).successors) / max(1, len(sample))
-        found = None
-        with suppress(OverBudgetError):
-            self._context.budget.require("the graph", self._bytes_of(self._found.configurations, moves))
-            keys = self._store.layer(0)
-            found = keys, build_graph(self._context, keys, control=self._session.control)
-        self._session.control.check()
-        if self._found.components is None:
-            if found is None:
-                self._join()
-            else:
-                self._label(*found)
-        return found
-
-    def _bytes_of(self, configurations: int, moves: float) -> int:
-        """The memory of a graph while it is built, where each configuration has so many moves."""
-        return int(configurations * (2 * (self._store.layout.bytes + 2 + 4 * moves) + 8))
-
-    def _label(self, keys: Keys, graph: Graph) -> None:
-        labels, puzzle = label_components(graph).astype(np.uint32), self._session.puzzle
-        stage_labels(self._store, labels)
-        # Passes of a session with less memory may have been under way.
-        for name in (PARTIAL_KEY, SIZES_KEY):
-            self._store.erase(META, name)
-        start = labels[equal_rows(keys, puzzle.keys([puzzle.start]))]
-        self._commit(
-            edges=len(graph.targets) // self._ways,
-            components=int(labels.max()) + 1 if len(labels) else 0,
-            start_component=int(start[0]) if len(start) else None,
-        )
-        Spill(self._store.directory, self._store.layout, 0).clear()
 
     def _join(self) -> None:
         joining, puzzle = Joining(self._session), self._session.puzzle
@@ -151,12 +104,13 @@ class Census:
         place = joining.slabs.places_of(puzzle.keys([puzzle.start]))
         start = None if place[0] == NOWHERE else int(joining.slabs.labels_at(place)[0])
         self._state = self._store.state
-        self._commit(edges=joining.moves // self._ways, components=components, start_component=start)
+        # A move that can be taken back is seen twice.
+        self._commit(edges=joining.moves // (1 + puzzle.undirected), components=components, start_component=start)
         joining.finish()
 
     # Distances
 
-    def _measured(self, graph: tuple[Keys, Graph] | None) -> Iterator[tuple[ComponentRecord, Keys]]:
+    def _measured(self) -> Iterator[tuple[ComponentRecord, Keys]]:
         """The records of all components that have none yet, and the diametral pairs of those that are wanted."""
         slabs = Slabs(self._store)
         sizes = component_sizes(slabs)
@@ -167,23 +121,27 @@ class Census:
         missing = set(range(len(sizes))) - set(recorded_components(self._store))
         if not missing.issubset(wanted):
             yield from self._unmeasured(slabs, sizes, missing - set(wanted))
-        mine = sorted(missing.intersection(wanted))
-        if graph is None or self._large(sizes, mine):
-            graph = None
-            yield from self._by_groups(slabs, sizes, mine)
-        elif mine:
-            ordered = in_order(*graph, read_labels(self._store, self._found.configurations))
-            yield from measured(self._context, self._session.control, ordered, mine)
+        yield from self._in_groups(slabs, sizes, sorted(missing.intersection(wanted)))
 
     def measured_alone(self, component: int) -> tuple[ComponentRecord, Keys]:
         """The record of a component, and its diametral pairs: also of one that the census has left out."""
         slabs = Slabs(self._store)
-        return next(self._by_groups(slabs, component_sizes(slabs), [component]))
+        return next(self._in_groups(slabs, component_sizes(slabs), [component]))
 
     @property
     def _moves(self) -> float:
         """How many moves a configuration has, on the average."""
         return 2 * (self._found.edges or 0) / max(1, self._found.configurations)
+
+    @property
+    def _key_bytes(self) -> int:
+        """The memory that a configuration takes among others by components, while they are put in order."""
+        return 2 * self._store.layout.bytes + _ORDER_BYTES
+
+    @property
+    def _graph_bytes(self) -> float:
+        """The memory that a configuration of a graph takes while that is built."""
+        return 2 * (self._store.layout.bytes + 2 + 4 * self._moves) + 8
 
     def _large(self, sizes: Sizes, components: list[int]) -> list[int]:
         """Those of some components that hardly fit the memory to be measured, though their graph may."""
@@ -191,26 +149,32 @@ class Census:
         least = max(self._context.tuning.searched_alone_from, self._context.budget.memory / each)
         return [component for component in components if sizes[component] > least]
 
-    def _by_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """Some components where not all moves fit in memory."""
-        needed = sizes * self._bytes_of(1, self._moves)
+    def _in_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """Some components, the largest of them last where they may not fit in memory."""
         large = self._large(sizes, mine)
-        yield from self._in_memory(slabs, needed, mine[len(large) :])
+        yield from self._in_memory(slabs, sizes, mine[len(large) :])
         for component in large:
             parts = (keys for keys, _ in slabs.parts([component], self._session.control))
             if kinds := kinds_among(self._session.puzzle, parts):
                 yield self._by_orbits(component, int(sizes[component]), kinds)
             else:
                 what = f"component {component} of {sizes[component]:,} configurations"
-                self._context.budget.require(what, int(needed[component]) * 3 // 4)
-                yield from self._in_memory(slabs, needed, [component])
+                # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
+                self._context.budget.require(what, int(sizes[component] * self._graph_bytes) * 3 // 4)
+                yield from self._in_memory(slabs, sizes, [component])
 
-    def _in_memory(self, slabs: Slabs, needed: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """Some components, of which as many as fit are in memory at a time; `needed` are the bytes of each."""
-        # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
-        for ordered in self._groups(slabs, needed, mine, self._context.budget.memory * 3 // 4):
-            chosen = [component for component in mine if component in ordered.components]
-            yield from measured(self._context, self._session.control, ordered, chosen)
+    def _in_memory(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
+        """Some components, the keys of as many as fit in memory at a time beside the graph of one."""
+        while mine:
+            begin = mine[0]
+            graph = int(sizes[begin] * self._graph_bytes)
+            together = np.cumsum(sizes[begin : mine[-1] + 1] * self._key_bytes)
+            room = self._context.budget.memory * 3 // 4 - graph
+            end = begin + max(1, int(np.searchsorted(together, room, "right")))
+            keys, labels = slabs.members(range(begin, end), self._session.control)
+            chosen = [component for component in mine if component < end]
+            yield from measured(self._context, self._session.control, in_order(keys, labels, begin), chosen)
+            mine = mine[len(chosen) :]
 
     def _by_orbits(self, component: int, size: int, kinds: dict[Key, Kind]) -> tuple[ComponentRecord, Keys]:
         """A component by layered searches from configurations of each kind, which does not need its graph."""
@@ -231,21 +195,6 @@ class Census:
             nothing = dict.fromkeys(("diameter", "radius", "centre", "periphery", "pair_count"))
             record = ComponentRecord(number, int(sizes[number]), **nothing, representative=key_at(least, place))
             yield record, np.stack([least[:0], least[:0]], axis=1)
-
-    def _groups(self, slabs: Slabs, needed: Sizes, missing: list[int], most: int) -> Iterator[Ordered]:
-        """The missing components in groups that fit in memory, each read in one pass; others may lie between them.
-
-        `needed` are the bytes of each component, `most` those of a group.
-        """
-        begin = 0
-        while missing := [component for component in missing if component >= begin]:
-            begin = missing[0]
-            together = np.cumsum(needed[begin : missing[-1] + 1])
-            end = begin + max(1, int(np.searchsorted(together, most, "right")))
-            keys, labels = slabs.members(range(begin, end), self._session.control)
-            graph = build_graph(self._context, keys, control=self._session.control)
-            yield in_order(keys, graph, labels, begin)
-            begin = end
 
     def _add(self, record: ComponentRecord, pairs: Keys) -> None:
         stage_component(self._store, record, pairs)

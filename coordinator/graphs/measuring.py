@@ -1,29 +1,31 @@
-"""The exact distances of components whose graph is in memory: large ones one by one, small ones in batches."""
+"""The exact distances of components: large ones one by one, by their graphs in memory, small ones in batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import Measured
-from coordinator.graphs.eccentricities import Settling, sorted_pairs
+from coordinator.graphs.eccentricities import Settling
 from coordinator.session.session import ComputeContext, Control
 from puzzles.keys.layout import Keys, key_at
 from storage.ledger.manifest import ComponentRecord
+from storage.results.census import Labels
 from worker.graphs.bounds import Aim
-from worker.graphs.searches import Graph, order_by_component, part_of
+from worker.graphs.closed import Figures
+from worker.graphs.searches import Graph, Vertices
 from worker.tasks import Arrays
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """The graph of the components from number `base` on, which lie in order, their vertices in the order of the keys.
+    """The keys of the components from number `base` on, which lie in order, those of each in their order.
 
-    Component ``base + c`` has the vertices ``firsts[c]..firsts[c + 1] - 1``.
+    Component ``base + c`` has ``keys[firsts[c] : firsts[c + 1]]``.
     """
 
     keys: Keys
-    graph: Graph
     firsts: np.ndarray
     base: int = 0
 
@@ -32,23 +34,22 @@ class Ordered:
         return range(self.base, self.base + len(self.firsts) - 1)
 
     def bounds(self, begin: int, end: int) -> tuple[int, int]:
-        """Where the vertices of components ``begin..end-1`` begin and end."""
+        """Where the keys of components ``begin..end-1`` begin and end."""
         return int(self.firsts[begin - self.base]), int(self.firsts[end - self.base])
 
     def size(self, component: int) -> int:
         begin, end = self.bounds(component, component + 1)
         return end - begin
 
-    def part(self, begin: int, end: int) -> Graph:
-        """Components ``begin..end-1``."""
-        return part_of(self.graph, *self.bounds(begin, end))
+    def part(self, begin: int, end: int) -> Keys:
+        """The keys of components ``begin..end-1``."""
+        return self.keys[slice(*self.bounds(begin, end))]
 
 
-def in_order(keys: Keys, graph: Graph, labels: np.ndarray, base: int = 0) -> Ordered:
-    """The graph of `keys` by their components, which `labels` numbers from 0 on."""
-    order, ordered = order_by_component(graph, labels.astype(np.int32))
+def in_order(keys: Keys, labels: Labels, base: int) -> Ordered:
+    """Increasing `keys` by their components, which `labels` numbers from 0 on; 0 is called `base`."""
     firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    return Ordered(keys[order], ordered, firsts, base)
+    return Ordered(keys[np.argsort(labels, kind="stable")], firsts, base)
 
 
 def measured(
@@ -59,12 +60,13 @@ def measured(
     large = [component for component in components if ordered.size(component) >= tuning.searched_alone_from]
     for component in large:
         control.check()
-        keys = ordered.keys[slice(*ordered.bounds(component, component + 1))]
-        found = measured_in_keys(context, keys, ordered.part(component, component + 1))
+        keys = ordered.part(component, component + 1)
+        found = measured_in_keys(context, keys, build_graph(context, keys, control=control))
         yield found.record(component, len(keys), key_at(keys, 0)), found.pairs
-    batches = list(_batches(components[len(large) :], ordered, tuning.batch_work))
-    chunks = (_batch_arrays(ordered, batch) for batch in batches)
     small = sum(ordered.size(component) for component in components[len(large) :])
+    most = context.shares.chunk_size(small, context.puzzle.most_successors, context.remote_workers)
+    batches = list(_batches(components[len(large) :], ordered, tuning.batch_work, most))
+    chunks = (_batch_arrays(ordered, batch) for batch in batches)
     for number, result in context.map_chunks("eccentricities", chunks, small):
         control.check()
         yield from _batch_records(ordered, batches[number], *result)
@@ -77,31 +79,28 @@ def measured_in_keys(context: ComputeContext, keys: Keys, graph: Graph, every: b
     return settling.measured(every)
 
 
-def _batches(components: list[int], ordered: Ordered, most: int) -> Iterator[range]:
-    """Consecutive components whose searches touch about `most` vertices together."""
-    begin, work = 0, 0
+def _batches(components: list[int], ordered: Ordered, work: int, most: int) -> Iterator[range]:
+    """Consecutive components with about `most` keys together, or whose searches touch about `work` together."""
+    begin, touched, size = 0, 0, 0
     for index, component in enumerate(components):
-        work += ordered.size(component) ** 2
+        touched, size = touched + ordered.size(component) ** 2, size + ordered.size(component)
         last = index + 1 == len(components)
-        if last or work >= most or components[index + 1] != component + 1:
+        if last or touched >= work or size >= most or components[index + 1] != component + 1:
             yield range(components[begin], component + 1)
-            begin, work = index + 1, 0
+            begin, touched, size = index + 1, 0, 0
 
 
 def _batch_arrays(ordered: Ordered, batch: range) -> Arrays:
     firsts = ordered.firsts[batch.start - ordered.base : batch.stop - ordered.base]
-    return [*ordered.part(batch.start, batch.stop), firsts - firsts[0]]
+    return [ordered.part(batch.start, batch.stop), firsts - firsts[0]]
 
 
 def _batch_records(
-    ordered: Ordered, batch: range, found: np.ndarray, pairs: np.ndarray
+    ordered: Ordered, batch: range, figures: Figures, pairs: Vertices
 ) -> Iterator[tuple[ComponentRecord, Keys]]:
-    shift, _ = ordered.bounds(batch.start, batch.stop)
-    for component in batch:
-        begin, end = (place - shift for place in ordered.bounds(component, component + 1))
-        own, keys = found[begin:end], ordered.keys[slice(*ordered.bounds(component, component + 1))]
-        mine = sorted_pairs(pairs[(pairs[:, 0] >= begin) & (pairs[:, 0] < end)] - np.int32(begin))
-        diameter, radius = int(own.max()), int(own.min())
-        centre, periphery = int((own == radius).sum()), int((own == diameter).sum())
-        least = key_at(keys, 0)
-        yield ComponentRecord(component, len(keys), diameter, radius, centre, periphery, len(mine), least), keys[mine]
+    keys, firsts = _batch_arrays(ordered, batch)
+    ends = np.searchsorted(pairs[:, 0], np.append(firsts, len(keys))).tolist()
+    for place, (diameter, radius, centre, periphery) in enumerate(figures.tolist()):
+        component, least = batch[place], key_at(keys, firsts[place])
+        size, mine = ordered.size(component), pairs[ends[place] : ends[place + 1]]
+        yield ComponentRecord(component, size, diameter, radius, centre, periphery, len(mine), least), keys[mine]

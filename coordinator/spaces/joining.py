@@ -1,4 +1,4 @@
-"""The component of every configuration of a space whose moves do not fit in memory, by passes over its blocks.
+"""The component of every configuration of a space, by passes over its blocks.
 
     blocks -> chunks -> forest (executor) -> pairs by key range, beyond the budget on disk     looking at the moves
     each range, from the highest to the lowest: its pairs folded, what is left handed down     joining
@@ -25,7 +25,7 @@ from coordinator.spaces.faults import report_wrong_moves
 from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
 from coordinator.steps.window import StoredLayer
 from puzzles.errors import Step
-from puzzles.keys.layout import Keys, Layout
+from puzzles.keys.layout import Keys
 from puzzles.keys.order import less_than, lower_bounds
 from storage.layers.blocks import pack_blocks, unpack_blocks
 from storage.layers.spill import Spill, SpillFiles
@@ -63,18 +63,12 @@ class Joined:
     spilled: SpillFiles = field(default_factory=SpillFiles)
 
 
-def require_passes(layout: Layout, size: int) -> None:
-    """`UnanswerableError` where the components of so many configurations cannot be found by passes."""
+def require_places(size: int) -> None:
+    """`UnanswerableError` where there are more configurations than places."""
     if size > _MOST:
         raise UnanswerableError(
             f"the components of {_MOST:,} configurations at most can be counted, and there are {size:,} or more",
             Step("leave out", "whole"),
-        )
-    if layout not in PAIR_LAYOUTS:
-        raise UnanswerableError(
-            f"the graph of {size:,} or more configurations does not fit the memory, and by passes those with keys of "
-            f"up to 128 bits can be counted; these have {layout.bits}",
-            Step("raise", "memory"),
         )
 
 
@@ -84,7 +78,7 @@ class Joining:
     def __init__(self, session: Session) -> None:
         self._session, self._store, self._context = session, session.store, session.context
         self._puzzle, self._layout, self._shares = session.puzzle, session.puzzle.layout, session.context.shares
-        require_passes(self._layout, self._store.layer_record(0).size)
+        require_places(self._store.layer_record(0).size)
         self.slabs = Slabs(self._store)
         self._size = self.slabs.size
         self._spill = Spill(self._store.directory, PAIR_LAYOUTS[self._layout], 1)

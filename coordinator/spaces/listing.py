@@ -46,7 +46,7 @@ class Listing:
     def run(self) -> Iterator[LayerRecord | None]:
         """Stages the configurations; gives ``None`` where a commit is due, and at the end the staged record.
 
-        `ContradictionError` if they are not listed in increasing order.
+        `ContradictionError` if they are not listed in increasing order, or if there are none.
         """
         last = int(self._listed.last, 16)
         for keys in self._batches(last):
@@ -59,6 +59,8 @@ class Listing:
             if self._store.staged_bytes > self._session.context.shares.staged_bytes:
                 yield None
         done = self._listed
+        if not done.size:
+            raise ContradictionError(f"{self._puzzle.name} lists no configurations")
         digest = digest_text((done.lane_0, done.lane_1))
         record = LayerRecord(0, done.size, digest, done.goals, done.stored, done.index, self._store.state.session)
         self._store.stage_layer(record)

@@ -80,11 +80,15 @@ U128 = Layout("u128", np.dtype(np.uint64), 2)
 U256 = Layout("u256", np.dtype(np.uint64), 4)
 #: Key layouts by the name that a manifest pins.
 LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (U32, U64, U128, U256)}
+#: No puzzle has keys of this layout: it is that of pairs of the widest ones (`worker.graphs.forests`).
+U512 = Layout("u512", np.dtype(np.uint64), 8)
+#: The layouts of all batches that there are.
+BATCHES: dict[str, Layout] = {**LAYOUTS, U512.name: U512}
 
 
 def layout_of(keys: Keys) -> Layout:
     """The layout of a batch; ``KeyError`` for an array that is no batch of keys."""
-    for layout in LAYOUTS.values():
+    for layout in BATCHES.values():
         if layout.holds(keys):
             return layout
     raise KeyError(f"{keys.dtype} of shape {keys.shape}")
@@ -92,7 +96,7 @@ def layout_of(keys: Keys) -> Layout:
 
 def is_batch(array: NDArray[Any]) -> bool:
     """Whether an array is a batch of keys of some layout."""
-    return any(layout.holds(array) for layout in LAYOUTS.values())
+    return any(layout.holds(array) for layout in BATCHES.values())
 
 
 def ints(keys: Keys) -> list[Key]:

@@ -19,6 +19,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
+from coordinator.graphs import measuring
 from coordinator.runs.create import make_run
 from coordinator.runs.drive import drive
 from coordinator.runs.verify import verify_directory
@@ -57,7 +58,9 @@ _PASSES = (
     "numbering components",
     "sorting components",
 )
-_EMBEDDINGS = [("u32", "low"), ("u32", "spread"), ("u64", "high"), ("u64", "clumped"), ("u128", "spread")]
+_EMBEDDINGS = [
+    ("u32", "low"), ("u32", "spread"), ("u64", "high"), ("u64", "clumped"), ("u128", "spread"), ("u256", "clumped"),
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -221,19 +224,27 @@ def test_damage_between_sessions_is_named_and_mended(
     assert found(stopped) == found(straight)
 
 
-@pytest.mark.parametrize(("total", "listed"), [(None, 250), (600, 0)])
-def test_wide_keys_are_counted_in_memory_alone(
-    total: int | None, listed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_space_without_configurations_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Toy, "configurations", lambda self: iter(()))
+    with pytest.raises(ContradictionError, match="toy lists no configurations"):
+        driven(started(tmp_path, "u32", "spread"), _SHORT)
+
+
+def test_nobody_holds_the_moves_of_more_than_a_chunk_or_a_component(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which is known before all of them are listed: as soon as there are too many, or at once."""
-    monkeypatch.setattr(listing, "_TOGETHER", 70)
-    monkeypatch.setattr(Toy, "total", total)
-    directory = started(tmp_path, "u256", "spread")
-    with refused(UnanswerableError, "those with keys of up to 128 bits .* these have 256", Step("raise", "memory")):
-        driven(directory, replace(_SHORT, memory=15_000))
-    with RunStore(directory) as store:
-        left = store.read_partial() or {"size": 0}
-        assert left["size"] == listed
+    expanded, graphs = list[int](), list[int]()
+    before_call(monkeypatch, Dust, "expand", lambda _, keys: expanded.append(len(keys)))
+    before_call(monkeypatch, measuring, "build_graph", lambda _, keys, **__: graphs.append(len(keys)))
+    chunks = Resources(workers=2, chunk=50, tuning=Tuning(searched_alone_from=7, batch_work=100))
+    directory = make_run(tmp_path, PuzzleSpec("dust", {"keys": "clumped"}), "whole", {}, Resources())
+    assert driven(directory, chunks) == "complete"
+    with closing(Run(RunStore(directory))) as run:
+        sizes = [one.size for one in run.components()]
+    assert graphs == [size for size in sizes if size >= 7]
+    assert max(expanded) == max(50, sizes[0]) < sum(sizes)
+    # Of each the moves are looked at twice, but for the sample that is compared with the reference rules.
+    assert sum(expanded) >= 2 * sum(sizes)
 
 
 def test_more_than_places_have_bits_for_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +256,7 @@ def test_more_than_places_have_bits_for_are_refused(tmp_path: Path, monkeypatch:
 def test_a_component_that_does_not_fit_is_left_for_more_memory(tmp_path: Path) -> None:
     directory = make_run(tmp_path, PuzzleSpec("toy"), "whole", {}, Resources())
     with pytest.raises(OverBudgetError, match=r"of 480 configurations needs .* 20,000 are allowed"):
-        driven(directory, _SHORT)
+        driven(directory, replace(_SHORT, tuning=replace(_SHORT.tuning, searched_alone_from=2)))
     assert driven(directory, Resources()) == "complete"
 
 

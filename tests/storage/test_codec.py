@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from puzzles.errors import Step
-from puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Keys, Layout, ints, layout_of
+from puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
 from storage.errors import DamagedError
 from storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
 from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
@@ -27,6 +27,7 @@ from worker.transport.payload import pack_arrays, unpack_arrays
 
 PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+every_batch = pytest.mark.parametrize("layout", BATCHES.values(), ids=BATCHES)
 
 
 def batch(layout: Layout, *keys: Key) -> Keys:
@@ -80,6 +81,7 @@ def decoded_by_the_book(data: bytes, first: Key, count: int, layout: Layout) -> 
 @example(batch(U128, 0, 2**128 - 1), 19)
 @example(batch(U256, 0, 1, 2**256 - 1), 37)
 @example(batch(U256, 2**255, 2**256 - 2, 2**256 - 1), 38)
+@example(batch(U512, 0, 2**70, 2**70 + 1, 2**511, 2**512 - 1), 74)
 def test_blocks_chained_by_any_room_hold_every_key(keys: Keys, room: int) -> None:
     begin, blocks, layout = 0, [], layout_of(keys)
     longest = longest_varint(layout)
@@ -355,13 +357,13 @@ def test_payloads_take_views() -> None:
     assert all((one == other).all() for one, other in zip(unpack_arrays(pack_arrays(views)), views, strict=True))
 
 
-@every_layout
+@every_batch
 def test_sorted_keys_travel_small(layout: Layout) -> None:
     keys = layout.pack(range(0, 1_000_000, 100))
     assert len(pack_arrays([keys])) < 1.1 * len(keys)
 
 
-@every_layout
+@every_batch
 def test_unsorted_keys_travel_too(layout: Layout) -> None:
     for keys in ([3, 3, 5], [layout.greatest, 0, 1], [], [7]):
         (found,) = unpack_arrays(pack_arrays([layout.pack(keys)]))

@@ -17,7 +17,7 @@ from coordinator.graphs.building import build_graph
 from coordinator.graphs.eccentricities import images_of
 from coordinator.session.resources import Budget
 from coordinator.session.session import ComputeContext, Control
-from puzzles.contract import Expansion
+from puzzles.contract import Expansion, Puzzle
 from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
 from puzzles.sliding_blocks.klotski import Klotski
 from tests.support.plain import any_keys, layouts
@@ -379,20 +379,37 @@ def test_bounding_saves_searches() -> None:
     assert np.count_nonzero(bounds.searched) < 1_000
 
 
+class Drawn(Puzzle):
+    """A graph; vertex v has the key 5 v + 3, in any layout."""
+
+    name, undirected, most_successors = "drawn", True, 200
+
+    def __init__(self, graph: nx.Graph, layout: Layout) -> None:
+        self.graph, self.layout = graph, layout
+        super().__init__()
+
+    def usual_start(self) -> Key:
+        return 3
+
+    def successors(self, key: Key) -> list[Key]:
+        return [5 * there + 3 for there in sorted(self.graph[key // 5], reverse=True)]
+
+
+@pytest.mark.parametrize("layout", [U32, U256])
 @pytest.mark.parametrize("graph", list(SCATTERED.values())[1:], ids=list(SCATTERED)[1:])
-def test_eccentricities_of_a_batch_of_components(graph: nx.Graph) -> None:
-    flat = compressed(graph)
-    components = components_by_size(graph)
-    order, ordered = order_by_component(flat, label_components(flat))
+def test_distances_in_a_batch_of_components(graph: nx.Graph, layout: Layout) -> None:
+    components, puzzle = components_by_size(graph), Drawn(graph, layout)
+    keys = puzzle.keys([5 * vertex + 3 for component in components for vertex in component])
     firsts = np.cumsum([0, *map(len, components[:-1])])
-    found, pairs = TASKS["eccentricities"](PUZZLE, [*ordered, firsts], ())
-    exact = eccentricities_by_networkx(graph)
-    assert found.tolist() == [exact[vertex] for vertex in order.tolist()]
+    figures, pairs = TASKS["eccentricities"](puzzle, [keys, firsts], ())
     expected: list[list[int]] = []
-    for first, component in zip(firsts.tolist(), components, strict=True):
-        local = nx.convert_node_labels_to_integers(graph.subgraph(component), ordering="sorted")
-        expected += [[first + one, first + other] for one, other in exact_by_networkx(local)["pairs"]]
-    assert sorted(pairs.tolist()) == sorted(expected)
+    for first, component, found in zip(firsts.tolist(), components, figures.tolist(), strict=True):
+        exact = exact_by_networkx(nx.convert_node_labels_to_integers(graph.subgraph(component), ordering="sorted"))
+        assert found == [exact["diameter"], exact["radius"], len(exact["centre"]), len(exact["periphery"])]
+        expected += [[first + one, first + other] for one, other in exact["pairs"]]
+    assert pairs.tolist() == expected
+    with pytest.raises(TaskError, match="drawn: a move leads out of a set"):
+        TASKS["eccentricities"](Drawn(nx.path_graph(len(keys) + 1), layout), [keys, firsts], ())
 
 
 def test_tasks_on_keys_do_what_their_names_say(all_keys: Keys) -> None:

@@ -13,6 +13,7 @@ from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.places import Places
 from worker.graphs.bounds import widest
+from worker.graphs.closed import closed_graph
 from worker.graphs.lanes import bound_each, distances_to
 from worker.graphs.searches import (
     Graph,
@@ -22,10 +23,7 @@ from worker.graphs.searches import (
     label_components,
     part_of,
 )
-from worker.layers.kernels import simple_edges, split
 
-#: Configurations that are expanded together.
-_BLOCK = 1 << 17
 #: Components from so many configurations on are searched from 64 of them at once.
 _LANES_FROM = 2_000
 #: The largest component of a member is measured with it; others from so many configurations on are tasks of their own.
@@ -138,17 +136,13 @@ def _space_of(puzzle: Family) -> _Space:
     keys = np.concatenate(list(puzzle.configurations()))
     if len(keys) > _MOST:
         raise PuzzleError(f"{len(keys):,} configurations are too many for a graph: it holds {_MOST:,}")
-    edges = [simple_edges(block, *puzzle.expand(block)) for block in split(keys, _BLOCK)]
-    offsets = np.zeros(len(keys) + 1, dtype=np.int64)
-    np.cumsum(np.concatenate([counts for _, counts in edges]), out=offsets[1:])
-    places = Places.of(keys)
-    targets = [places.lower_bounds(successors).astype(np.int32) for successors, _ in edges]
-    graph = Graph(offsets, np.concatenate(targets))
+    graph = closed_graph(puzzle, keys)
     labels = label_components(graph)
     order = np.argsort(labels, kind="stable").astype(np.int32)
     place = np.empty(len(keys), dtype=np.int32)
     place[order] = np.arange(len(keys), dtype=np.int32)
     firsts = np.concatenate([[0], np.cumsum(np.bincount(labels))]).astype(np.int32)
+    places = Places.of(keys)
     images = [place[places.lower_bounds(image)] for image in puzzle.images(keys[order])]
     return _Space(keys[order], inner_graph(graph, labels, order), firsts, images)
 

@@ -10,15 +10,14 @@ Sibeyn, "External connected components", 2004: vertices are taken away one by on
 import numpy as np
 
 from puzzles.jit import jit
-from puzzles.keys.layout import U32, U64, U128, U256, Counts, Keys, Layout, layout_of
+from puzzles.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout, layout_of
 from puzzles.keys.order import equal_rows, less, less_than, lower_bounds, put
 from storage.layers.digest import stafford
-from worker.errors import TaskError
 from worker.graphs.searches import Vertices, root_of
 from worker.layers.kernels import merge
 
 #: The layout of pairs by that of the keys.
-PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256}
+PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U512}
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = np.uint64(32)
 
@@ -164,8 +163,6 @@ def fold(keys: Keys, targets: Keys, counts: Counts, undirected: bool) -> Keys:
 
     Of an undirected puzzle moves to greater keys are left out: they are seen from there.
     """
-    if layout_of(keys) not in PAIR_LAYOUTS:
-        raise TaskError(f"keys of {layout_of(keys).bits} bits are too wide for pairs")
     forest = Forest(keys)
     sources = np.repeat(np.arange(len(keys), dtype=np.int32), counts)
     upwards = less_than(keys[sources], targets)

@@ -10,7 +10,7 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from puzzles.keys.layout import LAYOUTS, is_batch, layout_of
+from puzzles.keys.layout import BATCHES, is_batch, layout_of
 from puzzles.keys.order import is_increasing
 from storage.errors import DamagedError
 from storage.layers.codec import decode_block, encode_block, longest_varint
@@ -48,7 +48,7 @@ def _pack(array: Array) -> list[Any]:
 
 def _unpack(kind: str, dtype_name: str, shape: list[int], raw: bytes) -> Array:
     if kind == "k":
-        layout = LAYOUTS[dtype_name]
+        layout = BATCHES[dtype_name]
         first = int.from_bytes(raw[: layout.bytes], "big")
         keys = decode_block(memoryview(raw)[layout.bytes :], first, shape[0], layout)
         if keys is None:

@@ -1,0 +1,59 @@
+"""The graphs of sets of configurations that no move leads out of, made where they are searched."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.contract import Puzzle
+from puzzles.keys.layout import Keys
+from puzzles.keys.order import equal_rows, order_of
+from puzzles.keys.places import Places
+from worker.errors import TaskError
+from worker.graphs.searches import (
+    Graph,
+    Offsets,
+    Vertices,
+    all_eccentricities,
+    farthest_pairs,
+    order_by_component,
+)
+from worker.layers.kernels import simple_edges, split
+
+#: A row for each component: diameter, radius, and how many are in the centre and in the periphery.
+Figures = NDArray[np.int32]
+
+#: Configurations that are expanded together.
+_BLOCK = 1 << 17
+
+
+def closed_graph(puzzle: Puzzle, keys: Keys) -> Graph:
+    """The simple graph of the moves of some increasing `keys`, vertex v being ``keys[v]``; targets are sorted.
+
+    Raises `TaskError` if a move leads to none of them.
+    """
+    places, counts, targets = Places.of(keys), [np.empty(0, np.uint16)], [np.empty(0, np.int32)]
+    for block in split(keys, _BLOCK):
+        successors, degrees = simple_edges(block, *puzzle.expand(block))
+        found = np.minimum(places.lower_bounds(successors), len(keys) - 1)
+        if not equal_rows(keys[found], successors).all():
+            raise TaskError(f"{puzzle.name}: a move leads out of a set that no move was to lead out of")
+        counts.append(degrees)
+        targets.append(found.astype(np.int32))
+    offsets = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate(counts), out=offsets[1:])
+    return Graph(offsets, np.concatenate(targets))
+
+
+def component_distances(puzzle: Puzzle, keys: Keys, firsts: Offsets) -> tuple[Figures, Vertices]:
+    """Figures of some small components, and all their diametral pairs in order, by a search from every configuration.
+
+    The components lie one after another, each in the order of its keys, and begin at `firsts`.
+    """
+    order = order_of(keys)
+    labels = np.repeat(np.arange(len(firsts), dtype=np.int32), np.diff(np.append(firsts, len(keys))))
+    _, graph = order_by_component(closed_graph(puzzle, keys[order]), labels[order])
+    found = all_eccentricities(graph)
+    diameter, radius = (extreme.reduceat(found, firsts) for extreme in (np.maximum, np.minimum))
+    outermost = found == diameter[labels]
+    counts = [np.add.reduceat(which.astype(np.int32), firsts) for which in (found == radius[labels], outermost)]
+    pairs = farthest_pairs(graph, np.flatnonzero(outermost).astype(np.int32))
+    return np.stack([diameter, radius, *counts], axis=1), pairs[np.lexsort(pairs.T[::-1])]
