@@ -10,6 +10,7 @@ from rich.progress import track
 
 from puzzles.jit import is_compiled
 from puzzles.registry import PUZZLES, PuzzleSpec
+from worker.parent import end_with
 from worker.warm import load_all_kernels
 
 _BOARD = "AABB/AACC/DE../FGHH/FGII"
@@ -40,11 +41,17 @@ def compile_all() -> None:
     specs = [*(PuzzleSpec(name, start=_BOARD if name == "sliding" else None) for name in names), *_MORE]
     missing = [spec for spec in specs if not is_compiled(partial(_load, spec))]
     if missing:
-        cores = len(os.sched_getaffinity(0))
-        with ProcessPoolExecutor(cores, get_context("spawn")) as pool:
+        with _processes() as pool:
             done, console = pool.map(_load, missing), Console(stderr=True)
             for _ in track(done, "preparing the kernels", len(missing), console=console):
                 pass
+
+
+def _processes() -> ProcessPoolExecutor:
+    """One on each processor. They wait for work at a pipe that they hold open themselves: a kill of this process alone
+    would not end them."""
+    cores = len(os.sched_getaffinity(0))
+    return ProcessPoolExecutor(cores, get_context("spawn"), initializer=end_with, initargs=(os.getpid(),))
 
 
 def _load(spec: PuzzleSpec) -> None:

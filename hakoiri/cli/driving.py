@@ -222,15 +222,16 @@ def _report(
 def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool = False) -> "State":
     from coordinator.errors import ContradictionError
     from coordinator.runs.drive import drive
-    from storage.errors import DamagedError
+    from storage.errors import DamagedError, GoneError, TakenOverError
     from worker.errors import TaskError
 
     with shown_progress(stderr()) as progress:
         try:
             return drive(directory, resources, control, progress, repair)
         except HakoiriError as error:
-            # What is wrong with the puzzle itself goes wrong again.
-            final = (ContradictionError, DamagedError, PuzzleError, TaskError)
+            # What is wrong with the puzzle itself goes wrong again; of a run that another drives, or that is not there
+            # any more, nothing is left to go on with.
+            final = (ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError)
             if not isinstance(error, final) and again.do not in (step.do for step in error.steps):
                 error.steps += (again,)
             raise

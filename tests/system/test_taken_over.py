@@ -40,6 +40,7 @@ def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, 
     assert (second.code, lost.code) == (0, 1)
     assert f"run {directory.name} was taken over by another process while this one stood still" in lost.error
     assert f"hakoiri status {directory.name}" in lost.error
+    assert "hakoiri resume" not in lost.error
     assert (directory / DATA_FILE).read_bytes() == left
     assert not list(directory.glob(f"{SPILL_FOLDER}/*"))
     assert hakoiri.ask("status", directory.name)["digest"] == finished.explored["digest"]

@@ -2,8 +2,21 @@
 
 import subprocess
 import sys
+from pathlib import Path
+
+import psutil
 
 from tests.system.helpers import ROOT
+
+#: A process of the pool says that it is there, and would wait for work for ever.
+_WAITING = """
+import os, time
+from worker.built_in import _processes
+if __name__ == "__main__":
+    with _processes() as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        time.sleep(600)
+"""
 
 
 def test_what_is_compiled_is_not_compiled_again() -> None:
@@ -16,3 +29,13 @@ def test_what_is_compiled_is_not_compiled_again() -> None:
         assert "preparing the kernels" in said
         said = compile_all()
     assert said == ""
+
+
+def test_a_kill_leaves_nobody_who_compiles(tmp_path: Path) -> None:
+    program = tmp_path / "waiting.py"
+    program.write_text(_WAITING, encoding="utf-8")
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True, cwd=ROOT) as parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        parent.kill()
+    assert psutil.wait_procs([child], timeout=30)[1] == []

@@ -1,31 +1,27 @@
 """A redis-server for what the workers of this host make, which lives no longer than the process that started it."""
 
-import ctypes
 import errno
 import ipaddress
 import os
 import secrets
-import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import redis
 from redis.exceptions import RedisError
 
 from worker.errors import WorkerError
+from worker.parent import end_with
 from worker.transport.connection import without_password
 from worker.transport.depots import open_depot
 
 _START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
 #: Linux deals out those from 32,768 on, and one of them could be gone before the server has it, or while it is down.
 _PORTS = range(10_000, 30_000)
-#: The option of prctl(2) that has the kernel send a signal to a process when its parent ends.
-_PR_SET_PDEATHSIG = 1
 #: What it may say of why it did not start.
 _MOST_WORDS = 300
 
@@ -75,7 +71,7 @@ class DataRedis:
                     # Ctrl-C on the terminal is for the supervisor.
                     process_group=0,
                     # One system call, which no thread can disturb.
-                    preexec_fn=_ending_with(os.getpid()),  # noqa: PLW1509
+                    preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
                 )  # fmt: skip
             except OSError as error:
                 raise WorkerError(f"no redis-server can be started here ({error}); install one") from error
@@ -123,20 +119,6 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _ending_with(parent: int) -> Callable[[], None] | None:
-    """What a child of `parent` does first: have the kernel kill it when its parent ends."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-
-    def end_with_parent() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)  # It was faster.
-
-    return end_with_parent
 
 
 def free_port(host: str) -> int:
