@@ -28,9 +28,9 @@ from coordinator.runs.verify import verify_run
 from coordinator.session.job import Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer
-from puzzles.capabilities import Dealt
+from puzzles.capabilities import Dealt, Placements
 from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec
+from puzzles.registry import PuzzleSpec, puzzle_class
 from storage.engine.files import naming, write_file
 from storage.layers.store import RunStore
 from worker.deals.solving import DealFigures, answered, request
@@ -89,7 +89,8 @@ def certify(
 def certificate_of(store: RunStore) -> Certificate:
     """The certificate of a run by layers; `UnanswerableError` for one that is of another kind, or not at its end."""
     spec, kind = PuzzleSpec.from_dict(store.manifest.puzzle), kind_of(store.manifest.mode)
-    if not (kind.from_start and kind.has_graph) or spec.digest or spec.merge_mirrors:
+    by_layers = kind.from_start and kind.has_graph and _goes_by_layers(spec)
+    if not by_layers or spec.digest or spec.merge_mirrors:
         what = "a start of a built-in puzzle leads to, no mirror images merged"
         raise UnanswerableError(f"run {store.directory.name} has no certificate: these are of all that {what}")
     if store.state.status != "complete" or not Explored.of(store.state).exhausted:
@@ -192,8 +193,11 @@ def verify_certificate(
     """Everything wrong with what a certificate says of its deal.
 
     The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory,
-    if the puzzle has deals. Raises `PuzzleError` where it names no start, `StopRun` when `control` stops it.
+    if the puzzle has deals. Raises `PuzzleError` where it names no start of a puzzle that has layers, `StopRun` when
+    `control` stops it.
     """
+    if not _goes_by_layers(certificate.spec):
+        raise PuzzleError(f"{certificate.puzzle} is a search tree, and certificates are of layers")
     puzzle = certificate.spec.build()
     if isinstance(puzzle, Dealt):
         puzzle.tidy_deal(certificate.deal)
@@ -208,6 +212,10 @@ def verify_certificate(
     found = DealFigures.of(answered(do_task("solve", puzzle, asked, [])))
     _compare(report, certificate.figures, found, "the search in memory")
     return report
+
+
+def _goes_by_layers(spec: PuzzleSpec) -> bool:
+    return not issubclass(puzzle_class(spec.name, spec.digest), Placements)
 
 
 def _compare_layers(certificate: Certificate, store: RunStore, report: Report) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.certificate import read_certificate, verify_file, write_certificate
+from coordinator.deals.certificate import CertificateError, read_certificate, verify_file, write_certificate
 from coordinator.errors import UnanswerableError
 from coordinator.session.job import Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri import Run, census, explore
 from hakoiri.export.files import export_run
+from tests.support.refusals import refused
 
 _RUNS: list[tuple[str, dict[str, Any]]] = [
     ("pancakes", {"options": {"n": "6"}}),
@@ -57,3 +58,12 @@ def test_other_runs_have_none(made: Callable[[Path], Run], why: str, tmp_path: P
     with made(tmp_path / "data") as run, pytest.raises(UnanswerableError, match=why):
         export_run(run, tmp_path / "certificate.json")
     assert not (tmp_path / "certificate.json").exists()
+
+
+def test_a_certificate_of_a_tree_is_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    with explore("pancakes", {"n": "4"}, data=tmp_path / "data") as run:
+        export_run(run, file)
+    write_certificate(replace(read_certificate(file), puzzle="magic-star", options={"points": "6"}), file)
+    with refused(CertificateError, f"{file} is no certificate: magic-star is a search tree"):
+        verified(file)
