@@ -28,7 +28,7 @@ from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, Step
 from puzzles.keys.order import sort_keys
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
-from storage.errors import DamagedError
+from storage.errors import DamagedError, StorageError
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import require_held
@@ -151,8 +151,9 @@ class StudySizes(Job):
         for number in self._missing(rows):
             rows[number] = self._measure(number, session)
             ResultRows(self.store, SIZE).stage(number, asdict(rows[number]))
-            self._tell(session, rows)
-            session.commit(replace(self.store.state, figures=self._counted(rows).as_dict()))
+            found = self._counted(rows)
+            session.tell(Progress(found.members_done, found.members, "members"))
+            session.commit(replace(self.store.state, figures=found.as_dict()))
         session.commit(replace(self.store.state, status="complete", figures=self._counted(rows).as_dict()))
 
     def _members(self) -> dict[int, tuple[int, SizedMember]]:
@@ -176,10 +177,6 @@ class StudySizes(Job):
         done = [row.configurations for number, row in rows.items() if number in members]
         return Measured(len(members), len(done), sum(done))
 
-    def _tell(self, session: Session, rows: Mapping[int, SizeRow]) -> None:
-        found = self._counted(rows)
-        session.tell(Progress(found.members_done, found.members, "members"))
-
     def _spec(self, member: SizedMember) -> PuzzleSpec:
         spec = PuzzleSpec.from_dict(self.store.manifest.puzzle)
         return replace(spec, options={**spec.options, **member.options})
@@ -188,7 +185,12 @@ class StudySizes(Job):
         """One member, by a run that is gone on with where it is there already."""
         size, member = self._members()[number]
         folder = self.store.directory / _FOLDER / str(number)
-        found = _member(folder, self._spec(member), self._resources, session.control, session.observer)
+        try:
+            found = _member(folder, self._spec(member), self._resources, session.control, session.observer)
+        except StorageError as error:
+            # Of the study, which alone the user knows.
+            error.steps = (Step("repair" if isinstance(error, DamagedError) else "resume", self.store.directory.name),)
+            raise
         # It is another's, if the run is.
         require_held(self.store.directory)
         shutil.rmtree(folder.parent)
@@ -196,6 +198,7 @@ class StudySizes(Job):
 
     def repair(self, session: Session) -> None:
         ResultRows(self.store, SIZE).forget_damaged(session.observer.note, "measuring the member again")
+        shutil.rmtree(self.store.directory / _FOLDER, ignore_errors=True)
         self.store.commit(self.store.state)
 
     def verify(self, check: Check) -> None:

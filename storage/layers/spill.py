@@ -116,7 +116,8 @@ class Spill:
     def sync(self) -> None:
         """Return when everything appended is on disk."""
         with translated(self._run):
-            for path in [*(self._path(name) for name in self._unsynced), self._folder]:
+            # The folder may be a new one, whose name is one in the run's own.
+            for path in [*(self._path(name) for name in self._unsynced), self._folder, self._run]:
                 if path.exists():
                     flush(path)
         self._unsynced.clear()

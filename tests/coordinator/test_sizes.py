@@ -11,8 +11,10 @@ from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
+from storage.errors import DamagedError
 from storage.layers.store import RunStore
 from storage.ledger.manifest import Progress
+from storage.names import DATA_FILE
 from storage.results.rows import ResultRows
 from tests.support.refusals import refused
 from tests.support.runs import driven, opened, repaired, verified
@@ -126,6 +128,18 @@ def test_a_lie_is_found_and_damage_mended(tmp_path: Path) -> None:
         store.commit(store.state)
     repaired(directory)
     assert verified(directory).ok
+
+
+def test_damage_to_what_is_measured_is_told_of_the_study(tmp_path: Path) -> None:
+    """Nobody else knows the member's own run, and nothing of it is needed."""
+    control = Control()
+    stopped = studied(tmp_path, "pancakes", [4, 6], control=control, observer=StoppingIn(control))
+    (data_file,) = stopped.glob(f"members/*/member/{DATA_FILE}")
+    data_file.write_bytes(b"damage" * 1_000)
+    with refused(DamagedError, "member", Step("repair", stopped.name)):
+        studied(tmp_path, "pancakes", [4, 6])
+    repaired(stopped)
+    assert [row.depth for row in rows_of(stopped)] == [4, 7]
 
 
 def test_what_has_no_sizes_is_refused() -> None:

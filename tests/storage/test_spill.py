@@ -107,6 +107,20 @@ def test_nothing_appended_is_nothing_read(layout: Layout, run: Path) -> None:
     assert not (run / SPILL_FOLDER).exists()
 
 
+def test_what_is_synced_can_be_found_again(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file, its name, and the name of the folder, which is made anew for each layer that spills."""
+    spill, fsync, synced = Spill(run, U32, DEPTH), os.fsync, set[Path]()
+
+    def noted_fsync(descriptor: int) -> None:
+        synced.add(Path(f"/proc/self/fd/{descriptor}").resolve())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    spill.append(2, pack_blocks(U32.pack([1, 2])))
+    spill.sync()
+    assert synced == {file_of(run, 2), run / SPILL_FOLDER, run}
+
+
 @every_layout
 def test_another_session_takes_up_what_the_books_know(layout: Layout, run: Path) -> None:
     spill, held = filled(run, layout)
