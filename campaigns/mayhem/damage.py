@@ -1,5 +1,6 @@
 """Damage to files: every question has its right answer, or is refused by name; no signal, no traceback, no hang."""
 
+import json
 import shutil
 import time
 import traceback
@@ -16,10 +17,11 @@ from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS
 from puzzles.nakuron.board import random_board
+from puzzles.registry import PUZZLES
 from storage.names import DATA_FILE, SPILL_FOLDER
-from tests.support.harms import HARMS, PAGE, told
+from tests.support.harms import HARMS, PAGE, Harm, flip, told, truncate
 from tests.system.before import be_starved, stand_still
-from tests.system.helpers import Finished, Hakoiri, wait_until
+from tests.system.helpers import ROOT, Finished, Hakoiri, wait_until
 
 #: A question of a small run that takes so long hangs.
 _MOST_SECONDS = 60.0
@@ -31,13 +33,14 @@ _UNFINISHED = ("queued", "running", "interrupted")
 
 
 class Target(NamedTuple):
-    """A run: the commands that make it, and what it is asked besides; ``RUN`` stands for its name."""
+    """A run: the commands that make it, and what it is asked besides; ``RUN`` stands for what the last one made."""
 
     made: tuple[str, ...]
     questions: tuple[str, ...]
 
 
 _BOARD = "/".join(random_board(8, 1, 4).lines())
+_OTHER_CERTIFICATE = ROOT / "docs" / "hardest-gap-7.json"
 _LAYERS = ("layers RUN", "layers RUN --depth 3", "path RUN", "diameter RUN", "path RUN --to farthest")
 TARGETS = {
     "explore": Target(("run tiles -o rows=2 -o columns=3",), _LAYERS),
@@ -51,6 +54,10 @@ TARGETS = {
     "boards": Target(("study boards --size 3x3 --pieces 2x1:*;1x1:* --empty 2",), ()),
     "hunt": Target(("hunt gap -o ranks=4 --legs 4 --seed 2",), ()),
     "optimise": Target((f"optimise nakuron --from {_BOARD} --width 20 --rounds 2",), ()),
+    "sizes": Target(("study pancakes --n 3..5",), ()),
+    "eccentricities": Target(
+        ("run sliding --from AABB/C..D", "diameter last --all --queue", "resume RUN"), ("diameter RUN",)
+    ),
     "hardest": Target(("run tiles -o rows=2 -o columns=3", "hardest last"), ("layers RUN",)),
 }
 
@@ -86,7 +93,7 @@ class Sound(NamedTuple):
 class Damage(Part):
     """A trial is one harm to one file, and some questions."""
 
-    name, usual, short = "damage", 10_000, range(0, 12, 2)
+    name, usual, short = "damage", 10_000, range(0, 15, 2)
     headings = ("file", "harm")
     measures: ClassVar = {
         "right": Measure("right answers"),
@@ -97,32 +104,35 @@ class Damage(Part):
     }
     text = """\
 One harm to one file: a bit flipped anywhere, or among LMDB's own figures, the file cut off, a sector of zeroes, a page
-in the place of another. The files are data files of runs of every kind, a spill file of a layer under way, and
-certificates. Questions follow; `verify`, or `resume` and `resume --repair`. Each must be answered as by the
-undamaged file or be refused by an error that names the damage. Where the last commit is lost, the one before it stands:
-then the run says that it is unfinished, and may be resumed. Nobody may die of a signal, hang, or print a traceback."""
+in the place of another; of a certificate a field as another has it, or another puzzle's name. The files are data files
+of runs of every kind, a spill file of a layer under way, and certificates of a deal and of a run. Questions follow;
+`verify`, or `resume` and `resume --repair`. Each must be answered as by the undamaged file or be refused by an error
+that names the damage. Where the last commit is lost, the one before it stands: then the run says that it is unfinished,
+and may be resumed. Nobody may die of a signal, hang, or print a traceback."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
         self._sound: dict[str, Sound] = {}
         self._asker = Asker(_answer, _MOST_SECONDS)
-        self._makers: dict[str, Callable[[Path], Sound]] = {
+        self._makers: dict[str, Callable[..., Sound]] = {
             **{f"data of {name}": partial(self._data_file, target) for name, target in TARGETS.items()},
             "spill file": self._spill_file,
-            "certificate": self._certificate,
+            "certificate of a deal": partial(self._certificate, "hunt gap -o ranks=5 --legs 20 --seed 2 --certificate"),
+            "certificate of a run": partial(self._certificate, "run pancakes -o n=6", "export last --to"),
         }
 
     def run(self, trial: Trial) -> Outcome:
         name = list(self._makers)[trial.number % len(self._makers)]
-        harm = HARMS[trial.number // len(self._makers) % len(HARMS)]
+        harms = _OF_TEXT if name.startswith("certificate") else HARMS
+        harm = harms[trial.number // len(self._makers) % len(harms)]
         outcome = Outcome(f"{name} / {str(harm.__name__).replace('_', ' ')}", dict.fromkeys(self.measures, 0))
         if name not in self._sound:
-            self._sound[name] = self._makers[name](self.place / name)
+            self._sound[name] = self._makers[name](place=self.place / name)
         sound, chance, data = self._sound[name], trial.chance(), self.place / trial.folder
         shutil.copytree(sound.data, data)
         file = data / sound.file
         raw = bytearray(file.read_bytes())
-        if len(raw) >= 2 * PAGE or harm.__name__ in ("flip", "truncate"):
+        if len(raw) >= 2 * PAGE or harm in _OF_TEXT:
             harm(raw, np.random.default_rng(chance.getrandbits(32)))
         else:
             raw[chance.randrange(len(raw))] = chance.randrange(256)
@@ -144,9 +154,10 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
 
     def _data_file(self, target: Target, place: Path) -> Sound:
         hakoiri = Hakoiri(place)
+        run = ""
         for command in target.made:
-            made = hakoiri.ask(*_words(command, ""))
-        run = made.get("distances", made["run"])
+            made = hakoiri.ask(*_words(command, run))
+            run = made.get("distances", made["run"])
         asked = [_words(question, run) for question in ("status RUN", "runs", *target.questions)]
         return self._asked(hakoiri, Path(run) / DATA_FILE, [*asked, ["verify", run], ["resume", run]])
 
@@ -162,11 +173,13 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
         sound = self._asked(hakoiri, file.relative_to(hakoiri.data), [["resume", hakoiri.run_directory().name]])
         return sound._replace(data=interrupted)
 
-    def _certificate(self, place: Path) -> Sound:
-        hakoiri = Hakoiri(place)
-        hakoiri.ask("hunt", "gap", "-o", "ranks=5", "--legs", "20", "--seed", "2", "--certificate",
-                    str(hakoiri.data / "deal.json"))  # fmt: skip
-        return self._asked(hakoiri, Path("deal.json"), [["verify", "DATA/deal.json"]])
+    def _certificate(self, *commands: str, place: Path) -> Sound:
+        """The last command is to be told where it goes."""
+        *before, last = [command.split() for command in commands]
+        hakoiri, file = Hakoiri(place), Path("a-certificate.json")
+        for words in (*before, [*last, str(hakoiri.data / file)]):
+            hakoiri.ask(*words)
+        return self._asked(hakoiri, file, [["verify", f"DATA/{file}"]])
 
     def _asked(self, hakoiri: Hakoiri, file: Path, questions: list[list[str]]) -> Sound:
         answers = self._asker.ask((hakoiri.data, questions))
@@ -174,6 +187,18 @@ then the run says that it is unfinished, and may be resumed. Nobody may die of a
         right = {"|".join(words): _timeless(told(answer)) for words, answer in zip(questions, answers, strict=True)}
         assert None not in right.values(), right
         return Sound(hakoiri.data, file, right)
+
+
+def exchange_field(raw: bytearray, chance: np.random.Generator) -> None:
+    """A field of a certificate as another one has it, or the name of another puzzle."""
+    fields, other = json.loads(raw), json.loads(_OTHER_CERTIFICATE.read_bytes())
+    name = str(chance.choice(sorted(fields)))
+    fields[name] = str(chance.choice(sorted(PUZZLES))) if name == "puzzle" else other[name]
+    raw[:] = json.dumps(fields).encode()
+
+
+#: What a text may come to.
+_OF_TEXT: tuple[Harm, ...] = (flip, truncate, exchange_field)
 
 
 def _stand_still_starved() -> None:

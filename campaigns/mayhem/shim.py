@@ -44,19 +44,21 @@ def arm(
         before()
     library = ctypes.CDLL(None)
     if log is not None:
-        _mark_commits(library)
+        _mark_commits(library, folder)
     library.shim_arm(
         os.fsencode(folder), kinds, ctypes.c_long(number), failure, int(for_good), os.fsencode(counter),
         os.fsencode(log or ""),
     )  # fmt: skip
 
 
-def _mark_commits(library: ctypes.CDLL) -> None:
+def _mark_commits(library: ctypes.CDLL, data: Path) -> None:
     commit = Ledger.commit
 
     def marked(ledger: Ledger, state: State) -> None:
         commit(ledger, state)
-        library.shim_mark(repr(ledger.state.updated).encode())
+        # What a study measures lies in runs of its own, below it.
+        if ledger.directory.parent == data:
+            library.shim_mark(repr(ledger.state.updated).encode())
 
     Ledger.commit = marked  # type: ignore[method-assign,assignment]
 
