@@ -46,6 +46,11 @@ What the campaign has found, each with a test in the ordinary suite:
 - Levels of a tree that were broken off by a stop were kept, and made again.
 - Such a driver of a study removed what the other one was measuring.
 - Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
+- The name of a spill folder that was made anew was not durable when the books named its files: after a power cut a run
+  had to be repaired.
+- An error of what a study of sizes was measuring named a run that nobody knows as the one to go on with.
+- A driver that had lost its run was told to go on with it, and a certificate that names a search tree was explored.
+- Processes that compile kernels outlived a kill of the one that had started them.
 """
 
 
