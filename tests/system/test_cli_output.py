@@ -18,7 +18,7 @@ from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, FinishedRuns, Hakoir
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
 ESCAPE = "\x1b"
 #: Importing any of these takes a tenth of a second and more.
-SLOW_TO_IMPORT = {"numba", "numpy", "rq", "redis", "matplotlib", "networkx"}
+SLOW_TO_IMPORT = {"numba", "numpy", "rq", "redis", "matplotlib", "networkx", "pydantic"}
 FRAMED = """\
 ┌───┬───────┬───┐
 │ A │ B     │ C │

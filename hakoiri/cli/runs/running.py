@@ -149,10 +149,11 @@ def _way(
     spec: "PuzzleSpec", whole: bool, until_goal: bool, diameters: str | None
 ) -> tuple[str | None, Mapping[str, Any]]:
     """The kind of run and its plan."""
-    from coordinator.graphs.job import Whole
     from coordinator.session.job import Job
 
     if whole:
+        from coordinator.graphs.job import Whole
+
         return "whole", Whole.requested(spec, until_goal=until_goal, diameters=diameters or "all").plan
     if diameters is not None:
         raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")

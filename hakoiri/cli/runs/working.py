@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
-import psutil
 import typer
 
 from hakoiri.cli.options import JsonOption, RedisOption, parse_size, required_redis
@@ -101,6 +100,8 @@ def _processes(text: str) -> tuple[int, list[int]]:
 @contextmanager
 def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int | None) -> "Iterator[DataRedis | None]":
     """The data Redis that is started here, if one is; one that the user names must answer."""
+    import psutil
+
     from worker.transport.connection import connect, without_password
     from worker.transport.data_redis import DataRedis, address_towards, is_loopback
     from worker.transport.depots import open_depot
