@@ -28,6 +28,8 @@ Cells = frozenset[Cell]
 MOST_CELLS = 64
 #: Rows and columns of a board of one line, by its length. A smaller one might be a single row.
 _SQUARES = {side * side: side for side in (5, 6, 7, 8)}
+#: What is said of a single row that makes no sense: it may have been meant as a board of one line.
+_ROWS = "; rows are joined by '/', and only a square board of 5 x 5 to 8 x 8 cells may be one line"
 
 
 class Piece(NamedTuple):
@@ -116,14 +118,14 @@ def parse_board(text: str, with_anything: bool = False) -> ParsedBoard:
     if rows * columns > MOST_CELLS:
         raise ConfigurationError(f"a board has at most {MOST_CELLS} cells (8 x 8), this one has {rows} x {columns}")
     for letter, cells in pieces.items():
-        _check_connected(letter, cells, columns)
+        _check_connected(letter, cells, rows, columns)
     wall, empty, anything = (frozenset(marks.get(mark, ())) for mark in (WALL, EMPTY, ANYTHING))
     return ParsedBoard(
         rows, columns, {letter: frozenset(cells) for letter, cells in pieces.items()}, wall, empty, anything
     )
 
 
-def _check_connected(letter: str, cells: list[Cell], columns: int) -> None:
+def _check_connected(letter: str, cells: list[Cell], rows: int, columns: int) -> None:
     places = {divmod(cell, columns) for cell in cells}
     reached = [divmod(cells[0], columns)]
     for row, column in reached:
@@ -131,7 +133,7 @@ def _check_connected(letter: str, cells: list[Cell], columns: int) -> None:
         reached += (beside & places).difference(reached)
     if len(reached) < len(cells):
         where = ", ".join(f"row {row + 1} column {column + 1}" for row, column in sorted(places))
-        raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}")
+        raise ConfigurationError(f"piece {letter} is not connected: its cells are {where}{_ROWS if rows == 1 else ''}")
 
 
 def render_cells(

@@ -131,6 +131,8 @@ def test_a_board_of_one_line_is_one_in_rows() -> None:
     # A short line is a single row, and elsewhere o and x are letters of pieces.
     assert Sliding({}, "A.Bo.xC..").pieces.rows == 1
     assert set(Sliding({"distinct": "o,x"}, "oxA/...").pieces.letters) == {"o", "x"}
+    with pytest.raises(ConfigurationError, match="joined by '/', and only a square board of 5 x 5 to 8 x 8"):
+        cars(line[:30], goal="")
     with pytest.raises(ConfigurationError, match=r"row 1 .IBB#\*"):
         cars(line.replace("oo", "*o"))
 
