@@ -162,6 +162,11 @@ class ComponentAnswers(PathAnswers):
         known = Counted.of(self.store.state).start_component if self.whole else 0
         return self.component_of(self.puzzle.start) if known is None else known
 
+    @property
+    def by_symmetries(self) -> bool:
+        """Whether kinds of configurations may settle the distances, which only a look at all of them tells."""
+        return not self.whole and self.puzzle.orbits(self.puzzle.keys([self.puzzle.start])) is not None
+
     @cached_property
     def _kinds(self) -> dict[int, Kind] | None:
         """The kinds of configurations by symmetries, if the puzzle knows them; of a whole space nobody asks."""

@@ -85,11 +85,16 @@ def make_bounding(run: RunStore, resources: Resources, component: int, every: bo
     return make_run(run.directory.parent, spec, MODE, _plan(run, component), resources, queued, limits)
 
 
+def bounding_directory(run: RunStore, puzzle: Puzzle, component: int) -> Path:
+    """Where the run of a component's eccentricities lies, or would."""
+    spec = PuzzleSpec.from_dict(run.manifest.puzzle)
+    return run.directory.parent / name_of_plan(spec, puzzle, MODE, _plan(run, component))
+
+
 @contextmanager
 def _found(run: RunStore, puzzle: Puzzle, component: int) -> Iterator[RunStore | None]:
     """The run of a component's eccentricities, if it is there."""
-    spec = PuzzleSpec.from_dict(run.manifest.puzzle)
-    directory = run.directory.parent / name_of_plan(spec, puzzle, MODE, _plan(run, component))
+    directory = bounding_directory(run, puzzle, component)
     with RunStore(directory) if (directory / DATA_FILE).exists() else nullcontext() as store:
         yield store
 

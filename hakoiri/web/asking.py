@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, JSONResponse, MalformedRangeHeader
 
 from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
+from hakoiri.rows.runs import status_row
 from hakoiri.web.problems import Unchanged
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Question, Questions
@@ -24,6 +25,7 @@ from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError
 from puzzles.registry import PuzzleSpec, puzzle_class
 from puzzles.user.files import is_own
+from storage.errors import RunHeldError
 from storage.ledger.manifest import State
 
 _FOR_EVER = "private, max-age=31536000, immutable"
@@ -99,6 +101,14 @@ class Asked:
     def question(self, number: str) -> Question:
         """One that was asked before."""
         return self._questions.known(self.directory.name, number)
+
+    def queued(self, directory: Path, make: Callable[[], object]) -> Response:
+        """202, and where the run is that finds what is asked for; `make` queues it."""
+        # Where it is held somebody is at it.
+        with suppress(RunHeldError):
+            make()
+        where = {"Location": f"/api/runs/{directory.name}"}
+        return JSONResponse(status_row(self._runs.status(directory)), HTTPStatus.ACCEPTED, where)
 
     def _state(self) -> State:
         with self._runs.books(self.directory) as books:

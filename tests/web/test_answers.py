@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from hakoiri import components
 from hakoiri.api import open_run
 from hakoiri.export.maps import write_map
 from hakoiri.web.runs.positions import position_row, table_of
@@ -17,6 +18,7 @@ from hakoiri.web.runs.questions import Question, Questions
 from hakoiri.web.settings import Settings
 from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
+from storage.ledger.lock import RunLock
 from tests.support.runs import driven
 from tests.system.helpers import Hakoiri, wait_until
 from tests.web.conftest import TOKEN, Served, client_of
@@ -140,6 +142,24 @@ def test_runs_are_made_and_ended_as_on_the_command_line(others: Served) -> None:
     assert others.said("status", "web")["status"] == "queued"
     deleted = client.delete("/api/runs/web").json()
     assert deleted == others.said("delete", "line", "--yes") | {"runs": ["web"]}
+
+
+def test_every_eccentricity_of_a_large_component_is_queued(others: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked again it is the same run, in whatever state, and once that is complete there is the answer."""
+    monkeypatch.setattr(components, "BOUNDED_FROM", 10)
+    run = driven(others.command.data, PuzzleSpec("sliding", {}, "AABB/C..D"), "whole", {}, {}).name
+    where = f"/api/runs/{run}/components/1/diameter?all=true"
+    answers = [others.client.get(where) for _ in range(2)]
+    (queued,) = {answer.headers["location"] for answer in answers}
+    row = answers[1].json()
+    assert [answer.status_code for answer in answers] == [202, 202]
+    assert (queued, row["mode"], row["status"]) == (f"/api/runs/{row['run']}", "eccentricities", "queued")
+    with RunLock(others.command.data / row["run"]):
+        assert others.client.get(where).headers["location"] == queued
+    others.said("resume", row["run"])
+    expected = others.said("diameter", run, "--component", "1", "--all")
+    assert expected["component"] == 1 and expected["eccentricities"]
+    assert asked(others, f"/api/runs/{run}/components/1/diameter?all=true") == expected
 
 
 def test_a_layer_page_by_page(served: Served) -> None:

@@ -44,9 +44,9 @@ def test_how_a_question_stands(question: Question) -> None:
             "the diameter is in [3, 9], 0:00:10",
         )
     assert question.row()["reason"] == "it was stopped"
-    leave(question, '{"diameter": null, "lower": 3, "upper": 9}', "stopped by SIGINT; the diameter is in [3, 9]")
+    leave(question, "", "interrupted: stopped by SIGINT")
     row = question.row()
-    assert (row["status"], row["answer"], row["bounds"]["upper"]) == ("failed", None, 9)
+    assert (row["status"], row["answer"]) == ("failed", None)
     assert not question.has_just_failed, "it goes on when it is asked again"
     leave(question, "", "layer 3\nhakoiri: it needs 9 bytes; give --memory 9MB\n")
     assert question.row()["reason"] == "it needs 9 bytes; give --memory 9MB"

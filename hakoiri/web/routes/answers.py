@@ -7,8 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from coordinator.graphs.bounding import bounding_directory, make_bounding
 from coordinator.graphs.building import MOST_VERTICES
 from coordinator.graphs.diameter import BOUNDED_FROM
+from coordinator.session.resources import Resources
 from hakoiri.api import Run
 from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.rows.answers import components_row, diameter_row, layer_rows, one_component_row, path_row, strong_row
@@ -92,8 +94,14 @@ def diameter(
     component: Annotated[int, Path(ge=0, le=MOST_VERTICES)],
     every: Annotated[bool, Query(alias="all", description="The eccentricity of each configuration.")] = False,
 ) -> Response:
-    """A long question of a large run that was not counted as a whole space, and of any large run for `all`."""
+    """A long question of a large run that was not counted as a whole space, and of any large run for `all`.
+
+    Of a large component a run of its own is queued that finds `all`: 202, and where it is.
+    """
     with asked.opened() as run:
+        if every and not run.by_symmetries and run.needs_bounding(run.component_asked(component), every):
+            directory = bounding_directory(run.store, run.puzzle, component)
+            return asked.queued(directory, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
         if is_long(run, not run.whole) or (every and _is_large(run)):
             return pending(asked.long(commands.diameter(component, every)))
         row = diameter_row(run, run.diameter(component, every=every))

@@ -72,9 +72,8 @@ class Question:
 
     @property
     def answer(self) -> dict[str, Any] | None:
-        """The answer, once it is there; bounds of a diameter are none."""
-        found = _object_in(self.folder / _ANSWER)
-        return found if found and found.get("diameter", 0) is not None else None
+        """The answer, once it is there."""
+        return _object_in(self.folder / _ANSWER) or None
 
     @property
     def standing(self) -> Standing:
@@ -97,7 +96,6 @@ class Question:
             "headline": lines[-1] if lines and standing == "running" else "",
             "reason": failed if standing == "failed" else "",
             "answer": self.answer if standing == "answered" else None,
-            "bounds": _object_in(self.folder / _ANSWER) or None if standing == "failed" else None,
         }
 
     @property

@@ -43,8 +43,8 @@ async function problem(answer) {
 const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
 // An answer, of the `form` json or, of a file, arrayBuffer. One that takes long computing is waited for; `waiting` hears how
-// far it is: of a question that is answered by a process of its own {question, headline}, of a run {progress}. What it had
-// proved when it was stopped is `bounds` of the error.
+// far it is: of a question that is answered by a process of its own {question, headline}, of a run how that stands. Between
+// what the diameter lies that a run was to find and did not is `bounds` of the error.
 export async function get(words, query, {waiting = () => {}, form = "json"} = {}) {
   const answer = await ask("GET", address(words, query));
   if (answer.status !== 202) return answer[form]();
@@ -56,7 +56,7 @@ export async function get(words, query, {waiting = () => {}, form = "json"} = {}
   }
   if (found.status === "answered" && form === "json") return found.answer;
   if (found.status === "answered" || found.status === "complete") return get(words, query, {form});
-  throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.bounds});
+  throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.diameter});
 }
 
 // Who lives, as well where somebody is missing.

@@ -36,7 +36,7 @@ export async function distancesOf(place, run, row, current) {
   await find(false);
 }
 
-const proved = bounds => bounds?.lower !== undefined && h("p", {class: "muted"}, `The diameter is at least ${number(bounds.lower)} and at most ${number(bounds.upper)}; asked again, it goes on from there.`);
+const proved = bounds => bounds && h("p", {class: "muted"}, `The diameter is at least ${number(bounds[0])} and at most ${number(bounds[1])}; asked again, it goes on from there.`);
 
 function told(run, found) {
   const facts = [["diameter", found.diameter], ["radius", found.radius], ["configurations", found.size], ["in the centre", found.centre], ["in the periphery", found.periphery], ["diametral pairs", found.pair_count]];

@@ -1,11 +1,23 @@
-// A question that may take long computing: how far it is stands where its answer will, and it can be stopped.
+// A question that may take long computing, by a process or a run of its own: how far it is stands where its answer will, and
+// it can be stopped.
 
-import {get, remove} from "../lib/api.js";
+import {get, post, remove} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
+import {address} from "../router.js";
+import {lonely} from "./life.js";
 
 export function patiently(place, words, query, form) {
-  const waiting = ({run, question, headline}) => put(place,
-    h("p", {class: "muted"}, headline || "computing …"),
-    button("Stop", () => remove(["runs", run, "questions", question]), {class: "quiet"}));
+  const waiting = found => put(place, ...(found.question ? asked(found) : queued(found)));
   return get(words, query, {waiting, form});
 }
+
+const asked = ({run, question, headline}) => [
+  h("p", {class: "muted"}, headline || "computing …"),
+  button("Stop", () => remove(["runs", run, "questions", question]), {class: "quiet"}),
+];
+
+const queued = run => [
+  h("p", {class: "muted"}, `${run.progress.headline || run.status} · `, h("a", {href: address(["runs", run.run])}, run.run)),
+  lonely(run),
+  button("Stop", () => post(["runs", run.run, "cancel"]), {class: "quiet"}),
+];
