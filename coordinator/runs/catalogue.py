@@ -47,6 +47,10 @@ class Opening(Protocol):
         """For a block, after which they may be closed."""
 
 
+#: The status of a run whose files another version of Hakoiri has written.
+ANOTHER_FORMAT = "another format"
+
+
 @dataclass(frozen=True)
 class RunStatus:
     """How a run stands.
@@ -67,7 +71,7 @@ class RunStatus:
     def status(self) -> str:
         """The state's status, corrected for a driver that died without a word; ``damaged`` or ``another format``."""
         if self.fault:
-            return "another format" if isinstance(self.fault, FormatError) else "damaged"
+            return ANOTHER_FORMAT if isinstance(self.fault, FormatError) else "damaged"
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
         return "interrupted" if left and self.holder is None else self.state.status
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from hakoiri.cli.answers import asking, components, exporting, hardest, mapping, paths
+from hakoiri.cli.answers import asking, components, exporting, farthest, hardest, mapping, paths
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.driving import follow_supervisor
 from hakoiri.cli.puzzles import choosing, own, playing
-from hakoiri.cli.runs import living, running, serving, web, working
+from hakoiri.cli.runs import living, running, serving, verifying, web, working
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from hakoiri.steps import worded
 from puzzles.errors import HakoiriError, PuzzleWarning
@@ -81,7 +81,9 @@ for module in (
     playing,
     running,
     living,
+    verifying,
     components,
+    farthest,
     paths,
     asking,
     hardest,

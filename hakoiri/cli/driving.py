@@ -18,7 +18,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import redis_flag, redis_url
-from hakoiri.render.progress import progress_text, shown_progress
+from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.steps import command, worded
 from puzzles.errors import HakoiriError, PuzzleError, Step
@@ -82,6 +82,25 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
+    """What asks a question to stop at a signal, and shows how far it is.
+
+    Where it stops, the reason is told with what follows, which is said `otherwise`, and the command ends.
+    """
+    from coordinator.errors import StopRun
+    from coordinator.session.session import Control
+
+    control = Control()
+    with stopping_with(control.interrupt) as received:
+        try:
+            with shown_progress(stderr()) as progress:
+                yield control, progress
+        except StopRun as stop:
+            stderr().print(Text(f"{stop.reason}{otherwise}"), soft_wrap=True)
+            raise typer.Exit(received.exit_code) from None
 
 
 def start_run(

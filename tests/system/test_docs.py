@@ -152,5 +152,13 @@ def test_nobody_counts_the_promises_that_are_tried(text: Path) -> None:
 
 @pytest.mark.parametrize("text", _TEXTS, ids=lambda text: text.name)
 def test_links_lead_somewhere(text: Path) -> None:
-    for link in re.findall(r"\]\((?!https:)([^)#]+)\)", text.read_text(encoding="utf-8")):
-        assert (text.parent / link).exists(), link
+    for link, heading in re.findall(r"\]\((?!https:)([^)#]*)#?([^)]*)\)", text.read_text(encoding="utf-8")):
+        file = text.parent / link if link else text
+        assert file.exists(), link
+        assert not heading or heading in headings(file), (link, heading)
+
+
+def headings(text: Path) -> set[str]:
+    """What a link may name behind a ``#``."""
+    lines = re.findall(r"^#+ (.*)$", text.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}

@@ -225,7 +225,9 @@ def test_a_run_of_another_version_is_refused(field: str, value: Any, said: str, 
         refused = hakoiri.here(*command.split(), check=False)
         assert (refused.code, refused.stdout) == (1, ""), refused
         assert said in refused.error
-    assert hakoiri.ask("runs")["runs"][0]["status"] == ("another format" if field == "format" else "queued")
+    listed, lines = hakoiri.ask("runs")["runs"][0]["status"], hakoiri.here("runs").stderr
+    assert listed == ("another format" if field == "format" else "queued")
+    assert ("1 run of another storage format: use the Hakoiri that made" in lines) == (field == "format")
 
 
 # Secrets

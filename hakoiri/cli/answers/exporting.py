@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
-from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.render.tables import print_json, stdout
 from puzzles.errors import counted
 
 
@@ -34,31 +34,23 @@ def export(
     json: JsonOption = False,
 ) -> None:
     """Write the configurations and moves of a run, or the solutions of a tree, to files for other programs."""
-    from coordinator.errors import StopRun
     from coordinator.session.job import Job
-    from coordinator.session.session import Control
     from hakoiri.export.files import export_edges, export_run
-    from hakoiri.render.progress import shown_progress
     from puzzles.capabilities import Placements
 
     if target is None and edges is None:
         raise typer.BadParameter("say where to: --to FILE, or --edges FILE for the moves, or both")
-    control = Control()
     row: dict[str, Any] = {}
-    with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
+    left = ": the file that was being written is left as it was before"
+    with opened(name, data, memory) as run, answering(left) as (control, progress):
         kept = "rows" if run.kind.rows is not Job.rows else "configurations"
         what = "solutions" if isinstance(run.puzzle, Placements) else kept
-        try:
-            with shown_progress(stderr()) as progress:
-                if target is not None:
-                    count = export_run(run, target, images=images, moves=moves, control=control, observer=progress)
-                    row |= {"file": str(target), what: count}
-                if edges is not None:
-                    count = export_edges(run, edges, moves=moves, control=control, observer=progress)
-                    row |= {"edges_file": str(edges), "edges": count}
-        except StopRun as stop:
-            stderr().print(f"{stop.reason}: the file that was being written is left as it was before")
-            raise typer.Exit(received.exit_code) from None
+        if target is not None:
+            count = export_run(run, target, images=images, moves=moves, control=control, observer=progress)
+            row |= {"file": str(target), what: count}
+        if edges is not None:
+            count = export_edges(run, edges, moves=moves, control=control, observer=progress)
+            row |= {"edges_file": str(edges), "edges": count}
     if json:
         print_json({"run": run.name} | row)
         return

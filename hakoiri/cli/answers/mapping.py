@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import stopping_with
+from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
-from hakoiri.render.tables import facts, print_json, stderr, stdout
+from hakoiri.render.tables import facts, print_json, stdout
 from puzzles.errors import counted
 
 
@@ -28,20 +28,12 @@ def draw_map(
 
     Of a component of more than 100,000 configurations the layers nearest to its start, up to 20,000.
     """
-    from coordinator.errors import StopRun
-    from coordinator.session.session import Control
     from hakoiri.export.maps import write_map
-    from hakoiri.render.progress import shown_progress
     from hakoiri.rows.answers import map_row
 
-    control = Control()
-    with opened(name, data, memory) as run, stopping_with(control.interrupt) as received:
-        try:
-            with shown_progress(stderr()) as progress:
-                found = run.map(component, int(dim), control, progress)
-        except StopRun as stop:
-            stderr().print(f"{stop.reason}: nothing is written")
-            raise typer.Exit(received.exit_code) from None
+    with opened(name, data, memory) as run:
+        with answering(": nothing is written") as (control, progress):
+            found = run.map(component, int(dim), control, progress)
         write_map(run, found, target)
         row = map_row(run, found)
         if json:

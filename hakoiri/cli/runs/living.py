@@ -1,4 +1,4 @@
-"""``runs``, ``status``, ``verify``, ``cancel`` and ``delete``: the life of runs.
+"""``runs``, ``status``, ``cancel`` and ``delete``: the life of runs.
 
 Lists import neither numpy nor numba.
 """
@@ -14,24 +14,20 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import runs_beginning
-from hakoiri.cli.driving import no_coordinator, stopping_with
+from hakoiri.cli.driving import no_coordinator
 from hakoiri.cli.options import (
     DataOption,
     JsonOption,
-    MemoryOption,
-    RedisOption,
     RunArgument,
     WideOption,
-    WorkersOption,
-    redis_url,
 )
 from hakoiri.render.places import places_facts
 from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
-from hakoiri.rows.runs import report_row, status_row
-from hakoiri.steps import in_command_line, worded
-from puzzles.errors import Step, counted
+from hakoiri.rows.runs import status_row
+from hakoiri.steps import worded
+from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +35,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from coordinator.runs.catalogue import RunStatus
-    from coordinator.session.job import Report
 
 _WATCH_SECONDS = 0.5
 #: Columns of the list of runs that go where the terminal is too narrow.
@@ -56,11 +51,6 @@ _LABELS = {
 }
 #: A run at rest takes no time.
 _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left": None}
-#: What helps where no repair does, by the cause of the faults that `verify` has found.
-_MENDING = {
-    "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
-    "unknown": "every checksum is right, so no repair helps: start a new run; if that is not sound, mend the puzzle",
-}
 
 
 def runs(data: DataOption = None, json: JsonOption = False) -> None:
@@ -75,11 +65,21 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
         stderr().print(f"no runs in {data_directory(data)}; make one with: hakoiri run klotski")
         return
     stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
-    for status in found:
-        if status.fault:
-            stderr().print(f"[red]{status.run}: {worded(status.fault, status.fault.steps)}[/red]")
+    for fault in _faults(found):
+        stderr().print(Text(fault, "red"))
     if not all(status.served for status in found):
         stderr().print(Text(no_coordinator(data_directory(data))))
+
+
+def _faults(found: "list[RunStatus]") -> "Iterator[str]":
+    """A line for each run of which nothing is known, and one for all of another storage format."""
+    from coordinator.runs.catalogue import ANOTHER_FORMAT
+
+    for status in found:
+        if status.fault and status.status != ANOTHER_FORMAT:
+            yield f"{status.run}: {worded(status.fault, status.fault.steps)}"
+    if others := sum(status.status == ANOTHER_FORMAT for status in found):
+        yield f"{counted(others, 'runs')} of another storage format: use the Hakoiri that made them, or delete them"
 
 
 def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
@@ -170,71 +170,6 @@ def delete(
         print_json({"runs": deleted, "status": "deleted"})
 
 
-def verify(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN|FILE.json",
-            autocompletion=runs_beginning,
-            help="A run, or the certificate of a deal (hakoiri hunt).",
-        ),
-    ],
-    full: Annotated[
-        bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
-    ] = False,
-    memory: MemoryOption = None,
-    redis: RedisOption = None,
-    workers: WorkersOption = None,
-    data: DataOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
-    from coordinator.deals.certificate import SUFFIX, verify_file
-    from coordinator.errors import StopRun
-    from coordinator.runs.catalogue import data_directory, find_run
-    from coordinator.runs.verify import verify_directory
-    from coordinator.session.resources import Resources
-    from coordinator.session.session import Control
-    from hakoiri.render.progress import shown_progress
-
-    control, certified = Control(), name.endswith(SUFFIX)
-    resources = Resources(redis_url(redis), workers, memory)
-    path = Path(name) if certified else find_run(data_directory(data), name)
-    with stopping_with(control.interrupt) as received, shown_progress(stderr()) as progress:
-        try:
-            verify = verify_file if certified else verify_directory
-            report = verify(path, full, resources.here() if certified else resources, control, progress)
-        except StopRun as stop:
-            stderr().print(f"verify {stop.reason}: nothing is proved")
-            raise typer.Exit(received.exit_code) from None
-    row = report_row(report)
-    if json:
-        print_json(({"certificate": name} if certified else {"run": path.name}) | row)
-    else:
-        stdout().print(Text(_outcome(report)), soft_wrap=True)
-        for fault in row["faults"]:
-            stdout().print(Text(fault, style="red"), soft_wrap=True)
-        if report.checked and report.cause and not certified:
-            repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
-            stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
-    if not report.ok:
-        raise typer.Exit(1)
-
-
-def _outcome(report: "Report") -> str:
-    """What verification has found in a sentence, which claims no more than was looked at."""
-    checked = ", ".join(counted(number, what) for what, number in report.checked.items())
-    nothing = "nothing" if report.state else "nothing, for it cannot be opened"
-    said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
-    if report.sampled:
-        said += " (a sample; --full looks at all)"
-    if not report.ok or report.complete or report.state is None:
-        return said
-    how = "has failed" if report.state.status == "failed" else "is not complete"
-    reason = worded(report.state.reason, report.state.steps)
-    return f"what is stored is {said}\nthe run {how}{': ' if reason else ''}{reason}"
-
-
 def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
     """A row for people: the labels of `run`, units, and nothing that is not there."""
     goal, moving = row["goal_depth"], found.status in _MOVING
@@ -299,4 +234,3 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: hakoiri status last --watch")(status)
     app.command(epilog="Example: hakoiri cancel 3f9a2c")(cancel)
     app.command(epilog="Example: hakoiri delete 3f9a2c last --yes")(delete)
-    app.command(epilog="Example: hakoiri verify last --full")(verify)

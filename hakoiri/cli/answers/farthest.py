@@ -1,0 +1,174 @@
+"""``diameter``: how far the configurations of a component are apart, and which are farthest."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.answers.asking import opened
+from hakoiri.cli.driving import answering, drive_to_end, refuse_with_queue, report_queued
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    QueueOption,
+    RedisOption,
+    RunArgument,
+    WorkersOption,
+    redis_url,
+)
+from hakoiri.render.tables import facts, print_json, stderr, stdout
+from puzzles.errors import counted
+
+if TYPE_CHECKING:
+    from hakoiri.api import Diameter, Run
+
+#: Pairs in a picture.
+_PAIRS = 4
+
+
+def diameter(
+    name: RunArgument,
+    component: Annotated[
+        int | None,
+        typer.Option("--component", min=0, metavar="K", help="Its number.", show_default="that of the puzzle's start"),
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Every eccentricity: also the radius, centre, periphery and all pairs of a large component."
+        ),
+    ] = False,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", metavar="FILE", help="With --all: write all pairs into a .csv or .parquet file."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
+    ] = None,
+    queue: QueueOption = False,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Give the exact diameter of a component and the pairs of configurations that attain it.
+
+    What a large component takes is kept, as a run that belongs to this one: 'status' shows what is open, RQ workers
+    search, too, and Ctrl-C leaves a run that the same command resumes.
+    """
+    from coordinator.graphs.bounding import make_bounding
+    from coordinator.session.resources import Resources
+    from hakoiri.rows.answers import component_row, diameter_row
+
+    if pairs is not None:
+        from hakoiri.export.rows import check_ending as check_table
+
+        if not every:
+            raise typer.BadParameter("only with --all are all pairs known")
+        check_table(pairs)
+    if plot is not None:
+        from hakoiri.render.pictures.files import check_ending
+
+        check_ending(plot)
+    refuse_with_queue(queue, {"--pairs": pairs, "--plot": plot})
+    base, own = _base_and_component(name, data)
+    resources = Resources(redis_url(redis), workers, memory)
+    with opened(base, data, memory) as run:
+        number = run.component_asked(own if component is None else component)
+        if queue:
+            report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, json)
+            return
+        if run.needs_bounding(number, every):
+            drive_to_end(make_bounding(run.store, resources, number, every), resources, data)
+        with answering(f"; ask again: hakoiri diameter {run.name}") as (control, progress):
+            found = run.diameter(number, control, progress, every=every)
+        of_start = run.whole and run.start_component == found.record.component
+    if pairs is not None:
+        _write_pairs(run, found, pairs)
+    if plot is not None:
+        _plot_pairs(run, found, plot)
+    if json:
+        print_json({"run": run.name} | diameter_row(run, found))
+        return
+    row, count = component_row(found.record, run.puzzle), found.record.pair_count
+    row |= {name: "not measured: --all does" for name in ("radius", "centre", "periphery") if row[name] is None}
+    if of_start:
+        row["component"] = f"{row['component']}, that of the usual start"
+    row["diametral pairs"] = "not counted: --all does" if count is None else count
+    if found.eccentricities is not None:
+        row["eccentricities"] = _span(found.eccentricities)
+    stdout().print(facts(row))
+    _print_pairs(run, found)
+
+
+def _span(eccentricities: dict[int, int]) -> str:
+    """Which there are, and which is the most frequent."""
+    most = max(eccentricities, key=lambda value: eccentricities[value])
+    least, greatest = min(eccentricities), max(eccentricities)
+    return f"{least:,} to {greatest:,}, most often {most:,} ({eccentricities[most]:,}); --json has all"
+
+
+def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
+    """All pairs as a table of their two boards."""
+    from coordinator.errors import UnanswerableError
+    from hakoiri.export.rows import write_rows
+    from puzzles.keys.layout import ints
+
+    if found.record.pair_count != len(found.pairs):
+        raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries: counted, not listed")
+    rows = ({"one": one, "other": other} for one, other in (map(run.puzzle.render, ints(pair)) for pair in found.pairs))
+    count = write_rows(rows, target)
+    stderr().print(Text(f"{counted(count, 'pairs')} written into {target}"))
+
+
+def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
+    """The run that is asked, or whose eccentricities are named: then also of which component they are."""
+    from coordinator.runs.catalogue import base_of, data_directory, find_run
+    from storage.ledger.ledger import Ledger
+
+    directory = find_run(data_directory(data), name)
+    if not (base := base_of(directory)):
+        return directory.name, None
+    with Ledger(directory) as ledger:
+        return base, ledger.manifest.plan.get("component")
+
+
+def _print_pairs(run: "Run", found: "Diameter") -> None:
+    from hakoiri.render.pictures.terminal import print_side_by_side
+    from puzzles.keys.layout import ints
+
+    count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
+    for number, pair in enumerate(found.pairs, 1):
+        texts, drawn = run.puzzle.render_path(ints(pair)), run.puzzle.pictures(ints(pair))
+        stdout().print()
+        print_side_by_side(stdout(), texts, [f"pair {number}", away], drawn)
+    if count is not None and count > len(found.pairs):
+        stdout().print(f"[dim]and {counted(count - len(found.pairs), 'pairs')} more[/dim]")
+
+
+def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
+    """The first pairs in one picture, the two of a pair side by side; two pairs in a row where there are more."""
+    from hakoiri.render.pictures.files import write_picture
+    from hakoiri.render.pictures.sheet import captioned, sheet, titled
+    from puzzles.keys.layout import ints
+
+    puzzle, away = run.puzzle, f"{counted(found.diameter, 'moves')} away"
+    boards = [
+        captioned(*drawn)
+        for number, pair in enumerate(found.pairs[:_PAIRS], 1)
+        for drawn in zip(puzzle.pictures(ints(pair)), (f"pair {number}", away), strict=True)
+    ]
+    across, shown, count = 4 if len(boards) > 4 else 2, len(boards) // 2, found.record.pair_count
+    rows = [boards[begin : begin + across] for begin in range(0, len(boards), across)]
+    more = f", {shown} of {'some' if count is None else f'{count:,}'} pairs" if count != shown else ""
+    heading = [titled(puzzle), f"{found.record.size:,} configurations, diameter {found.diameter:,}{more}"]
+    write_picture(sheet(rows, heading), ": ".join(heading), target)
+    stderr().print(Text(f"drawn into {target}"))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri diameter last --all --pairs pairs.csv")(diameter)

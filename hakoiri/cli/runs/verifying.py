@@ -1,0 +1,87 @@
+"""``verify``: what is stored or certified, derived again."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.completing import runs_beginning
+from hakoiri.cli.driving import answering
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, WorkersOption, redis_url
+from hakoiri.render.tables import print_json, stderr, stdout
+from hakoiri.rows.runs import report_row
+from hakoiri.steps import in_command_line, worded
+from puzzles.errors import Step, counted
+
+if TYPE_CHECKING:
+    from coordinator.session.job import Report
+
+#: What helps where no repair does, by the cause of the faults that `verify` has found.
+_MENDING = {
+    "puzzle": "the puzzle is wrong, not the file, so no repair helps: mend its rules, then start a new run",
+    "unknown": "every checksum is right, so no repair helps: start a new run; if that is not sound, mend the puzzle",
+}
+
+
+def verify(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|FILE.json",
+            autocompletion=runs_beginning,
+            help="A run, or a certificate (hakoiri export, hunt).",
+        ),
+    ],
+    full: Annotated[
+        bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
+    ] = False,
+    memory: MemoryOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
+    from coordinator.deals.certificate import SUFFIX, verify_file
+    from coordinator.runs.catalogue import data_directory, find_run
+    from coordinator.runs.verify import verify_directory
+    from coordinator.session.resources import Resources
+
+    certified = name.endswith(SUFFIX)
+    resources = Resources(redis_url(redis), workers, memory)
+    path = Path(name) if certified else find_run(data_directory(data), name)
+    with answering(": nothing is proved") as (control, progress):
+        verify = verify_file if certified else verify_directory
+        report = verify(path, full, resources.here() if certified else resources, control, progress)
+    row = report_row(report)
+    if json:
+        print_json(({"certificate": name} if certified else {"run": path.name}) | row)
+    else:
+        stdout().print(Text(_outcome(report)), soft_wrap=True)
+        for fault in row["faults"]:
+            stdout().print(Text(fault, style="red"), soft_wrap=True)
+        if report.checked and report.cause and not certified:
+            repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
+            stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _outcome(report: "Report") -> str:
+    """What verification has found in a sentence, which claims no more than was looked at."""
+    checked = ", ".join(counted(number, what) for what, number in report.checked.items())
+    nothing = "nothing" if report.state else "nothing, for it cannot be opened"
+    said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
+    if report.sampled:
+        said += " (a sample; --full looks at all)"
+    if not report.ok or report.complete or report.state is None:
+        return said
+    how = "has failed" if report.state.status == "failed" else "is not complete"
+    reason = worded(report.state.reason, report.state.steps)
+    return f"what is stored is {said}\nthe run {how}{': ' if reason else ''}{reason}"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri verify last --full")(verify)
