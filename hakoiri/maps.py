@@ -15,7 +15,6 @@ from hakoiri.goals import GoalAnswers
 from puzzles.keys.layout import Key, Keys, key_at, layout_of
 from puzzles.keys.order import lower_bounds, order_of
 from storage.results.census import read_component
-from worker.graphs.lanes import distances_to
 from worker.graphs.searches import Distances, Graph, distances_from, inner_graph, search_order
 from worker.graphs.strong import both_ways, transposed
 
@@ -124,7 +123,7 @@ class MapAnswers(GoalAnswers):
             known = self.known_distances()
             return depths if self.start_is_the_goal() else None if known is None else known.of(keys).astype(np.int32)
         goals = np.flatnonzero(self.puzzle.is_goal(keys)).astype(np.int32)
-        return distances_to(graph if self.puzzle.undirected else transposed(graph), goals) if len(goals) else None
+        return distances_from(graph if self.puzzle.undirected else transposed(graph), goals) if len(goals) else None
 
 
 def _place_of(keys: Keys, key: Key) -> int:

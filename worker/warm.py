@@ -18,11 +18,12 @@ from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
 from worker.graphs.bounds import widest
 from worker.graphs.forests import balance, fold
-from worker.graphs.lanes import bound_each, distances_to
+from worker.graphs.lanes import bound_each
 from worker.graphs.layout import choose_pivots, pivot_places, refined, stress
 from worker.graphs.searches import (
     Graph,
     all_eccentricities,
+    distances_from,
     farthest_pairs,
     inner_graph,
     keeps_edges,
@@ -145,7 +146,7 @@ def load_layout_kernels() -> None:
     places = pivot_places(pivots, 3)
     next(refined(graph, pivots, places, 3, random))
     stress(graph, places, pivots.vertices)
-    distances_to(graph, pivots.vertices)
+    distances_from(graph, pivots.vertices)
 
 
 def load_solving_kernels(puzzle: Puzzle) -> None:
@@ -170,7 +171,7 @@ def load_family_kernels(puzzle: Puzzle) -> None:
         tiny = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
         both, nothing = np.array([0, 2], dtype=np.int32), np.zeros(2, dtype=np.int32)
         bound_each(tiny, both, both[:1], True, nothing, nothing.reshape(1, 2), nothing)
-        distances_to(tiny, both[:1])
+        distances_from(tiny, both[:1])
 
 
 def load_moving_kernels(puzzle: Puzzle) -> None:

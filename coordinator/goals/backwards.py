@@ -10,7 +10,7 @@ from coordinator.session.session import Session
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import lower_bounds, sort_keys
 from storage.layers.store import RunStore
-from worker.graphs.lanes import distances_to
+from worker.graphs.searches import distances_from
 from worker.graphs.strong import transposed
 
 #: For each configuration its distance, its place by distance, and what sorting takes; for a move, what turning takes.
@@ -30,7 +30,7 @@ def layers_backwards(session: Session, base: RunStore, goals: Keys) -> Iterator[
     held = keys.nbytes + moves.offsets.nbytes
     turning = held + _BYTES * count + _MOVE_BYTES * len(moves.targets)
     context.budget.require(f"the moves of {count:,} configurations backwards", turning)
-    distance = distances_to(transposed(moves), lower_bounds(keys, goals).astype(np.int32))
+    distance = distances_from(transposed(moves), lower_bounds(keys, goals).astype(np.int32))
     del moves
     order = np.argsort(distance, kind="stable").astype(np.int32)
     # What leads to no goal comes first, then the goals.

@@ -27,6 +27,9 @@ _WORD = 64
 #: The least that a vertex takes besides its key and two graphs.
 LEAST_BYTES = _BYTES + _BYTES_OF_TASK + _BYTES_OF_WORD
 
+#: Of those that a puzzle says are alike so many are compared.
+_COMPARED = 8
+
 _Map = Callable[[Keys], Keys]
 
 
@@ -44,6 +47,7 @@ class Settling:
         self._order, evens = by_sides(graph, search_order(graph))
         graph, self._images = renumbered(graph, images_of(context.puzzle, keys, graph), self._order)
         orbits = None if self._images else context.puzzle.orbits(keys)
+        self._says_alike = orbits is not None
         if orbits is None:
             first = least_alike(self._size, self._images)
         else:
@@ -68,8 +72,23 @@ class Settling:
         return places[vertices]
 
     def settle(self, aim: Aim, report: Callable[[], None] | None = None) -> None:
-        """Search until all that is wanted is proved. `report` is called after every few searches, and may raise."""
+        """Search until all that is wanted is proved. `report` is called after every few searches, and may raise.
+
+        `ContradictionError` if what the puzzle says of orbits cannot be.
+        """
         self._bounds.settle(aim, self._look, *self.plan, report)
+        if self._says_alike:
+            self._compare_alike()
+
+    def _compare_alike(self) -> None:
+        """Search from a few that nobody has searched from, because they are said to be like others."""
+        alike = np.flatnonzero(self._bounds.first != np.arange(self._size))
+        some = np.random.default_rng(0).permutation(alike)[:_COMPARED].astype(np.int32)
+        chunks = [some] if len(some) else []
+        (lower, upper), nobody = self._bounds.of_all(), np.zeros(self._size, dtype=np.bool_)
+        found = [looked.eccentricities for looked in self._look(chunks, nobody)]
+        if any(((exact < lower[some]) | (exact > upper[some])).any() for exact in found):
+            raise ContradictionError(f"{self._context.puzzle.name} says that configurations are alike that are not")
 
     def _look(self, chunks: list[Vertices], searched: Searched) -> list[Looked]:
         known = [np.packbits(searched), np.array([self._bounds.evens])]

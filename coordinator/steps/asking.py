@@ -59,13 +59,21 @@ class Asking:
                 # Once for all that was under way: one flush is one loss.
                 self._note_loss()
             lost |= left is None
-            if left is not None and len(left.numbers) != _NUMBERS[task]:
-                raise PayloadError(f"layer {self._depth}: {len(left.numbers)} numbers are no answer to {task}")
+            if left is not None:
+                self._check(task, left)
             request = asked.pop(number)
             if self.is_full:
                 used = set(self._names(other.borrowed for other in asked.values()))
                 self._lying.drop(name for name in self._names([request.borrowed]) if name not in used)
             yield request.what, left
+
+    def _check(self, task: str, left: Left) -> None:
+        """`PayloadError` for an answer of another shape, or one that tells other numbers than its blocks."""
+        if len(left.numbers) != _NUMBERS[task]:
+            raise PayloadError(f"layer {self._depth}: {len(left.numbers)} numbers are no answer to {task}")
+        told, held = int(left.numbers[:1].sum()), int(left.blocks.counts.sum())
+        if told != held:
+            raise PayloadError(f"layer {self._depth}: a worker tells of {told:,} configurations, and left {held:,}")
 
     def fetch(self, lot: Lot) -> Coded | None:
         """Some blocks that a worker has left as one value, if they lie there and are sound."""

@@ -9,15 +9,20 @@ from coordinator.layers.closed_set import ClosedSet
 from coordinator.runs.drive import drive
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
+from puzzles.contract import Puzzle
 from puzzles.errors import Step
 from puzzles.registry import PUZZLES
 from storage.errors import DamagedError
+from storage.layers.coded import Block
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore
 from storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
 from tests.support.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run
 from tests.support.refusals import refused
 from tests.support.searching import Countdown
+from worker.errors import PayloadError
+from worker.layers.shuffle import Made, gather
+from worker.tasks import SHUFFLES, Arrays
 
 LAYOUTS_AND_KEYS = [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
 kinds = pytest.mark.parametrize("directed", ["no", "yes"])
@@ -162,4 +167,22 @@ def test_a_damaged_spill_file_is_named_and_its_layer_computed_again(
     with refused(DamagedError, words, Step("repair", directory.name)):
         driven(directory, resources)
     repaired(directory, resources)
+    assert_as_expected(directory, options)
+
+
+def test_a_worker_that_tells_of_more_than_it_left_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def boasts(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
+        made = gather(puzzle, arrays, lots)
+        made.numbers[0] += made.numbers[0] == 5
+        return made
+
+    options = {"layout": "u32", "keys": "clumped", "directed": "no", "size": "400"}
+    directory, resources = new_run(tmp_path, options), MANNERS["farmed"].take(monkeypatch, "u32")
+    monkeypatch.setitem(SHUFFLES, "gather", boasts)
+    with pytest.raises(PayloadError, match=r"layer \d+: a worker tells of 6 configurations, and left 5"):
+        driven(directory, resources)
+    monkeypatch.setitem(SHUFFLES, "gather", gather)
+    assert driven(directory, resources).status == "complete"
     assert_as_expected(directory, options)

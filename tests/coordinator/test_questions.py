@@ -8,10 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+import networkx as nx
 import numpy as np
 import pytest
 
-from coordinator.errors import OverBudgetError, StopRun
+from coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from coordinator.executors.opening import open_context
 from coordinator.graphs import bounding
 from coordinator.graphs.bounding import make_bounding
@@ -27,7 +28,8 @@ from coordinator.session.tuning import Tuning
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, explore, open_run
-from puzzles.keys.layout import ints
+from puzzles.contract import Orbits, Puzzle
+from puzzles.keys.layout import U32, Key, Keys, ints
 from puzzles.registry import PUZZLES, PuzzleSpec
 from storage.layers.scratch import scratch_folder
 from storage.ledger.ledger import Ledger
@@ -35,7 +37,7 @@ from storage.ledger.lock import RunLock
 from storage.ledger.manifest import Progress
 from storage.names import SCRATCH_PREFIX
 from tests.support.engine import MANNERS, spied
-from tests.support.searching import ImpatientControl, reference_distances
+from tests.support.searching import ImpatientControl, local_context, reference_distances
 from tests.support.toy import Toy, is_goal
 from worker.graphs.bounds import Aim
 from worker.graphs.searches import all_eccentricities, farthest_pairs
@@ -188,6 +190,31 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
     assert found.eccentricities == histogram(exact)
     assert (found.periphery, found.centre) == (len(periphery), np.count_nonzero(exact == exact.min()))
     assert found.pairs.tolist() == keys[sorted_pairs(farthest_pairs(graph, periphery))].tolist()
+
+
+class Frucht(Puzzle):
+    """A graph all of whose vertices have three neighbours, and no symmetry: it says that all of them are alike."""
+
+    name, layout, undirected, most_successors = "frucht", U32, True, 3
+    graph = nx.frucht_graph()
+
+    def usual_start(self) -> Key:
+        return 0
+
+    def successors(self, key: Key) -> list[Key]:
+        return sorted(self.graph[key])
+
+    def orbits(self, keys: Keys) -> Orbits:
+        return np.zeros(len(keys), dtype=np.int64)
+
+
+def test_configurations_that_only_seem_alike_are_told_apart() -> None:
+    puzzle = Frucht()
+    with local_context(puzzle, Resources(workers=1)) as context:
+        keys = puzzle.keys(range(12))
+        graph = build_graph(context, keys)
+        with pytest.raises(ContradictionError, match="frucht says that configurations are alike that are not"):
+            measured_in_keys(context, keys, graph)
 
 
 def test_more_may_be_alike_than_when_bounds_were_kept() -> None:

@@ -14,10 +14,11 @@ from puzzles.keys.layout import Keys, ints
 from puzzles.keys.places import Places
 from worker.graphs.bounds import widest
 from worker.graphs.closed import closed_graph
-from worker.graphs.lanes import bound_each, distances_to
+from worker.graphs.lanes import bound_each
 from worker.graphs.searches import (
     Graph,
     Vertices,
+    distances_from,
     farthest_pairs,
     inner_graph,
     label_components,
@@ -176,7 +177,7 @@ def _follow_images(
 
 def _hardest(puzzle: Family, space: _Space) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How far the farthest configuration of each component is from a goal, and the least such; `OPEN` without one."""
-    away = distances_to(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
+    away = distances_from(space.graph, np.flatnonzero(puzzle.is_goal(space.keys)).astype(np.int32))
     begins = space.firsts[:-1]
     moves = np.maximum.reduceat(away, begins).astype(np.int64)
     farthest = away == np.repeat(moves, np.diff(space.firsts))

@@ -267,29 +267,3 @@ def bound_each(
         found[component] = best
         ends[component, 0] = one
         ends[component, 1] = other
-
-
-@jit
-def _spread(graph: Graph, sources: Vertices, distance: Distances, queue: Vertices) -> None:
-    offsets, targets = graph
-    count = len(sources)
-    queue[:count] = sources
-    distance[sources] = 0
-    done = 0
-    while done < count:
-        here = queue[done]
-        done += 1
-        for edge in range(offsets[here], offsets[here + 1]):
-            there = targets[edge]
-            if distance[there] < 0:
-                distance[there] = distance[here] + 1
-                queue[count] = there
-                count += 1
-
-
-def distances_to(graph: Graph, goals: Vertices) -> Distances:
-    """The distance of each vertex from the nearest of the goals; -1 where none is reached."""
-    vertices = len(graph.offsets) - 1
-    distance = np.full(vertices, -1, dtype=np.int32)
-    _spread(graph, goals, distance, np.empty(vertices, dtype=np.int32))
-    return distance

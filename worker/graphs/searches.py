@@ -27,12 +27,12 @@ class Graph(NamedTuple):
 
 
 @jit
-def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> int:
-    """Fill `distance`, which must be UNSEEN wherever the source reaches; return how many vertices were reached."""
+def search_on(graph: Graph, distance: Distances, queue: Vertices, count: int) -> int:
+    """Search from the `count` vertices in `queue`, whose `distance` is set; it must be UNSEEN wherever else they reach.
+
+    Returns how many vertices were reached; these are in `queue` then, by distance.
+    """
     offsets, targets = graph
-    distance[source] = 0
-    queue[0] = source
-    count = 1
     done = 0
     while done < count:
         here = queue[done]
@@ -44,6 +44,14 @@ def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> i
                 queue[count] = there
                 count += 1
     return count
+
+
+@jit
+def search(graph: Graph, source: int, distance: Distances, queue: Vertices) -> int:
+    """The same from one vertex, of which nothing is set."""
+    distance[source] = 0
+    queue[0] = source
+    return int(search_on(graph, distance, queue, 1))
 
 
 @jit
@@ -79,11 +87,12 @@ def _far(graph: Graph, sources: Vertices, room: Vertices) -> int:
     return total
 
 
-def distances_from(graph: Graph, source: int) -> Distances:
-    """The distance of every vertex from `source`; UNSEEN where there is no path."""
-    vertices = len(graph.offsets) - 1
-    distance = np.full(vertices, UNSEEN, dtype=np.int32)
-    search(graph, source, distance, np.empty(vertices, dtype=np.int32))
+def distances_from(graph: Graph, sources: int | Vertices) -> Distances:
+    """The distance of every vertex from the nearest of some distinct ones, or from one; UNSEEN without a path."""
+    distance, queue = np.full((2, len(graph.offsets) - 1), UNSEEN, dtype=np.int32)
+    count = np.size(sources)
+    distance[sources], queue[:count] = 0, sources
+    search_on(graph, distance, queue, count)
     return distance
 
 

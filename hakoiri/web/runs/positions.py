@@ -16,7 +16,7 @@ from hakoiri.rows.puzzles import key_text
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import equal_rows, lower_bounds, order_of
-from worker.graphs.lanes import distances_to
+from worker.graphs.searches import distances_from
 from worker.graphs.strong import transposed
 
 #: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
@@ -71,7 +71,7 @@ def _goal_distances(run: Run, keys: Keys) -> NDArray[np.int64]:
     if not len(goals):
         return np.full(len(keys), -1, dtype=np.int64)
     _, graph = run.graph()
-    return distances_to(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
+    return distances_from(graph if run.puzzle.undirected else transposed(graph), goals).astype(np.int64)
 
 
 def position_row(run: Run, table: Table | None, configuration: str) -> dict[str, Any]:
