@@ -15,7 +15,6 @@ from campaigns.mayhem.shim import CLOCK, be_on_clock, require_preloaded
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import OWN_FILE
 from puzzles.user.files import FILES
-from tests.support.forking import fork_workers
 from tests.system.helpers import ROOT, clean_environment
 
 _HOUR, _MOST_JUMPS = 3600, 4
@@ -36,7 +35,7 @@ def _jumps(scene: Scene, whose: tuple[str, ...]) -> None:
         clock.write_bytes(bytes(8))
     scene.before = partial(be_on_clock, scene.work.before, clocks["run"])
     with patch.dict(os.environ, {CLOCK: str(clocks["Redis"])}):
-        scene.farm(before=partial(be_on_clock, fork_workers, clocks["workers"]))
+        scene.farm(before=partial(be_on_clock, None, clocks["workers"]))
     running = scene.drive()
     for _ in range(scene.chance.randint(1, _MOST_JUMPS)):
         if not scene.let_work(running, scene.seconds):

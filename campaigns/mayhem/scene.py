@@ -26,7 +26,6 @@ from campaigns.mayhem.works import (
     undisturbed_in,
 )
 from storage.names import runs_being_made
-from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 from tests.system.web_servers import ENVIRONMENT
@@ -89,7 +88,7 @@ class Scene:
         self.hakoiri.here(*self.work.queue, *(self.work.farmed if self.redis else ()))
 
     def farm(
-        self, hosts: int = 1, workers: int = 2, keeps: bool = False, before: Callable[[], object] = fork_workers,
+        self, hosts: int = 1, workers: int = 2, keeps: bool = False, before: Callable[[], object] | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         """Have a Redis, and hosts with workers, alive when this returns."""
@@ -100,7 +99,7 @@ class Scene:
         wait_until(lambda: len(living_workers(self.one_redis.client)) == hosts * workers, what="the workers")
 
     def start_host(
-        self, workers: int = 1, before: Callable[[], object] = fork_workers, env: Mapping[str, str] | None = None
+        self, workers: int = 1, before: Callable[[], object] | None = None, env: Mapping[str, str] | None = None
     ) -> Running:
         """One supervisor with its workers, which calls `before` first."""
         return self.hakoiri.start(

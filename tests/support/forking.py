@@ -7,67 +7,23 @@ what `tests.support.preloaded` loads.
 
 import multiprocessing
 import os
-import runpy
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import rq.utils
 
 from coordinator.session import resources
 from hakoiri.cli import main
-from tests.support.namespaces import enter
+from worker.transport.forked import Forked
 from worker.transport.rq_worker import TaskWorker
-from worker.transport.supervisor import Supervisor
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
 SCARCE = 1
 #: What forks processes that have imported Hakoiri.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["tests.support.preloaded"])
-
-
-class Forked:
-    """A forked process, as `subprocess.Popen` would have it."""
-
-    def __init__(self, process: Any) -> None:
-        self._process = process
-        self._process.start()
-        self.pid = int(self._process.pid)
-
-    @property
-    def returncode(self) -> int | None:
-        """Its exit code, negative for a signal, or ``None`` while it lives."""
-        code: int | None = self._process.exitcode
-        return code
-
-    def poll(self) -> int | None:
-        """The same."""
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit code once it has ended."""
-        self._process.join(timeout)
-        if self.returncode is None:
-            raise subprocess.TimeoutExpired("hakoiri", timeout or 0)
-        return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        """Send it a signal, if it lives."""
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        """SIGTERM."""
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self.send_signal(signal.SIGKILL)
 
 
 def fork_command(
@@ -81,40 +37,14 @@ def fork_command(
     return Forked(SERVER.Process(target=_run, args=(arguments, streams, env, cwd, before)))
 
 
-def fork_workers() -> None:
-    """Have the supervisor that this process is to be fork its workers, too; it has no threads yet."""
-    Supervisor._start = _start_worker  # type: ignore[method-assign]
-
-
-def fork_workers_with_clock(ahead: float) -> None:
-    """The same on a host whose clock is so many seconds ahead, for RQ; and it looks for abandoned jobs all the time."""
+def set_clock(ahead: float) -> None:
+    """Be on a host whose clock is so many seconds ahead, for RQ; and look for abandoned jobs all the time."""
     then, stamp = rq.utils.now, rq.utils.current_timestamp
     shifted = {"now": lambda: then() + timedelta(seconds=ahead), "current_timestamp": lambda: stamp() + int(ahead)}
     for module in [module for name, module in sys.modules.items() if name.startswith("rq.")]:
         for name in shifted.keys() & vars(module).keys():
             setattr(module, name, shifted[name])
     TaskWorker.should_run_maintenance_tasks = property(lambda _: True)
-    fork_workers()
-
-
-def fork_workers_on(namespace: str) -> None:
-    """The same on a host of a `Network`."""
-    enter(namespace)
-    fork_workers()
-
-
-def _start_worker(supervisor: Supervisor) -> Any:
-    return Forked(multiprocessing.get_context("fork").Process(target=_work, args=(supervisor._environment,)))
-
-
-def _work(env: dict[str, str]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    os.environ.clear()
-    os.environ.update(env)
-    os.dup2(2, 1)
-    sys.modules.pop("worker.main", None)
-    runpy.run_module("worker.main", run_name="__main__")
 
 
 def _run(

@@ -22,7 +22,8 @@ from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import State
 from storage.names import SPILL_FOLDER
-from tests.support.forking import SCARCE, Forked, fork_command
+from tests.support.forking import SCARCE, fork_command
+from worker.transport.forked import Forked
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,6 @@ from typing import Self
 import psutil
 import redis
 
-from tests.support.forking import fork_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from worker.transport.connection import living_workers
 from worker.transport.data_redis import free_port
@@ -127,7 +126,7 @@ class Workers:
 @contextmanager
 def started_workers(
     hakoiri: Hakoiri, url: str, count: int, env: Mapping[str, str] | None = None, executable: Path | None = None,
-    before: Callable[[], object] = fork_workers,
+    before: Callable[[], object] | None = None,
 ) -> Iterator[Workers]:  # fmt: skip
     """`count` workers, all of them known to Redis when the block begins, none left when it has ended.
 
@@ -137,7 +136,7 @@ def started_workers(
         known = living_workers(client)
         supervisor = hakoiri.start(
             "worker", "-n", str(count), env={"HAKOIRI_REDIS": url} | dict(env or {}), executable=executable,
-            before=None if executable else before,
+            before=before,
         )  # fmt: skip
         try:
             # It says so when it can be stopped.

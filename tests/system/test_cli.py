@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from hakoiri.cli import app
 from puzzles.sliding_blocks.klotski import Klotski
 from storage.ledger.lock import serving
-from tests.support.forking import fork_workers
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import (
     ROOT,
@@ -174,7 +173,7 @@ def test_json_is_one_object_with_the_documented_fields(
 
 
 def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:
-    supervisor = hakoiri.start("worker", "-n", "auto", "--redis", farm.url, "--json", before=fork_workers)
+    supervisor = hakoiri.start("worker", "-n", "auto", "--redis", farm.url, "--json")
     cores = cores_for_workers()
     supervisor.wait_for(f"each on one of the cores {', '.join(map(str, cores))}, supervised by")
     wait_until(lambda: len(supervisor.children()) == len(cores), what="a worker for each core")

@@ -254,7 +254,7 @@ def test_the_password_of_redis_is_told_to_nobody(hakoiri: Hakoiri, locked_redis:
             return bool(hakoiri.ask("status", "last")["status"] == "complete")
 
         wait_until(ended)
-        assert {"worker.main", "coordinator"} <= seen
+        assert {"worker", "coordinator"} <= seen
         for running in (coordinator, team.supervisor):
             seen.update((running.stdout, running.stderr))
         for key in locked_redis.client.scan_iter():

@@ -9,7 +9,7 @@ import psutil
 import pytest
 import redis
 
-from tests.support.forking import fork_workers_with_clock
+from tests.support.forking import set_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
 from worker.transport import data_redis
@@ -48,9 +48,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         named = stack.enter_context(RedisServer(directory / "data", "not-for-everybody"))
         teams = [
             stack.enter_context(
-                started_workers(
-                    command, main.url, 1, {"HAKOIRI_DATA_REDIS": url}, before=partial(fork_workers_with_clock, ahead)
-                )
+                started_workers(command, main.url, 1, {"HAKOIRI_DATA_REDIS": url}, before=partial(set_clock, ahead))
             )
             for url, ahead in (("auto", DAY), (named.url, -DAY))
         ]

@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.support.forking import fork_workers
 from tests.support.seeds import seeds
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -66,7 +65,7 @@ class Town:
 
     def _start(self) -> Running:
         environment = {"HAKOIRI_REDIS": self.main.url, "HAKOIRI_DATA_REDIS": "auto"}
-        return self._hakoiri.start("worker", env=environment, before=fork_workers)
+        return self._hakoiri.start("worker", env=environment)
 
     def _run(self, command: tuple[str, ...]) -> Running:
         return self._hakoiri.start(*command, *SLOW_REDIS, "--redis", self.main.url)

@@ -9,7 +9,6 @@ import psutil
 import pytest
 import redis
 
-from tests.support.forking import fork_workers_on
 from tests.support.namespaces import Network, enter, why_not
 from tests.system.helpers import Finished, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -32,7 +31,7 @@ class Hosts:
         wait_until(lambda: len(self.data_redis()) == len(HOSTS), what="a worker on each host")
 
     def _start(self, name: str) -> Running:
-        before = partial(fork_workers_on, self.network.namespace(name))
+        before = partial(enter, self.network.namespace(name))
         environment = {"HAKOIRI_REDIS": self.main.url, "HAKOIRI_DATA_REDIS": "auto"}
         return self._hakoiri.start("worker", env=environment, before=before)
 

@@ -11,7 +11,6 @@ import pytest
 
 from puzzles.registry import PuzzleSpec, with_own_file
 from puzzles.user.files import FILES
-from tests.support.forking import fork_workers
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 from tests.system.own import JUGS, ROW, changed, written
 from tests.system.servers import RedisServer, started_workers
@@ -165,11 +164,11 @@ def test_a_runs_own_workers_are_given_its_file(tmp_path: Path, hakoiri: Hakoiri,
     )
     word = written(tmp_path, short, "Row")
     digest = hakoiri.ask("run", word)["digest"]
-    farmed = ("--redis", redis_server.url, "--workers", "2", "--farm-from", "0", "--chunk", "2")
-    assert hakoiri.json("run", word, *farmed, before=fork_workers)["digest"] == digest
+    farmed = ("--redis", redis_server.url, "--workers", "1", "--farm-from", "0", "--chunk", "2")
+    assert hakoiri.json("run", word, *farmed)["digest"] == digest
     there = 'if "HAKOIRI_SUPERVISOR" in os.environ and 13 in keys:\n            raise ValueError("lost")\n'
     text = changed(("        room, counts", f"        {there}        room, counts"), text=f"import os\n{short}")
-    failed = hakoiri("run", written(tmp_path, text, "Row"), *farmed, check=False, before=fork_workers)
+    failed = hakoiri("run", written(tmp_path, text, "Row"), *farmed, check=False)
     assert re.search(r"task (spread|gather) failed on worker [^:]+:", failed.error)
     assert "row of row.py: expand of 0xd failed: line 23, ValueError: lost" in failed.error
     assert hakoiri.ask("status", "last")["status"] == "failed"
@@ -245,7 +244,7 @@ def test_what_the_tutorial_types_prints_what_it_shows(
                 continue
             typed += 1
             if command.endswith(" &"):
-                started = hakoiri.start(*words[1:], env=environment, cwd=tmp_path, before=fork_workers)
+                started = hakoiri.start(*words[1:], env=environment, cwd=tmp_path)
                 started.wait_for("2 worker processes")
                 continue
             done = hakoiri(*words[1:], env=environment, cwd=tmp_path, check=False)

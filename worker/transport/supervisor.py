@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from puzzles.user.files import files_variable
-from worker.cores import pin
+from worker.cores import ONE_THREAD, pin
 from worker.errors import WorkerError
 from worker.transport.connection import connect, forget_worker, require_own_names, worker_name
 from worker.transport.data_redis import DataRedis
 from worker.transport.depots import DATA_REDIS
+from worker.transport.forked import Forked, fork
 
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
@@ -27,11 +29,9 @@ _RESTART_SECONDS = 0.5
 _EARLY_SECONDS, _MOST_EARLY = 5.0, 5
 #: How long a worker that is asked to stop may go on with its chunk.
 _GRACE_SECONDS = 30.0
-#: A worker keeps its memory from chunk to chunk (glibc's malloc would give large arrays back and fetch them again,
-#: page by page): 31.8 ns of a worker for a configuration of the 3x4 tiles instead of 38.7.
-_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 25), "MALLOC_TRIM_THRESHOLD_": str(1 << 28)}
-#: numpy's libraries would start a thread for each core in each worker, and never use one of them here.
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+#: A worker process.
+Started: TypeAlias = "Forked | subprocess.Popen[bytes]"
 
 
 class Supervisor:
@@ -40,23 +40,26 @@ class Supervisor:
     `files` hold the user puzzles that the workers know besides the built-in ones. What they make they leave at the URL
     `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each keeps to one of `cores`, if there are
     any.
+
+    A worker is a fork that does `work`. Where there is none, because this process has other threads, it is a new
+    interpreter, which takes 0.3 s more (`worker.transport.forked`).
     """
 
     def __init__(
         self, url: str, count: int, note: Callable[[str], None], files: Sequence[Path] = (), data_redis: str = "",
-        server: DataRedis | None = None, cores: Sequence[int] = (),
+        server: DataRedis | None = None, cores: Sequence[int] = (), work: Callable[[], object] | None = None,
     ) -> None:  # fmt: skip
         # URLs go by the environment: arguments are visible to every user of the machine.
         settings = {"HAKOIRI_REDIS": url, DATA_REDIS: data_redis, "HAKOIRI_SUPERVISOR": str(os.getpid())}
-        given = {**os.environ, **settings, **(files_variable(files) if files else {})}
-        self._environment, self._cores = {**_MEMORY, **_ONE_THREAD, **given}, cores
+        self._environment = {**ONE_THREAD, **os.environ, **settings, **(files_variable(files) if files else {})}
+        self._cores, self._work = cores, work
         self._url, self._connection = url, connect(url)
         self._note = note
         self._stopping = False
         self._server = server
         #: How many workers died and were replaced.
         self.replaced = 0
-        self._count, self._workers = count, list["subprocess.Popen[bytes]"]()
+        self._count, self._workers = count, list[Started]()
         #: When the worker of each place began (`time.monotonic`), and how many in succession ended early.
         self._began, self._early = dict[int, float](), 0
         self._given_up: WorkerError | None = None
@@ -93,15 +96,16 @@ class Supervisor:
 
     def _replace(self, index: int) -> None:
         dead = self._workers[index]
+        code = dead.wait()
         forget_worker(worker_name(dead.pid), self._connection)
-        early = dead.returncode >= 0 and time.monotonic() - self._began[index] < _EARLY_SECONDS
-        self._early = self._early + 1 if early and dead.returncode != os.EX_TEMPFAIL else 0
+        early = code >= 0 and time.monotonic() - self._began[index] < _EARLY_SECONDS
+        self._early = self._early + 1 if early and code != os.EX_TEMPFAIL else 0
         if self._early >= _MOST_EARLY * self._count:
             require_own_names(self._connection, self._url)
             raise WorkerError(
                 f"{self._early} worker processes in succession ended as soon as they had begun; see what they have said"
             )
-        self._note(f"worker process {dead.pid} {_fate(dead.returncode)}; starting another")
+        self._note(f"worker process {dead.pid} {_fate(code)}; starting another")
         time.sleep(_RESTART_SECONDS)
         try:
             self._workers[index] = self._start_in(index)
@@ -135,7 +139,7 @@ class Supervisor:
                 worker.kill()
                 worker.wait()
 
-    def _start_in(self, place: int) -> "subprocess.Popen[bytes]":
+    def _start_in(self, place: int) -> Started:
         """Start the worker whose place is number `place`."""
         started = self._start()
         self._began[place] = time.monotonic()
@@ -143,13 +147,21 @@ class Supervisor:
             pin(started.pid, self._cores[place])
         return started
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _start(self) -> Started:
+        if self._work is not None:
+            return fork(self._in_child)
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             # Ctrl-C on the terminal is for the supervisor, which lets them finish their chunks.
             process_group=0,
         )  # fmt: skip
+
+    def _in_child(self) -> None:
+        # Who asks us to stop may have met the child before its signals were its own.
+        if self._work is not None and not self._stopping:
+            os.environ |= self._environment
+            self._work()
 
 
 @contextmanager

@@ -61,6 +61,11 @@ def worker(
 ) -> None:  # fmt: skip
     """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
     from hakoiri.cli.driving import stopping_with
+    from worker.cores import ONE_THREAD
+
+    # Before numpy is imported, which the workers are forked with.
+    os.environ |= ONE_THREAD | os.environ
+    from worker import main
     from worker.transport.connection import connect, without_password
     from worker.transport.depots import DATA_REDIS
     from worker.transport.supervisor import Supervisor
@@ -73,7 +78,7 @@ def worker(
             "--data-host and --data-memory say how the data Redis is that --data-redis auto starts"
         )
     with connect(url) as connection, _data_redis(data_redis, connection, data_host, data_memory) as server:
-        supervisor = Supervisor(url, count, log, files, server.url if server else data_redis, server, cores)
+        supervisor = Supervisor(url, count, log, files, server.url if server else data_redis, server, cores, main.main)
         with stopping_with(lambda _: supervisor.request_stop()):
             team = counted(count, "worker processes")
             kept = f", each on one of the cores {', '.join(map(str, cores))}" if cores else ""
