@@ -12,7 +12,7 @@ from coordinator.runs.drive import drive
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer
 from puzzles.errors import counted
-from storage.errors import GoneError, RunHeldError
+from storage.errors import GoneError, RunHeldError, TakenOverError
 from storage.ledger.lock import holder_of, serving
 from storage.ledger.manifest import ENDED
 from storage.names import QUEUED_FILE, created_at, run_directories
@@ -101,7 +101,7 @@ def _drive_one(
         return HELD
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}", *getattr(error, "steps", ()))
-        return "error"
+        return HELD if isinstance(error, TakenOverError) else "error"
     done = counted(state.progress.done, state.progress.unit)
     report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")
     return state.status

@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from coordinator.runs.drive import drive
+from coordinator.runs.service import serve
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import Step
@@ -62,14 +63,29 @@ def test_spill_files_are_written_by_the_holder_alone(tmp_path: Path) -> None:
     assert [path.stat().st_size for path in (run / SPILL_FOLDER).iterdir()] == [spill.stored_bytes]
 
 
+class Removing(SilentObserver):
+    """Removes the lock of a run that has begun, as somebody would who means to drive it himself."""
+
+    def __init__(self, directory: Path) -> None:
+        self._lock = directory / HOLDER_FILE
+
+    def progress(self, progress: Progress) -> None:
+        self._lock.unlink(missing_ok=True)
+
+
+def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
+    directory = hakoiri.data / hakoiri.ask("study", "hanoi", "--n", "2..3", "--queue")["run"]
+    said: list[tuple[str, Step]] = []
+    ends = serve(hakoiri.data, Resources(workers=1), None, Control(), lambda: Removing(directory),
+                 lambda *words: said.append(words), burst=True)  # fmt: skip
+    assert ends == []
+    assert "was taken over by another process" in said[-1][0]
+    assert said[-1][1:] == (Step("status", directory.name),)
+
+
 def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:
     """A member's own run lies where whoever goes on with the study finds it."""
     directory = hakoiri.data / hakoiri.ask("study", "hanoi", "--n", "2..3", "--queue")["run"]
-
-    class Removing(SilentObserver):
-        def progress(self, progress: Progress) -> None:
-            (directory / HOLDER_FILE).unlink(missing_ok=True)
-
     with pytest.raises(TakenOverError):
-        drive(directory, Resources(workers=1), Control(), Removing())
+        drive(directory, Resources(workers=1), Control(), Removing(directory))
     assert list(directory.glob(f"members/*/member/{DATA_FILE}"))
