@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
 import psutil
+import typer.main
 
 from coordinator.session import resources
 from hakoiri.cli import main
@@ -32,6 +34,7 @@ START_OF_2 = "AABC/AADC/E.DF/E.GH/IIGJ"
 START_OF_201 = "AABC/AABD/EEFG/.HFI/JH.I"
 START_OF_248 = "AABC/AABD/EEFD/..FG/HIJG"
 _POLL_SECONDS = 0.02
+_commands = cache(typer.main.get_command)
 _Result = TypeVar("_Result")
 
 
@@ -195,6 +198,8 @@ class Hakoiri:
             patch.object(sys, "argv", ["hakoiri", *arguments]),
             patch.dict(os.environ, self._environment(data, env), clear=True),
             patch.object(resources, "LEAST_MEMORY", SCARCE),
+            # Typer makes all commands anew for every line: half the time of a small question.
+            patch.object(typer.main, "get_command", _commands),
             redirect_stdout(stdout),
             redirect_stderr(stderr),
         ):
