@@ -13,7 +13,6 @@ import argparse
 import json
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,14 +24,17 @@ from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
+from campaigns.mayhem.places import own_folder, usual_place
 from campaigns.mayhem.queues import Queues
+from campaigns.mayhem.requests import Requests
 from campaigns.mayhem.shim import preload
 from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, TrialBooks
 from campaigns.mayhem.web import Web
+from campaigns.mayhem.works import WORKS
 
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Kills, Disks, Queues, Hosts, Payloads, Web, Damage)}
-#: Where files cost no waiting for a disk.
-_MEMORY = Path("/dev/shm")  # noqa: S108
+PARTS: dict[str, type[Part]] = {
+    part.name: part for part in (Kills, Disks, Queues, Hosts, Payloads, Web, Requests, Damage)
+}
 
 
 def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:
@@ -73,11 +75,17 @@ def campaign(
             yield books.add(vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)})
 
 
-def wanted(parts: list[Part], count: int | None, short: bool = False) -> Iterator[tuple[Part, int]]:
-    """The trials of a campaign: so many of each part, by default the usual ones; or those of its short form."""
+def wanted(
+    parts: list[Part], count: int | None, short: bool = False, work: str | None = None
+) -> Iterator[tuple[Part, int]]:
+    """The trials of a campaign: so many of each part, by default the usual ones; or those of its short form.
+
+    With `work` those alone of them that disturb a run of that kind.
+    """
     for part in parts:
         for number in part.short if short else range(part.usual if count is None else count):
-            yield part, number
+            if work in (None, part.work_of(number)):
+                yield part, number
         part.close()
 
 
@@ -87,10 +95,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated; all if there is none")
     parser.add_argument("--count", type=int, help="trials of each part, those in the results file with them")
     parser.add_argument("--short", action="store_true", help="a few trials of each part, as in CI")
+    parser.add_argument("--run", choices=WORKS, help="of these trials those alone that disturb a run of this kind")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no trial after that time")
     parser.add_argument("--seed", type=int, default=1, help="which moments and places")
     parser.add_argument("--only", metavar="PART:NUMBER", help="one trial, whether it is in the results file or not")
     parser.add_argument("--results", type=Path, default=Path("mayhem.jsonl"), help="where trials are written down")
+    parser.add_argument("--place", type=Path, default=usual_place(), help="where its files lie; in memory if it can be")
     parser.add_argument("--publish", action="store_true", help="write what is in the results file into docs/mayhem.md")
     parser.add_argument("--json", action="store_true", help="print one object")
     return parser.parse_args()
@@ -103,8 +113,7 @@ def main() -> int:
     if asked.publish:
         publish(summary(books.rows(), PARTS), PARTS)
         return 0
-    place = Path(tempfile.mkdtemp(prefix="mayhem-", dir=_MEMORY if _MEMORY.is_dir() else None))
-    try:
+    with own_folder(asked.place) as place:
         # Before anything is started: what is forked has what the process has that it is forked from.
         preload(place)
         if asked.only:
@@ -116,15 +125,13 @@ def main() -> int:
             return int(bool(outcome.faults))
         faults = 0
         parts = [PARTS[name](place) for name in asked.part or PARTS]
-        for row in campaign(wanted(parts, asked.count, asked.short), asked.minutes, asked.seed, books):
+        for row in campaign(wanted(parts, asked.count, asked.short, asked.run), asked.minutes, asked.seed, books):
             faults += bool(row["faults"])
             print(f"{row['part']}:{row['number']} {row['case']}: {row['figures']} {row['seconds']} s", file=sys.stderr)
             for fault in row["faults"]:
                 print(f"  NOT KEPT: {fault}", file=sys.stderr)
         if asked.json:
             print(json.dumps(summary(books.rows(), PARTS)))
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
     return int(faults > 0)
 
 

@@ -16,6 +16,7 @@ from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import OWN_FILE
 from puzzles.user.files import FILES
 from tests.system.helpers import ROOT, clean_environment
+from worker.parent import end_with
 
 _HOUR, _MOST_JUMPS = 3600, 4
 #: What makes a program a worker of another version.
@@ -58,6 +59,7 @@ def _other_worker(scene: Scene) -> Iterator[None]:
     other = subprocess.Popen(
         [sys.executable, "-c", program], env=clean_environment(HAKOIRI_REDIS=scene.url), cwd=ROOT,
         stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
     )  # fmt: skip
     try:
         yield

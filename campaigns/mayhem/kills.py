@@ -11,6 +11,7 @@ import psutil
 from campaigns.mayhem.scene import AUTO, MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import the_run
+from storage.ledger.lock import holder_of
 from storage.names import HOLDER_FILE
 from tests.system.helpers import Running
 from tests.system.web_servers import ADDRESS
@@ -160,23 +161,45 @@ def stopped_driver(scene: Scene) -> None:
     scene.finish(running)
 
 
-def two_holders(scene: Scene) -> None:
-    """The driver stands still and its lock is removed, so that a second one holds the run, too: one of them is told."""
-    began, first = time.time(), scene.drive()
-    if not (scene.let_work(first, scene.seconds) and scene.made()):
+def two_holders(scene: Scene, start: Callable[[], Running]) -> None:
+    """The driver stands still and its lock is removed, so that a second one holds the run, too; then it goes on."""
+    began, first = time.time(), start()
+    at_work = scene.let_work(first, scene.seconds)
+    first.send(signal.SIGSTOP)
+    if not (at_work and scene.made() and holder_of(directory := the_run(scene.work, scene.hakoiri.data))):
         scene.outcome.figures["late"] += 1
+        first.send(signal.SIGCONT)
         scene.finish(first)
         return
-    scene.struck(began, partial(first.send, signal.SIGSTOP))
-    (the_run(scene.work, scene.hakoiri.data) / HOLDER_FILE).unlink(missing_ok=True)
-    second = scene.drive()
+    scene.struck(began, (directory / HOLDER_FILE).unlink)
+    second = start()
     scene.let_work(second, 2 * scene.seconds)
     first.send(signal.SIGCONT)
     for each in (first, second):
         ended = each.finish(MOST_SECONDS)
         if ended.code and not (ended.code == 1 and any(words in ended.error for words in _TOLD)):
             scene.outcome.faults.append(f"two holders: {ended}")
+
+
+def two_drivers(scene: Scene) -> None:
+    """Commands that make the run, and go on with it."""
+    two_holders(scene, scene.drive)
     scene.finish(scene.drive())
+
+
+def two_services(scene: Scene) -> None:
+    """Coordinators of a queued run; where there are workers, each gives them what is to be done."""
+    scene.queue()
+    by = () if scene.redis else ("--threads",)
+    start = partial(scene.start, "coordinator", *by, "--burst")
+    two_holders(scene, start)
+    scene.finish(start())
+
+
+def two_services_with_workers(scene: Scene) -> None:
+    """The same with two workers."""
+    scene.farm()
+    two_services(scene)
 
 
 def two_coordinators(scene: Scene) -> None:
@@ -196,8 +219,9 @@ def two_coordinators(scene: Scene) -> None:
 class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 700, (10, 154)
+    name, usual, short = "kills", 720, (10, 15, 30)
     headings = ("who is killed", "run")
+    crossed = "blows"
     ways: ClassVar = {
         "foreground run": foreground,
         "coordinator": coordinator,
@@ -209,10 +233,12 @@ class Kills(Disturbed):
         "driver stopped": stopped_driver,
         "one Redis, data kept": redis_keeping,
         "one Redis, data lost": redis_forgetting,
-        "driver stopped, its lock removed": two_holders,
+        "driver stopped, its lock removed": two_drivers,
         "two coordinators": two_coordinators,
         "everything at once": everything,
         "worker stopped": stopped_worker,
+        "two coordinators hold it": two_services,
+        "two with workers hold it": two_services_with_workers,
     }
     measures: ClassVar = {
         "blows": Measure("kills"),
@@ -224,8 +250,9 @@ class Kills(Disturbed):
     text = """\
 A run of each kind, small enough to take a second, and one to three kills (SIGKILL, or SIGSTOP for longer than it takes
 to be missed, and SIGCONT) of somebody who takes part in it, at random moments. Where the driver dies, somebody goes on
-with the run. Afterwards it must be complete; its digest and all of its layers, rows and components must be those of a
-run that nobody disturbed; every layer, row and chunk that was durable at a kill must be there untouched (else it was
-*made twice*); and `hakoiri verify` must agree. *Seconds of work lost* are those from the last commit to the kill.
-*Seconds until it went on* are those to the next commit where the driver lives: a worker is missed after five seconds of
-silence."""
+with the run. Of *two* that *hold it*, and where a lock is removed, the first one stands still while the second one
+drives the run, and then goes on: it must write nothing. Afterwards the run must be complete; its digest and all of its
+layers, rows and components must be those of a run that nobody disturbed; every layer, row and chunk that was durable at
+a kill must be there untouched (else it was *made twice*); and `hakoiri verify` must agree. *Seconds of work lost* are
+those from the last commit to the kill. *Seconds until it went on* are those to the next commit where the driver lives:
+a worker is missed after five seconds of silence."""

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
@@ -69,11 +69,15 @@ def _of(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
         for place, name in enumerate(row["case"].split(" / ")):
             cases[place, name].append(row)
     worst = [name for name, measure in part.measures.items() if measure.most]
+    crossed = Counter[str]()
+    for row in rows if part.crossed else []:
+        crossed[row["case"]] += row["figures"].get(part.crossed, 0)
     return _totals(part, rows) | {
         "seeds": sorted({row["seed"] for row in rows}),
         "until": date.today().isoformat(),
         "seconds": round(sum(row["seconds"] for row in rows)),
         "cases": [{"place": place, "case": name} | _totals(part, each) for (place, name), each in cases.items()],
+        "crossed": crossed,
         "worst": {name: _greatest(name, rows) for name in worst},
         "not kept": [
             {"trial": _name(row), "case": row["case"], "faults": row["faults"]} for row in rows if row["faults"]
@@ -116,6 +120,7 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     for place, heading in enumerate(part.headings):
         rows = [case for case in results["cases"] if case["place"] == place]
         told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
+    told += [_crossed(part, results)] if results.get("crossed") else []
     for name, rows in results["worst"].items():
         most = "; ".join(f"{row[name]:g} in `{row['trial']}` ({row['case']})" for row in rows if row[name])
         told += [f"Most {part.measures[name].words}: {most}.\n"] if most else []
@@ -130,6 +135,17 @@ def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str
     for row in rows:
         figures = " | ".join(f"{row[name]:.2f}" if measure.most else f"{row[name]:,.0f}" for name, measure in measures)
         lines.append(f"| {row['case']} | {row['trials']:,} | {figures} |")
+    return "\n".join([*lines, ""])
+
+
+def _crossed(part: type[Part], results: Mapping[str, Any]) -> str:
+    """The one measure of every case: a row for each first name, a column for each second one."""
+    firsts, seconds = ([case["case"] for case in results["cases"] if case["place"] == place] for place in (0, 1))
+    words = part.measures[part.crossed].words
+    lines = [f"| {words} of each {part.headings[1]} | {' | '.join(seconds)} |", "|---|" + "--:|" * len(seconds)]
+    for first in firsts:
+        counts = (f"{results['crossed'].get(f'{first} / {second}', 0):,.0f}" for second in seconds)
+        lines.append(f"| {first} | {' | '.join(counts)} |")
     return "\n".join([*lines, ""])
 
 

@@ -227,11 +227,16 @@ class Disturbed(Part):
         super().__init__(place)
         self._undisturbed = undisturbed_in(place / "undisturbed")
 
+    def _way_of(self, number: int) -> str:
+        return list(self.ways)[number % len(self.ways)]
+
+    def work_of(self, number: int) -> str:
+        works = list(WORKS)
+        turn = number + number // lcm(len(self.ways), len(works))
+        return self.of_work.get(self._way_of(number), works[turn % len(works)])
+
     def run(self, trial: Trial) -> Outcome:
-        ways, works = list(self.ways), list(WORKS)
-        way = ways[trial.number % len(ways)]
-        turn = trial.number + trial.number // lcm(len(ways), len(works))
-        work = self.of_work.get(way, works[turn % len(works)])
+        way, work = self._way_of(trial.number), self.work_of(trial.number)
         outcome = Outcome(f"{way} / {work}", dict.fromkeys(self.measures, 0))
         scene = Scene(WORKS[work], self._undisturbed, self.place / trial.folder, trial.chance(), outcome)
         with scene.ended:

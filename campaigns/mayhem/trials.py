@@ -64,6 +64,7 @@ class Part(ABC):
     text: ClassVar[str]
     headings: ClassVar[tuple[str, ...]]
     measures: ClassVar[Mapping[str, Measure]]
+    crossed: ClassVar[str] = ""
     usual: ClassVar[int]
     short: ClassVar[Sequence[int]]
 
@@ -73,6 +74,10 @@ class Part(ABC):
     @abstractmethod
     def run(self, trial: Trial) -> Outcome:
         """Do it below the trial's folder; whatever it starts for this trial alone is ended on return."""
+
+    def work_of(self, number: int) -> str:
+        """Which kind of run a trial disturbs; empty where it is not one of `campaigns.mayhem.works`."""
+        return ""
 
     def close(self) -> None:  # noqa: B027  (most share nothing that has to be ended)
         """End what trials share."""

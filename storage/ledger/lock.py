@@ -7,7 +7,7 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +22,7 @@ from storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
 _TRIES_OF_SERVED = 3
-#: Whoever makes a run locks its directory as soon as that is there: a younger one may not be locked yet.
+#: Whoever makes something locks its directory as soon as that is there: a younger one may not be locked yet.
 _YOUNG_SECONDS = 60
 
 
@@ -124,7 +124,7 @@ def is_served(data: Path) -> bool:
 
 @contextmanager
 def making(building: Path) -> Iterator[None]:
-    """While the block runs, `remove_abandoned` leaves this directory alone, in which a run is being made."""
+    """While the block runs, `abandoned` leaves this directory out, in which something is being made."""
     place = os.open(building, os.O_RDONLY)
     try:
         fcntl.flock(place, fcntl.LOCK_EX)
@@ -133,18 +133,24 @@ def making(building: Path) -> Iterator[None]:
         os.close(place)
 
 
-def remove_abandoned(data: Path) -> None:
-    """Remove what kills in the midst of making runs have left behind."""
-    for left in runs_being_made(data):
+def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
+    """Those of some directories that kills in the midst of `making` have left behind, each locked in its turn."""
+    for left in buildings:
         with suppress(FileNotFoundError):
             if time.time() - left.stat().st_mtime < _YOUNG_SECONDS:
                 continue
             place = os.open(left, os.O_RDONLY)
             try:
                 if _try_lock(place):
-                    shutil.rmtree(left, ignore_errors=True)
+                    yield left
             finally:
                 os.close(place)
+
+
+def remove_abandoned(data: Path) -> None:
+    """Remove what kills in the midst of making runs have left behind."""
+    for left in abandoned(runs_being_made(data)):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:

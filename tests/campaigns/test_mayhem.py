@@ -1,17 +1,22 @@
 """The campaign of mayhem: its books, its page, and in CI a few trials of each part."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
+import psutil
 import pytest
 
 from campaigns.mayhem.__main__ import PARTS, campaign, wanted
 from campaigns.mayhem.page import PAGE, RESULTS, page, summary
+from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
+from tests.system.helpers import wait_until
 
 
 class Toy(Part):
@@ -74,6 +79,39 @@ def test_chance_is_that_of_the_trial_alone() -> None:
 
 def test_the_page_is_that_of_the_results() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(json.loads(RESULTS.read_text(encoding="utf-8")), PARTS)
+
+
+def test_what_a_kill_left_goes_with_the_next_campaign(tmp_path: Path) -> None:
+    left, strange = tmp_path / "mayhem-left", tmp_path / "other"
+    for folder in (left, strange):
+        (folder / "kills-1").mkdir(parents=True)
+        os.utime(folder, (0, 0))
+    with own_folder(tmp_path) as first:
+        (first / "kills-2").mkdir()
+        os.utime(first, (0, 0))
+        with own_folder(tmp_path) as second:
+            assert {*tmp_path.iterdir()} == {strange, first, second}
+    assert [*tmp_path.iterdir()] == [strange]
+
+
+@pytest.mark.slow
+def test_a_kill_of_mayhem_in_short_leaves_nobody(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "campaigns.mayhem", "--only", "hosts:64", "--place", tmp_path]
+    with subprocess.Popen(command, cwd=PAGE.parents[1], stdout=subprocess.PIPE) as campaign:
+        started = psutil.Process(campaign.pid)
+        family = wait_until(lambda: _with_redis_and_workers(started), what="those who take part")
+        campaign.kill()
+    assert psutil.wait_procs(family, timeout=30)[1] == []
+
+
+def _with_redis_and_workers(started: psutil.Process) -> list[psutil.Process]:
+    """The family of a campaign, when it has a Redis, and a worker whose supervisor was forked from who forks for it."""
+    family, redis, generations = started.children(recursive=True), False, 0
+    for child in family:
+        with suppress(psutil.NoSuchProcess):
+            redis |= child.name() == "redis-server"
+            generations = max(generations, len(child.parents()) - len(started.parents()))
+    return family if redis and generations > 2 else []
 
 
 @pytest.mark.slow

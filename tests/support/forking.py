@@ -16,6 +16,7 @@ import rq.utils
 
 from coordinator.session import resources
 from hakoiri.cli import main
+from worker.parent import end_with
 from worker.transport.forked import Forked
 from worker.transport.rq_worker import TaskWorker
 
@@ -51,6 +52,8 @@ def _run(
     arguments: list[str], streams: tuple[Path, Path], env: dict[str, str], cwd: Path,
     before: Callable[[], object] | None,
 ) -> None:  # fmt: skip
+    # The one that forks ends with the process that it forks for.
+    end_with(os.getppid())
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)

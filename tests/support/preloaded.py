@@ -1,6 +1,7 @@
 """What the process that others are forked from has in memory: Hakoiri, and the kernels of the usual puzzle."""
 
 import gc
+import os
 from functools import partial
 from tempfile import TemporaryDirectory
 
@@ -10,6 +11,7 @@ import worker.main  # noqa: F401
 from hakoiri.cli import app
 from puzzles.jit import prepare
 from puzzles.sliding_blocks.klotski import Klotski
+from worker.parent import end_with
 from worker.warm import load_all_kernels
 
 prepare(partial(load_all_kernels, Klotski()))
@@ -18,3 +20,5 @@ with TemporaryDirectory() as directory:
     for words in ("run klotski --until-goal", "layers last"):
         assert CliRunner().invoke(app, [*words.split(), "--data", directory, "--json"]).exit_code == 0
 gc.freeze()
+# What it forks has its ends of the pipes by which it would know that there is nobody any more to fork for.
+end_with(os.getppid())

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -13,6 +14,7 @@ import psutil
 import redis
 
 from tests.system.helpers import Hakoiri, Running, wait_until
+from worker.parent import end_with
 from worker.transport.connection import living_workers
 from worker.transport.data_redis import free_port
 from worker.transport.names import WORKERS, worker_key
@@ -56,8 +58,9 @@ class RedisServer:
         config.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["redis-server", config], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-            )
+                ["redis-server", config], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
+            )  # fmt: skip
         wait_until(self._answers, 30, f"redis-server on port {self.port}")
 
     def kill(self) -> None:

@@ -19,9 +19,11 @@ from hakoiri.web.settings import Settings
 from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
 from storage.ledger.lock import RunLock
+from tests.support.application import client_of
 from tests.support.runs import driven
 from tests.system.helpers import Hakoiri, wait_until
-from tests.web.conftest import TOKEN, Served, client_of
+from tests.system.web_servers import TOKEN
+from tests.web.conftest import Served
 
 
 def asked(served: Served, path: str, status: int = 200) -> dict[str, Any]:

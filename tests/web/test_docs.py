@@ -13,8 +13,10 @@ from coordinator.runs.service import serve
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri.web.settings import Settings
+from tests.support.application import client_of
 from tests.system.helpers import ROOT
-from tests.web.conftest import TOKEN, Served, client_of
+from tests.system.web_servers import TOKEN
+from tests.web.conftest import Served
 
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"

@@ -1,128 +1,30 @@
-"""Requests of any kind, made of the interface's own description: none finds a status of 500, none kills the server."""
+"""Requests of any kind: none finds a status of 500, none kills the server."""
 
-import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-from starlette.testclient import TestClient
 
 from hakoiri.web.settings import Settings
-from tests.web.conftest import TOKEN, Served, client_of
+from tests.support.application import client_of
+from tests.support.fuzzing import METHODS, fuzz
+from tests.system.web_servers import TOKEN
+from tests.web.conftest import Served
 
-_METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
-#: What is answered as it should be, though it sounds otherwise: nobody drives runs here, questions are many.
-_EXPECTED = (503, 507)
-_WORDS = (
-    "last", "", ".", "..", "/", "*", "-", "0", "1", "-1", "21", "99999999999999999999", "1e9", "true", "null", "0x0",
-    "0x", "0xffffffffffffffffffffffff", ".12/345", "1.2/345", ".12/543", "AABB/C..D", "goal", "farthest", "complete",
-    "tiles", "klotski", "gap", "nakuron", "magic-star", "sliding", "x.py:X", "rows=2", "metric=unit", "csv", "\0", "\n",
-    "%2e%2e%2f", "/etc/passwd", "<script>", "é", "\U0001f600", "\udcff".encode("utf-8", "replace").decode(),
-)  # fmt: skip
-_TEXTS = st.sampled_from(_WORDS) | st.text(max_size=40)
-_VALUES = st.recursive(
-    _TEXTS | st.integers() | st.floats() | st.booleans() | st.none(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
-    max_leaves=6,
-)
-_FIELDS = (
-    "puzzle", "options", "start", "mode", "until_goal", "merge_mirrors", "name", "sizes", "deals", "seed", "cap",
-    "legs", "seconds", "rounds", "width", "strategy", "objective", "pool", "base", "diameters", "size",
-    "pieces", "empty", "component", "every",
-)  # fmt: skip
-_KINDS = ("explore", "whole", "tree", "study", "sizes", "boards", "hunt", "optimise", "hardest", "eccentricities")
 _FILES = ("/export.{ending}", "/map")
-_BODIES = st.fixed_dictionaries(
-    {"puzzle": st.sampled_from(["tiles", "gap", "nakuron", "klotski", "magic-star", "x"]) | _VALUES},
-    optional=dict.fromkeys(_FIELDS[1:], _VALUES) | {"mode": st.sampled_from(_KINDS)},
-)
-_HEADERS = st.dictionaries(
-    st.sampled_from(
-        ["Range", "If-None-Match", "Last-Event-ID", "Idempotency-Key", "Content-Type", "Accept", "Cookie", "Origin",
-         "Authorization", "Host", "Content-Length", "X-Forwarded-Host", "Transfer-Encoding"]
-    ),
-    st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=30),
-    max_size=2,
-)  # fmt: skip
-
-
-@st.composite
-def requests(draw: st.DrawFn, paths: dict[str, Any], names: list[str], methods: tuple[str, ...]) -> dict[str, Any]:
-    """A request to one of the paths, as the description has it or not."""
-    path = draw(st.sampled_from([path for path in paths if not path.endswith("/events")]))
-    method = draw(st.sampled_from([*(method for method in paths[path] if method in methods)] * 4 + [*methods]))
-    described = paths[path].get(method, {}).get("parameters", [])
-    texts = st.sampled_from(names) | _TEXTS
-    query: list[tuple[str, str]] = []
-    for parameter in described:
-        value = draw(texts)
-        if parameter["in"] == "path":
-            path = path.replace(f"{{{parameter['name']}}}", quote(value, safe=draw(st.sampled_from(["", "/"]))))
-        elif parameter["in"] == "query" and draw(st.booleans()):
-            query.append((parameter["name"], value))
-    body = draw(_BODIES) if method == "post" else None
-    content = json.dumps(body).encode() if body is not None else b""
-    return {"method": method, "url": path, "params": query, "content": content, "headers": draw(_HEADERS)}
-
-
-def ask(client: TestClient, request: dict[str, Any]) -> None:
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
-    headers |= {name: value.encode("latin-1") for name, value in request["headers"].items()}
-    url = client.base_url.join("/") if not request["url"] else request["url"]
-    try:
-        asked = client.build_request(
-            request["method"].upper(), url, params=request["params"], content=request["content"], headers=headers
-        )
-    except (ValueError, UnicodeError):
-        return  # What no client can send.
-    response = client.send(asked)
-    status = response.status_code
-    assert status < 500 or status in _EXPECTED, (request, response.text)
-    if 400 <= status < 500 and request["method"] != "head":
-        assert response.headers["content-type"] == "application/problem+json", (request, response.text)
-
-
-def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, ...], *left_out: str) -> int:
-    """So many requests; how many there were."""
-    known = client.get("/api/openapi.json").json()["paths"]
-    paths = {path: known[path] for path in known if not path.endswith(left_out)}
-    asked = 0
-
-    @settings(
-        max_examples=count, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck),
-        derandomize=True,
-    )  # fmt: skip
-    @given(request=requests(paths, names, methods))
-    def try_one(request: dict[str, Any]) -> None:
-        nonlocal asked
-        asked += 1
-        ask(client, request)
-
-    try_one()
-    return asked
 
 
 # Exports and maps are made by processes of their own.
 def test_some_questions_of_any_kind(served: Served) -> None:
-    assert fuzz(served.client, [served.small, served.whole, served.directed], 100, ("get", "head"), *_FILES) == 100
-
-
-@pytest.fixture
-def copied(served: Served, tmp_path: Path) -> Iterator[TestClient]:
-    """The same runs, which may be changed."""
-    shutil.copytree(served.data, tmp_path / "data")
-    with client_of(Settings(tmp_path / "data", token=TOKEN)) as client:
-        yield client
+    names = [served.small, served.whole, served.directed]
+    assert fuzz(served.client, names, 100, ("get", "head"), *_FILES).total() == 100
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_ten_thousand_requests_of_any_kind(served: Served, copied: TestClient) -> None:
-    names = [served.small, served.whole, served.directed]
-    assert fuzz(copied, names, 10_000, _METHODS) == 10_000
-    assert copied.get("/api/runs").status_code == 200
+def test_ten_thousand_requests_of_any_kind(served: Served, tmp_path: Path) -> None:
+    # They may change the runs.
+    shutil.copytree(served.data, tmp_path / "data")
+    with client_of(Settings(tmp_path / "data", token=TOKEN)) as client:
+        assert fuzz(client, [served.small, served.whole, served.directed], 10_000, METHODS).total() == 10_000
+        assert client.get("/api/runs").status_code == 200

@@ -23,7 +23,8 @@ from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
 from puzzles.nakuron.board import random_board
 from storage.names import HOLDER_FILE, questions_folder
-from tests.web.conftest import TOKEN, client_of
+from tests.support.application import client_of
+from tests.system.web_servers import TOKEN
 
 #: Of Nakuron.
 BOARD = "/".join(random_board(6, 1, 4).lines())

@@ -10,7 +10,8 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from hakoiri.web.settings import Settings
 from puzzles.user import files
-from tests.web.conftest import TOKEN, client_of
+from tests.support.application import client_of
+from tests.system.web_servers import TOKEN
 
 SOURCE = '''
 from hakoiri import U32, Puzzle

@@ -14,7 +14,8 @@ from hakoiri.web import guard
 from hakoiri.web.app import make_app
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
-from tests.web.conftest import TOKEN, Served
+from tests.system.web_servers import TOKEN
+from tests.web.conftest import Served
 
 
 @pytest.fixture(scope="module")
