@@ -118,7 +118,7 @@ class ComponentAnswers(PathAnswers):
         if self.needs_bounding(number, every):
             resources = resources or self.resources
             self.driven(make_bounding(self.store, resources, number, every), resources, control, observer)
-        if (known := self._known(number, every)) is not None:
+        if (known := self.known_diameter(number, every)) is not None:
             return known
         if self.whole and not every:
             record = read_component(self.store, number)
@@ -133,7 +133,7 @@ class ComponentAnswers(PathAnswers):
             size = read_component(self.store, component).size if every else 0
         else:
             size = 0 if self._kinds else self._reached.configurations
-        return size >= BOUNDED_FROM and self._known(component, every) is None
+        return size >= BOUNDED_FROM and self.known_diameter(component, every) is None
 
     def driven(self, directory: Path, resources: Resources, control: Control, observer: Observer) -> None:
         """Drive a run that belongs to this one to its end; `RunError` where it stops before."""
@@ -172,7 +172,7 @@ class ComponentAnswers(PathAnswers):
         """The kinds of configurations by symmetries, if the puzzle knows them; of a whole space nobody asks."""
         return None if self.whole else kinds_of(self.puzzle, self.store)
 
-    def _known(self, component: int, every: bool) -> Diameter | None:
+    def known_diameter(self, component: int, every: bool) -> Diameter | None:
         """What a run of the component's eccentricities has found, if there is one."""
         known = known_of(self.store, self.puzzle, component, every)
         return None if known is None else Diameter(*known)

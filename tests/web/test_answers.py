@@ -161,7 +161,7 @@ def test_every_eccentricity_of_a_large_component_is_queued(others: Served, monke
     others.said("resume", row["run"])
     expected = others.said("diameter", run, "--component", "1", "--all")
     assert expected["component"] == 1 and expected["eccentricities"]
-    assert asked(others, f"/api/runs/{run}/components/1/diameter?all=true") == expected
+    assert asked(others, where) == expected
 
 
 def test_a_layer_page_by_page(served: Served) -> None:

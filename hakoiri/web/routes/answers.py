@@ -63,7 +63,7 @@ def layer(
 def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
     """Those of a directed puzzle have no distances. A long question where a large run has to be measured for it."""
     with asked.opened() as run:
-        if is_long(run, run.puzzle.undirected and not run.whole):
+        if _is_unmeasured(run):
             return pending(asked.long(commands.components()))
         row = components_row(run, limit)
         return asked.answer(run, row, all(map(_is_settled, row["components"])))
@@ -82,7 +82,7 @@ def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100)
 def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERTICES)]) -> Response:
     """As in the list of all."""
     with asked.opened() as run:
-        if is_long(run, run.puzzle.undirected and not run.whole):
+        if _is_unmeasured(run):
             return pending(asked.long(commands.diameter(component)))
         row = one_component_row(run, component)
         return asked.answer(run, row, _is_settled(row))
@@ -99,11 +99,13 @@ def diameter(
     Of a large component a run of its own is queued that finds `all`: 202, and where it is.
     """
     with asked.opened() as run:
-        if every and not run.by_symmetries and run.needs_bounding(run.component_asked(component), every):
-            directory = bounding_directory(run.store, run.puzzle, component)
-            return asked.queued(directory, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
-        if is_long(run, not run.whole) or (every and _is_large(run)):
-            return pending(asked.long(commands.diameter(component, every)))
+        run.component_asked(component)
+        if run.known_diameter(component, every) is None:
+            if every and not run.by_symmetries and run.needs_bounding(component, every):
+                where = bounding_directory(run.store, run.puzzle, component)
+                return asked.queued(where, lambda: make_bounding(run.store, Resources(), component, every, queued=True))
+            if is_long(run, not run.whole) or (every and _is_large(run)):
+                return pending(asked.long(commands.diameter(component, every)))
         row = diameter_row(run, run.diameter(component, every=every))
         return asked.answer(run, row, _is_settled(row))
 
@@ -132,6 +134,11 @@ def _path(asked: Asked, to: str, source: str | None) -> Response:
 def _is_settled(component: Mapping[str, Any]) -> bool:
     """Whether its distances are known, which later questions may find."""
     return component["radius"] is not None
+
+
+def _is_unmeasured(run: Run) -> bool:
+    """Whether what a start reaches, one component, takes long to be measured, and has not been."""
+    return is_long(run, run.puzzle.undirected and not run.whole) and run.known_diameter(0, False) is None
 
 
 def _is_large(run: Run) -> bool:

@@ -4,7 +4,7 @@
 import {get, post, remove} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {address} from "../router.js";
-import {lonely} from "./life.js";
+import {barOf, lonely} from "./life.js";
 
 export function patiently(place, words, query, form) {
   const waiting = found => put(place, ...(found.question ? asked(found) : queued(found)));
@@ -17,6 +17,7 @@ const asked = ({run, question, headline}) => [
 ];
 
 const queued = run => [
+  barOf(run),
   h("p", {class: "muted"}, `${run.progress.headline || run.status} · `, h("a", {href: address(["runs", run.run])}, run.run)),
   lonely(run),
   button("Stop", () => post(["runs", run.run, "cancel"]), {class: "quiet"}),
