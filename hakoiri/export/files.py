@@ -53,7 +53,7 @@ def export_run(
     if images:
         text = f"run {run.name} is no tree, its configurations have no images"
         raise UnanswerableError(text, Step("leave out", "images"))
-    ending = _ending(target, [*_TABLES, *_GRAPHS])
+    ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX])
     stream = Stream(run, control, observer)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)

@@ -11,7 +11,7 @@ from puzzles.registry import PuzzleSpec
 from tests.support.engine import PlainRedis
 from worker.errors import WorkerError
 from worker.layers.partition import partition_by
-from worker.transport.connection import redis_errors
+from worker.transport.connection import redis_errors, without_password
 from worker.transport.messages import TaskRequest
 from worker.transport.names import input_key
 from worker.transport.payload import pack_arrays
@@ -68,3 +68,23 @@ def test_what_others_keep_under_our_names_is_told_as_such() -> None:
     )
     with pytest.raises(WorkerError, match=words), redis_errors("redis://:secret@den/0"):
         raise redis.ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value")
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("redis://den:6379/0", "redis://den:6379/0"),
+        ("redis://fox:secret@den:6379/0", "redis://den:6379/0"),
+        ("rediss://:se@cret@den/1?ssl_cert_reqs=none", "rediss://den/1"),
+        ("unix:///run/redis.sock?password=secret", "unix:///run/redis.sock"),
+        ("den", "den"),
+        # Where one is not written as it should be, whoever wrote it knows it.
+        ("fox:secret@den:6379", "an address that is not readable"),
+        (":secret@den", "an address that is not readable"),
+        ("redis://:se/cret@den:6379/0", "an address that is not readable"),
+        ("redis://:secret?@den", "an address that is not readable"),
+        ("redis://[secret@den", "an address that is not readable"),
+    ],
+)
+def test_no_password_is_told(url: str, told: str) -> None:
+    assert without_password(url) == told

@@ -92,12 +92,14 @@ def refused(where: str) -> RedisRefusedError:
 
 
 def without_password(url: str) -> str:
-    """Scheme, host, port and database only."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "an address that is not readable"
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    """Scheme, host, port and database only; nothing where a password may stand anywhere else than it should."""
+    if "@" not in url:
+        return url.partition("?")[0]
+    with suppress(ValueError):
+        scheme, host, *rest = urlsplit(url)
+        if scheme and "@" in host and "@" not in "".join(rest):
+            return f"{scheme}://{host.rpartition('@')[2]}{rest[0]}"
+    return "an address that is not readable"
 
 
 def worker_name(process: int) -> str:

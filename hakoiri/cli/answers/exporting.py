@@ -34,6 +34,7 @@ def export(
     json: JsonOption = False,
 ) -> None:
     """Write the configurations and moves of a run, or the solutions of a tree, to files for other programs."""
+    from coordinator.deals.certificate import SUFFIX
     from coordinator.session.job import Job
     from hakoiri.export.files import export_edges, export_run
     from puzzles.capabilities import Placements
@@ -55,7 +56,8 @@ def export(
         print_json({"run": run.name} | row)
         return
     if target is not None:
-        stdout().print(f"{row[what]:,} {what} written to {target}")
+        certificate = "a certificate of " if target.suffix == SUFFIX else ""
+        stdout().print(f"{certificate}{row[what]:,} {what} written to {target}")
     if edges is not None:
         stdout().print(f"{counted(row['edges'], 'moves')} written to {edges}")
 
