@@ -31,9 +31,9 @@ def connect(url: str) -> redis.Redis:
                 socket_timeout=_ANSWER_SECONDS,
                 parser_class=ValueParser,
             )
-        except ValueError as error:
+        except ValueError:
             raise RedisUnavailableError(
-                f"{without_password(url)!r} is no Redis URL ({error}); write redis://HOST:PORT/0"
+                f"{without_password(url)!r} is no Redis URL; write redis://HOST:PORT/0, with rediss:// for TLS"
             ) from None
         connection.ping()
         return connection
