@@ -3,39 +3,79 @@
 import re
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
+from copy import copy
+from importlib import import_module
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.main import get_group
 
-from hakoiri.cli.answers import asking, components, exporting, farthest, hardest, mapping, paths
 from hakoiri.cli.completing import join_words, name_shell
-from hakoiri.cli.deals import dealing, optimising, solving
 from hakoiri.cli.driving import follow_supervisor
-from hakoiri.cli.puzzles import choosing, own, playing
-from hakoiri.cli.runs import living, running, serving, verifying, web, working
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from hakoiri.steps import worded
 from puzzles.errors import HakoiriError, PuzzleWarning
 
+#: Command -> module of this package. Imported when it is asked for: all modules, and what typer makes of them, would be
+#: a fifth of a short command.
+_PLACES = {
+    "puzzles": "puzzles.choosing",
+    "show": "puzzles.choosing",
+    "new": "puzzles.own",
+    "try": "puzzles.own",
+    "play": "puzzles.playing",
+    "run": "runs.running",
+    "enqueue": "runs.running",
+    "resume": "runs.running",
+    "runs": "runs.living",
+    "status": "runs.living",
+    "cancel": "runs.living",
+    "delete": "runs.living",
+    "verify": "runs.verifying",
+    "components": "answers.components",
+    "component-of": "answers.components",
+    "diameter": "answers.farthest",
+    "distance": "answers.paths",
+    "path": "answers.paths",
+    "layers": "answers.asking",
+    "solutions": "answers.asking",
+    "hardest": "answers.hardest",
+    "export": "answers.exporting",
+    "map": "answers.mapping",
+    "solve": "deals.solving",
+    "deal": "deals.solving",
+    "study": "deals.dealing",
+    "hunt": "deals.dealing",
+    "optimise": "deals.optimising",
+    "generate": "deals.optimising",
+    "replay": "deals.optimising",
+    "coordinator": "runs.serving",
+    "health": "runs.serving",
+    "worker": "runs.working",
+    "serve": "runs.web",
+}
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
 ERROR = 1
 
 
 class _ShortHelp:
-    """Help without ``<bool>`` after each flag and ``<str>`` after each argument."""
+    """Help without ``<str>`` after each argument."""
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, with what help needs to know of them."""
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
-            if isinstance(param, TyperArgument) or param.is_flag:
-                param.display_type_rich = _no_type
+            if isinstance(param, TyperArgument):
+                param.type = copy(param.type)
+                param.type.get_metavar = _no_type  # type: ignore[method-assign]
         return params
 
 
-def _no_type(ctx: Any) -> None:
+def _no_type(param: Any, ctx: Any) -> str:
     """No name of a type."""
+    return ""
 
 
 class Command(_ShortHelp, TyperCommand):
@@ -61,8 +101,33 @@ class Command(_ShortHelp, TyperCommand):
         return parser
 
 
+class _Parts(Mapping[str, Any]):
+    """The commands by name, each made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made = dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            part = typer.Typer()
+            import_module(f"hakoiri.cli.{_PLACES[name]}").register(part)
+            for command in part.registered_commands:
+                command.cls = Command
+            self._made |= get_group(part).commands
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
 class Commands(_ShortHelp, TyperGroup):
     """All commands."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"commands": _Parts()})
 
 
 app = typer.Typer(
@@ -75,30 +140,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (
-    choosing,
-    own,
-    playing,
-    running,
-    living,
-    verifying,
-    components,
-    farthest,
-    paths,
-    asking,
-    hardest,
-    exporting,
-    mapping,
-    solving,
-    dealing,
-    optimising,
-    serving,
-    working,
-    web,
-):
-    module.register(app)
-for command in app.registered_commands:
-    command.cls = Command
 
 
 def _print_version(wanted: bool) -> None:

@@ -79,6 +79,8 @@ SERVE = "serve"
 
 def test_the_commands_are_the_documented_ones() -> None:
     assert set(COMMANDS) == {*DOCUMENTED, SERVE}
+    made = [path.read_text(encoding="utf-8").count("app.command(") for path in (ROOT / "hakoiri" / "cli").rglob("*.py")]
+    assert sum(made) == len(COMMANDS), "a command that a module has and the command line does not know"
 
 
 @pytest.mark.parametrize("command", sorted([*DOCUMENTED, SERVE]))

@@ -86,7 +86,7 @@ def test_runs_and_status_say_the_same(finished: FinishedRuns) -> None:
     explored = finished.explored["run"]
     again = flat(finished.hakoiri.here("resume", explored).stdout)
     status = flat(finished.hakoiri.here("status", explored).stdout)
-    for label in ("nearest goal 116 moves", "configurations 25,955", "depth 167", "computing 0."):
+    for label in ("nearest goal 116 moves", "configurations 25,955", "depth 167", "computing "):
         assert label in again, again
         assert label in status, status
     counted_run = finished.counted["run"]
