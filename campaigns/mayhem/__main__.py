@@ -2,6 +2,7 @@
 
     python -m campaigns.mayhem                          # all parts, each with its usual number of trials
     python -m campaigns.mayhem --part kills --count 50 --minutes 10
+    python -m campaigns.mayhem --part kills --run tree  # the trials that disturb runs of one kind
     python -m campaigns.mayhem --only kills:417         # one trial again; nothing is written down
     python -m campaigns.mayhem --publish                # writes campaigns/mayhem/results.json and docs/mayhem.md
 

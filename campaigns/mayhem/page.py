@@ -24,6 +24,7 @@ hand. A part of it runs in CI.
 ```sh
 python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
 python -m campaigns.mayhem --part kills --minutes 10
+python -m campaigns.mayhem --part kills --run tree   # the trials that disturb runs of one kind
 python -m campaigns.mayhem --only kills:417       # one trial again, by its number (and `--seed`)
 python -m campaigns.mayhem --publish              # this page
 ```
@@ -50,6 +51,8 @@ What the campaign has found, each with a test in the ordinary suite:
   had to be repaired.
 - An error of what a study of sizes was measuring named a run that nobody knows as the one to go on with.
 - A driver that had lost its run was told to go on with it, and a certificate that names a search tree was explored.
+- Where the row of an optimisation's first round was damaged, the mended run had one round less than before: it went on
+  with the last one.
 - Processes that compile kernels outlived a kill of the one that had started them.
 """
 

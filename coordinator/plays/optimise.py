@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -152,12 +153,13 @@ class Optimisation:
         self._most = most_width(self._arena, self._puzzle, memory)
         if self._plan.width is not None:
             require_width(self._plan.width, self._most, memory)
-        number = len(self._rounds)
-        while self._goes_on(number) and self._worth_a_round(number):
+        # A repair may have forgotten any of them.
+        for number in (number for number in count() if number not in self._rounds):
+            if not self._goes_on(number) or not self._worth_a_round(number):
+                return
             self._one_beam(number)
             if number not in self._rounds:
                 return
-            number += 1
 
     def _worth_a_round(self, number: int) -> bool:
         """Whether there is time for a beam that could be better than those before."""

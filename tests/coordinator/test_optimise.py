@@ -111,12 +111,13 @@ def test_a_damaged_beam_is_said_and_begins_anew(tmp_path: Path, whole: Found) ->
     assert verified(resumed.directory).ok
 
 
-def test_a_damaged_row_is_found_and_repaired(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_damaged_row_is_found_and_repaired(number: int, tmp_path: Path) -> None:
     found = optimise(tmp_path, width=10, rounds=2)
     with RunStore(found.directory, writable=True) as store:
-        store.stage(ROWS, b"round/\0\0\0\1", b"nothing of the kind")
+        store.stage(ROWS, b"round/" + number.to_bytes(4, "big"), b"nothing of the kind")
         store.commit(store.state)
-    assert "row 1 of round is damaged" in verified(found.directory).faults[0]
+    assert f"row {number} of round is damaged" in verified(found.directory).faults[0]
     repaired(found.directory)
     assert verified(found.directory).ok
     assert look(found.directory).figures == found.figures
