@@ -78,6 +78,18 @@ def run_here(arguments: Sequence[str], data: str, program: Sequence[str] = (str(
     return Spent(report, wall, usage.ru_maxrss * 1024 // 1_000_000, cpu, {}, {}, 0, 0, 0)
 
 
+def cpu_of(command: Sequence[str], data: str) -> float:
+    """Processor seconds of any command of the command line, of its process alone."""
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen([HAKOIRI, *command, "--data", data], stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        if child.returncode:
+            sys.exit(f"{' '.join(command)}\n{errors.read().decode()}")
+    return usage.ru_utime + usage.ru_stime
+
+
 def watched_here(arguments: Sequence[str], data: str, team: Watched = ALONE) -> tuple[Spent, list[Moment]]:
     """`run_here`, looked at after each layer, and what was seen."""
     with tempfile.NamedTemporaryFile() as seen:
@@ -135,6 +147,13 @@ class Team:
             # Of all that talk to the control Redis, RQ alone appends to a list, once for each job.
             calls(control, "rpush"), calls(stores, "set"), calls(stores, "getrange"),
         )  # fmt: skip
+
+    def cpu_of(self, command: Sequence[str], data: str) -> dict[str, float]:
+        """Processor seconds by role of any command that takes ``--redis``."""
+        team = self._watched()
+        before = team.cpu()
+        coordinator = cpu_of([*command, "--redis", self._control.url], data)
+        return {"coordinator": coordinator} | {role: spent - before[role] for role, spent in team.cpu().items()}
 
     def watch(self, arguments: Sequence[str]) -> tuple[Spent, list[Moment]]:
         """A run by these workers, looked at after each layer: `Spent` has the coordinator's part, looking included."""

@@ -82,16 +82,19 @@ class ComponentAnswers(PathAnswers):
             return [WeakComponent(record.component, record.size, record.representative) for record in records]
         return [WeakComponent(0, self._reached.configurations, self._least_key())]
 
-    def strong_components(self, control: Control | None = None, observer: Observer | None = None) -> StrongComponents:
+    def strong_components(
+        self, control: Control | None = None, observer: Observer | None = None, resources: Resources | None = None
+    ) -> StrongComponents:
         """The components whose configurations all lead to each other, each with its exact diameter.
 
         The moves are held in memory: raises `OverBudgetError` where it is too little. `control` may end it (`StopRun`).
+        RQ workers find them and measure components of less than 50,000 configurations, if `resources` name them.
         """
         self._require_complete()
         control, observer = control or Control(), observer or SilentObserver()
         if not self.puzzle.undirected:
-            weak, (keys, _) = len(self.weak_components()), self.configurations()
-            with self._context(control) as context:
+            weak, keys = len(self.weak_components()), self._all_keys(control)
+            with self._context(control, workers=resources, observer=observer) as context:
                 return strong_components(context, keys, weak, control, observer)
         count = self._components if self.whole else 1
         found = (self.diameter(number, control, observer) for number in range(count))

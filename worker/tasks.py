@@ -25,6 +25,7 @@ from worker.graphs.closed import component_distances
 from worker.graphs.forests import balance, fold
 from worker.graphs.lanes import look_from, narrowed, pairs_at
 from worker.graphs.searches import Graph, eccentricities_of
+from worker.graphs.strong import all_diameters, bounded_diameter
 from worker.layers.bloom import may_hold
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
@@ -87,6 +88,13 @@ def forest(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
 def eccentricities(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
     """[keys, the place of the first of each] of some small components -> as `component_distances` has it."""
     return component_distances(puzzle, *chunk)
+
+
+def diameters(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
+    """[offsets, targets, the first vertex of each and the end, or 0] of strong components, or of one -> `Diameters`."""
+    offsets, targets, firsts = chunk
+    graph = Graph(offsets, targets)
+    return [all_diameters(graph, firsts) if len(firsts) > 1 else bounded_diameter(graph)]
 
 
 def searches(puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> Arrays:
@@ -175,6 +183,7 @@ TASKS: dict[str, Task] = {
     "audit": audit,
     "before": sift_before,
     "derive": derive,
+    "diameters": diameters,
     "eccentricities": eccentricities,
     "forest": forest,
     "goals": sift_goals,

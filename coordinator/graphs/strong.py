@@ -7,23 +7,24 @@ ones Borassi et al., "Fast diameter and radius BFS-based computation in (weakly 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.graphs.building import MOST_VERTICES, build_graph
+from coordinator.graphs.building import build_graph
 from coordinator.graphs.diameter import interval_progress
 from coordinator.session.session import ComputeContext, Control, Observer
+from coordinator.session.tuning import Tuning
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import distinct
 from storage.ledger.manifest import ComponentRecord, Progress
 from worker.graphs.searches import Graph, Labels, Offsets, Vertices, inner_graph, part_of
-from worker.graphs.strong import Bounds, Diameters, all_diameters, transposed
+from worker.graphs.strong import Bounds, Diameters, bounded_diameter, strong_labels
+from worker.tasks import Arrays
 
-#: What scipy takes: a number of 64 bits per edge and four arrays of 32 bits per vertex; then labels, order and places.
-_EDGE_BYTES, _VERTEX_BYTES = 8, 40
+#: What the search in depth takes of a vertex; then labels, order and places.
+_VERTEX_BYTES = 40
 #: Vertices whose edges are looked at together where there are few between components.
 _VERTICES_AT_ONCE = 1 << 18
 
@@ -116,9 +117,10 @@ def strong_components(
     observer.progress(Progress(len(keys), headline="looking at the moves"))
     graph = build_graph(context, keys, control=control)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
-    room = _EDGE_BYTES * len(graph.targets) + _VERTEX_BYTES * len(keys)
-    context.budget.require(f"the strong components of {len(keys):,} configurations", taken + room)
-    parts = _parts(graph)
+    room = taken + _VERTEX_BYTES * len(keys)
+    context.budget.require(f"the strong components of {len(keys):,} configurations", room)
+    observer.progress(Progress(len(keys), headline="looking for strong components"))
+    parts = _parts(graph, control)
     # The moves between components are not needed any more.
     del graph
     control.check()
@@ -150,10 +152,10 @@ def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongCompon
     return StrongComponents(sum(sizes), count, count, count - len(components), 0, count, count, components)
 
 
-def _parts(graph: Graph) -> _Parts:
-    labels = _scipy_labels(graph)
+def _parts(graph: Graph, control: Control) -> _Parts:
+    labels = strong_labels(graph, control.check)
     sizes = np.bincount(labels)
-    condensed = _condensed(graph, labels, len(sizes))
+    condensed = _condensed(graph, labels, len(sizes), control)
     least = np.empty(len(sizes), dtype=np.int32)
     # Of several assignments to one place the last one stays.
     least[labels[::-1]] = np.arange(len(labels) - 1, -1, -1, dtype=np.int32)
@@ -168,10 +170,11 @@ def _parts(graph: Graph) -> _Parts:
     return _Parts(order, inner_graph(graph, labels, order), firsts, len(sizes), condensed)
 
 
-def _condensed(graph: Graph, labels: Labels, count: int) -> tuple[int, int, int]:
+def _condensed(graph: Graph, labels: Labels, count: int, control: Control) -> tuple[int, int, int]:
     """How many pairs of components a move leads across, into how many leads none of another's, and out of how many."""
     parts = [np.empty(0, dtype=np.int64)]
     for begin in range(0, len(labels), _VERTICES_AT_ONCE):
+        control.check()
         part = slice(begin, begin + _VERTICES_AT_ONCE)
         offsets = graph.offsets[begin : begin + _VERTICES_AT_ONCE + 1]
         starts = np.repeat(labels[part].astype(np.int64), np.diff(offsets))
@@ -183,66 +186,51 @@ def _condensed(graph: Graph, labels: Labels, count: int) -> tuple[int, int, int]
     return len(pairs), count - int(np.count_nonzero(entered)), count - int(np.count_nonzero(left))
 
 
-def _scipy_labels(graph: Graph) -> Labels:
-    """A number for the strong component of each vertex, in no order that matters."""
-    # Here, because importing them takes a fifth of a second.
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    if len(graph.targets) > MOST_VERTICES:
-        raise UnanswerableError(
-            f"{len(graph.targets):,} moves are too many: strong components can be found of {MOST_VERTICES:,} at most"
-        )
-    vertices = len(graph.offsets) - 1
-    weights = np.ones(len(graph.targets), dtype=np.float64)
-    matrix = csr_array((weights, graph.targets, graph.offsets), shape=(vertices, vertices))
-    _, labels = connected_components(matrix, directed=True, connection="strong")
-    own: Labels = labels.astype(np.int32, copy=False)
-    return own
-
-
 def _measured(context: ComputeContext, parts: _Parts, held: int, control: Control, observer: Observer) -> Diameters:
     """A row for each component, in order; see `all_diameters`."""
-    found = np.empty((len(parts), 3), dtype=np.int32)
-    component = 0
-    while component < len(parts):
+    found, done = np.empty((len(parts), 3), dtype=np.int32), 0
+    while done < len(parts) and parts.size(done) >= context.tuning.searched_here_from:
+        # The graph of the component, its transpose, and the bounds.
+        graph = parts.part(done, done + 1)
+        needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(done)
+        context.budget.require(f"a strong component of {parts.size(done):,} configurations", held + needed)
+        found[done] = bounded_diameter(graph, _telling(control, observer))
+        found[done, 1:] += np.int32(parts.firsts[done])
+        done += 1
+    batches = list(_batches(parts, done, context.tuning))
+    left = int(parts.firsts[-1] - parts.firsts[done])
+    for number, (rows,) in context.map_chunks("diameters", (_arrays(parts, batch) for batch in batches), left):
         control.check()
-        end = component + 1
-        if parts.size(component) >= context.tuning.searched_alone_from:
-            # The graph of the component, its transpose, and the bounds.
-            graph = parts.part(component, end)
-            needed = 3 * (graph.offsets.nbytes + graph.targets.nbytes) + 2 * _VERTEX_BYTES * parts.size(component)
-            context.budget.require(f"a strong component of {parts.size(component):,} configurations", held + needed)
-            found[component] = _bounded(graph, control, observer)
-        else:
-            end = _batch_end(parts, component, context.tuning.batch_work)
-            firsts = parts.firsts[component : end + 1]
-            found[component:end] = all_diameters(parts.part(component, end), firsts - firsts[0])
-        found[component:end, 1:] += np.int32(parts.firsts[component])
-        component = end
-        observer.progress(Progress(component, len(parts), "strong components measured"))
+        batch = batches[number]
+        found[batch.start : batch.stop] = rows
+        found[batch.start : batch.stop, 1:] += np.int32(parts.firsts[batch.start])
+        done += len(batch)
+        observer.progress(Progress(done, len(parts), "strong components measured"))
     return found
 
 
-def _batch_end(parts: _Parts, begin: int, most: int) -> int:
-    """Where the batch of small components ends that begins there."""
-    end, work = begin, 0
-    while end < len(parts) and work < most:
-        work += parts.size(end) ** 2
-        end += 1
-    return end
+def _telling(control: Control, observer: Observer) -> Callable[[Bounds], None]:
+    """Asks whether to go on, and tells of bounds."""
 
-
-def _bounded(graph: Graph, control: Control, observer: Observer) -> tuple[int, int, int]:
-    """Diameter of a strongly connected graph, and a pair (from, to) that attains it."""
-    bounds = Bounds(graph, transposed(graph))
-    source, outer = 0, False
-    while True:
+    def check(bounds: Bounds) -> None:
         control.check()
-        bounds.look_from(source)
-        upper = bounds.upper
-        observer.progress(interval_progress(bounds.lower, upper))
-        if bounds.lower == upper:
-            return bounds.lower, *bounds.pair
-        outer = not outer
-        source = bounds.outermost() if outer else bounds.innermost()
+        observer.progress(interval_progress(bounds.lower, bounds.upper))
+
+    return check
+
+
+def _arrays(parts: _Parts, batch: range) -> Arrays:
+    firsts = parts.firsts[batch.start : batch.stop + (len(batch) > 1)]
+    return [*parts.part(batch.start, batch.stop), firsts - firsts[0]]
+
+
+def _batches(parts: _Parts, begin: int, tuning: Tuning) -> Iterator[range]:
+    """The components from number `begin` on: large ones one by one, small ones as many as one task should measure."""
+    while begin < len(parts):
+        end, work = begin, 0
+        while end < len(parts) and work < tuning.batch_work:
+            large = parts.size(end) >= tuning.searched_alone_from
+            work += tuning.batch_work if large else parts.size(end) ** 2
+            end += 1
+        yield range(begin, end)
+        begin = end

@@ -24,6 +24,8 @@ class Tuning:
     #: vertex, in batches whose searches touch about so many vertices: some 20 ms of work.
     searched_alone_from: int = 2_000
     batch_work: int = 1_000_000
+    #: Strong components from so many configurations on are searched by the coordinator, which may stop in their midst.
+    searched_here_from: int = 50_000
     #: Configurations of a whole space that are joined at a time, where memory allows.
     most_range: int = 1 << 24
     #: A chunk whose worker has not answered for so long goes to another worker as well, then after twice as long.

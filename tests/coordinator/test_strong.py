@@ -28,9 +28,10 @@ from worker.graphs.searches import Graph
 from worker.graphs.strong import transposed
 
 Edges = set[tuple[int, int]]
-#: Small components one by one, small ones together, and all by bounds.
+#: Small components one by one, small ones together, and all by bounds: as tasks, or where each search may be the last.
 ALONE, TOGETHER, BOUNDED = Tuning(batch_work=1), Tuning(), Tuning(searched_alone_from=2)
-ways = pytest.mark.parametrize("tuning", [ALONE, TOGETHER, BOUNDED], ids=["alone", "together", "bounded"])
+HERE = Tuning(searched_here_from=2)
+ways = pytest.mark.parametrize("tuning", [ALONE, TOGETHER, BOUNDED, HERE], ids=["alone", "together", "bounded", "here"])
 
 
 class Drawn(Puzzle):
@@ -173,7 +174,7 @@ def test_it_can_be_stopped() -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     for checks in (1, 2, 5, 20):
         with pytest.raises(StopRun, match="enough"):
-            puzzle.found(BOUNDED, ImpatientControl(checks))
+            puzzle.found(HERE, ImpatientControl(checks))
 
 
 @pytest.mark.parametrize(
@@ -187,16 +188,13 @@ def test_it_can_be_stopped() -> None:
 def test_too_little_memory_is_refused(memory: int, what: str) -> None:
     puzzle = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
     with local_context(puzzle) as usual, pytest.raises(OverBudgetError, match=what):
-        poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory, tuning=BOUNDED), usual.shares)
+        poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory, tuning=HERE), usual.shares)
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
         strong_components(poor, keys, 1, Control(), SilentObserver())
 
 
 def test_what_32_bits_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ring = Drawn(60, {(vertex, (vertex + 1) % 60) for vertex in range(60)})
-    monkeypatch.setattr(strong, "MOST_VERTICES", 59)
-    with pytest.raises(UnanswerableError, match="60 moves are too many"):
-        ring.found(TOGETHER)
     monkeypatch.setattr(graphing, "MOST_VERTICES", 59)
     with pytest.raises(UnanswerableError, match="60 configurations are too many"):
         ring.found(TOGETHER)

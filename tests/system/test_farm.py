@@ -69,6 +69,17 @@ def test_every_eccentricity_by_workers(farm: Workers, hakoiri: Hakoiri, finished
     assert found | {"run": ""} == by_threads | {"run": ""}
 
 
+def test_strong_components_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
+    hakoiri.ask("run", "superpuzz", "-o", "columns=4", "--farm-from", "0")
+    by_threads = hakoiri.ask("components", "last", "--strong")
+    assert by_threads["components"]
+    with redis.Redis.from_url(farm.url) as client:
+        client.config_resetstat()
+        assert hakoiri.ask("components", "last", "--strong", "--redis", farm.url) == by_threads
+        # The moves, and the components.
+        assert client.info("commandstats")["cmdstat_rpush"]["calls"] > 1
+
+
 def test_merged_mirrors_by_workers(farm: Workers, hakoiri: Hakoiri) -> None:
     by_workers = hakoiri.ask("run", "klotski", "--merge-mirrors", "--redis", farm.url, "--farm-from", "100")
     by_threads = hakoiri.ask("run", "klotski", "--merge-mirrors")

@@ -181,6 +181,24 @@ def test_workers_killed_in_mid_chunk(
     assert_undisturbed(hakoiri, undisturbed)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", seeds(400, 2, 6))
+def test_workers_killed_in_a_census(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], seed: int
+) -> None:
+    """While they look at the moves, and while they measure components."""
+    chance = random.Random(seed)
+    with workers(redis_server.url, 2) as team:
+        running = hakoiri.start(*WHOLE, "--farm-from", "0", "--chunk", "100", "--redis", redis_server.url)
+        for stage in (lambda state: state.depth == 0, lambda state: state.figures.get("components") is not None):
+            wait_until(reaches(hakoiri, stage, running), what=f"a stage, seed {seed}")
+            assert running.process.poll() is None, running.finish()
+            os.kill(chance.choice(wait_until(team.pids)), signal.SIGKILL)
+        assert running.finish().code == 0, running.finish()
+    state = hakoiri.state()
+    assert (state.session, state.status, state.digest) == (1, "complete", undisturbed["whole"])
+
+
 @pytest.mark.parametrize(
     "successors", [0, pytest.param(2, marks=pytest.mark.slow)], ids=["nobody-follows", "others-follow"]
 )

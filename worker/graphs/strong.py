@@ -1,18 +1,106 @@
-"""Directed graphs in memory: the diameters of their strong components.
+"""Directed graphs in memory: their strong components, and the diameters of these.
 
 A graph is in compressed sparse rows as in `worker.graphs.searches`, but its edges lead one way. Components are numbered
 and lie in order of their numbers: component c has the vertices ``firsts[c]..firsts[c + 1] - 1``; `firsts` is int64.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from puzzles.jit import jit
 from puzzles.keys.order import distinct
-from worker.graphs.searches import UNSEEN, Distances, Graph, Offsets, Vertices, search
+from worker.graphs.searches import UNSEEN, Distances, Graph, Labels, Offsets, Vertices, search
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]
+#: Vertices that are gone into or left between two looks at whether to go on: some tenths of a second.
+_AT_ONCE = 1 << 21
+#: What has no number yet.
+_NEW = 0
+
+
+class _Depths(NamedTuple):
+    """How far a search in depth is.
+
+    `found` is 0 for a vertex that nobody has come to; the least number that it is known to lead back to; or its
+    component, by numbers that go down from that of the last vertex. `path` are the vertices on the way to where the
+    search is, `edges` how many of each have been followed, `waiting` those whose component is not complete.
+    `counts` are the next number, the next component, the lengths of `path` and `waiting`, and where to begin anew.
+    """
+
+    found: Labels
+    is_root: NDArray[np.bool_]
+    path: Vertices
+    edges: Vertices
+    waiting: Vertices
+    counts: NDArray[np.int64]
+
+
+@jit
+def _go_on(graph: Graph, depths: _Depths, steps: int) -> bool:
+    """Go into or leave so many vertices; whether all have been left."""
+    found, is_root, path, edges, waiting, counts = depths
+    index, label, length, waits, beginning = counts[0], counts[1], counts[2], counts[3], counts[4]
+    while steps > 0:
+        if length == 0:
+            while beginning < len(found) and found[beginning] != _NEW:
+                beginning += 1
+            if beginning == len(found):
+                break
+            path[0], edges[beginning], length = beginning, 0, 1
+            found[beginning], is_root[beginning] = index, True
+            index += 1
+        here = path[length - 1]
+        place = graph.offsets[here] + edges[here]
+        end = graph.offsets[here + 1]
+        while place < end:
+            there = graph.targets[place]
+            if found[there] == _NEW:
+                break
+            if found[there] < found[here]:
+                found[here], is_root[here] = found[there], False
+            place += 1
+        edges[here] = place - graph.offsets[here]
+        steps -= 1
+        if place < end:
+            # The edge is looked at again when its end has been left.
+            path[length], edges[there], length = there, 0, length + 1
+            found[there], is_root[there] = index, True
+            index += 1
+            continue
+        length -= 1
+        if is_root[here]:
+            index -= 1
+            while waits > 0 and found[here] <= found[waiting[waits - 1]]:
+                waits -= 1
+                found[waiting[waits]] = label
+                index -= 1
+            found[here] = label
+            label -= 1
+        else:
+            waiting[waits] = here
+            waits += 1
+    counts[:] = index, label, length, waits, beginning
+    return bool(length == 0 and beginning == len(found))
+
+
+def strong_labels(graph: Graph, check: Callable[[], None]) -> Labels:
+    """A number for the strong component of each vertex, from 0 on, in no order that matters.
+
+    As in Pearce, "A space-efficient algorithm for finding strongly connected components", 2016: takes 17 bytes for each
+    vertex. `check` is called every now and then, and may raise.
+    """
+    vertices = len(graph.offsets) - 1
+    found, path, edges, waiting = np.zeros((4, vertices), dtype=np.int32)
+    # Numbers from 1 on are below those of components as long as both are in use.
+    counts = np.array([1, vertices, 0, 0, 0], dtype=np.int64)
+    depths = _Depths(found, np.zeros(vertices, dtype=np.bool_), path, edges, waiting, counts)
+    while not _go_on(graph, depths, _AT_ONCE):
+        check()
+    return vertices - found
 
 
 @jit
@@ -80,6 +168,22 @@ def both_ways(graph: Graph) -> Graph:
     edges = distinct(np.concatenate([sources * vertices + graph.targets, graph.targets * vertices + sources]))
     offsets = np.searchsorted(edges, np.arange(vertices + 1) * vertices)
     return Graph(offsets.astype(np.int64), (edges % vertices).astype(np.int32))
+
+
+def bounded_diameter(graph: Graph, check: Callable[["Bounds"], None] = lambda bounds: None) -> Diameters:
+    """The diameter of a strongly connected graph and a pair (from, to) that attains it, by bounds; shape (1, 3).
+
+    `check` is called after each search, and may raise.
+    """
+    bounds = Bounds(graph, transposed(graph))
+    source, outer = 0, False
+    while True:
+        bounds.look_from(source)
+        check(bounds)
+        if bounds.lower == bounds.upper:
+            return np.array([[bounds.lower, *bounds.pair]], dtype=np.int32)
+        outer = not outer
+        source = bounds.outermost() if outer else bounds.innermost()
 
 
 def all_diameters(graph: Graph, firsts: Offsets) -> Diameters:

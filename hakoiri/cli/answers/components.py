@@ -12,13 +12,16 @@ from hakoiri.cli.options import (
     DataOption,
     JsonOption,
     MemoryOption,
+    RedisOption,
     RunArgument,
     read_board,
+    redis_url,
 )
 from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
+    from coordinator.session.resources import Resources
     from hakoiri.api import Run
 
 #: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
@@ -31,6 +34,7 @@ def components(
         bool, typer.Option("--strong", help="Those whose configurations all lead to each other: of directed puzzles.")
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Only the N largest.")] = None,
+    redis: RedisOption = None,
     memory: MemoryOption = None,
     data: DataOption = None,
     json: JsonOption = False,
@@ -38,10 +42,13 @@ def components(
     """List the components, largest first, with their exact distances.
 
     Those of a directed puzzle have none, for not all their configurations lead to each other; those of --strong do.
+    These are found by RQ workers, too.
     """
+    from coordinator.session.resources import Resources
+
     with opened(name, data, memory) as run:
         if strong:
-            _list_strong(run, limit, json)
+            _list_strong(run, limit, json, Resources(redis_url(redis), memory=memory))
         elif json:
             from hakoiri.rows.answers import components_row
 
@@ -87,9 +94,9 @@ def _list_weak(run: "Run", limit: int | None) -> None:
     )
 
 
-def _list_strong(run: "Run", limit: int | None, json: bool) -> None:
+def _list_strong(run: "Run", limit: int | None, json: bool, resources: "Resources") -> None:
     with answering(f"; ask again: hakoiri components {run.name} --strong") as (control, progress):
-        found = run.strong_components(control, progress)
+        found = run.strong_components(control, progress, resources)
     if json:
         from hakoiri.rows.answers import strong_row
 

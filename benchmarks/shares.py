@@ -1,0 +1,80 @@
+"""Which part of the processor time of each kind of heavy work is that of workers elsewhere.
+
+    python benchmarks/shares.py
+    python benchmarks/shares.py --only verify --only hardest
+
+Each line of `WORKS` is done twice, by threads and with two workers and a Redis of their own, in a data directory of its
+own in which what it needs is made before. A row of a table for each: processor seconds, user and system, start-up
+included, of the run by threads, and of coordinator, workers and Redis; and the workers' share of all but Redis.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.roles import Team, cpu_of
+from puzzles.nakuron.board import random_board
+
+_SLIDING = ("sliding", "--from", "MH.CC/AAJDI/AAKD./EELBB/GFFBB")
+#: Stands for a file with a board of Nakuron.
+BOARD = "BOARD"
+_NAKURON_SIZE = 48
+
+
+class Work(NamedTuple):
+    """What is done, as on the command line, and what must be there before it is."""
+
+    name: str
+    command: Sequence[str]
+    before: Sequence[Sequence[str]] = ()
+
+
+WORKS = [
+    Work("layers", ("run", "tiles", "-o", "columns=4")),
+    Work("components", ("run", "sliding", "--from", ".ABCD/EFGHI", "-o", "distinct=all", "--whole",
+                        "--diameters", "below=2")),
+    Work("small components", ("run", "klotski", "--whole", "--farm-from", "1000")),
+    Work("eccentricities", ("diameter", "last", "--all"), [("run", *_SLIDING)]),
+    Work("goal distances", ("hardest", "last"), [("run", "tiles", "-o", "rows=2", "-o", "columns=5")]),
+    Work("verify", ("verify", "last", "--full"), [("run", "tiles")]),
+    Work("verify, a census", ("verify", "last", "--full"), [("run", "klotski", "--whole")]),
+    Work("strong components", ("components", "last", "--strong"), [("run", "superpuzz", "-o", "columns=5")]),
+    Work("a tree", ("run", "magic-star", "-o", "points=10")),
+    Work("a study of deals", ("study", "gap", "--ranks", "7", "--deals", "1000")),
+    Work("a hunt", ("hunt", "gap", "-o", "ranks=7", "--seed", "3", "--legs", "24")),
+    Work("a study of boards", ("study", "boards", "--size", "4x4", "--pieces", "2x2:1 1x2:* 2x1:* 1x1:*",
+                               "--empty", "2..")),
+    Work("a study of sizes", ("study", "tiles", "--n", "4..10")),
+    Work("plays", ("optimise", "nakuron", "--from", BOARD, "--rounds", "2", "--width", "2000", "--time", "10m")),
+]  # fmt: skip
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=[work.name for work in WORKS])
+    chosen = parser.parse_args().only
+    print("| work | threads | coordinator | workers | Redis | workers' share |\n|---|---|---|---|---|---|")
+    for work in WORKS:
+        if not chosen or work.name in chosen:
+            print(_row(work), flush=True)
+
+
+def _row(work: Work) -> str:
+    with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there, Team({"here": 2}) as team:
+        for data in (here, there):
+            Path(data, BOARD).write_text(random_board(_NAKURON_SIZE, 1, 1).text())
+            for command in work.before:
+                cpu_of(command, data)
+        command = [str(Path(here, BOARD)) if word == BOARD else word for word in work.command]
+        threads, cpu = cpu_of(command, here), team.cpu_of(command, there)
+    servers = cpu["control"] + cpu["data"]
+    share = cpu["workers"] / (cpu["coordinator"] + cpu["workers"])
+    seconds = " | ".join(f"{each:.1f}" for each in (threads, cpu["coordinator"], cpu["workers"], servers))
+    return f"| {work.name} | {seconds} | {100 * share:.0f} % |"
+
+
+if __name__ == "__main__":
+    main()
