@@ -104,6 +104,7 @@ class Answers:
             return self.puzzle.keys([]), np.empty(0, dtype=np.uint32)
         self._require_memory_for_all()
         if self.whole:
+            self.require_components()
             keys = self.store.layer(0)
             return keys, read_labels(self.store, len(keys))
         layers = [self.store.layer(depth) for depth in range(self.store.state.depth + 1)]
@@ -193,6 +194,20 @@ class Answers:
         if not self.exhausted:
             why = "stopped at its first goal" if self.store.state.status == "complete" else "is not finished"
             raise UnanswerableError(f"run {self.name} {why}, so {unknown} not known", self._further())
+
+    @property
+    def knows_components(self) -> bool:
+        """Whether it is known which configurations hang together: a census may have been asked not to look."""
+        return not self.whole or self.store.state.figures.get("components") is not None
+
+    def require_components(self) -> None:
+        """`UnanswerableError` where the configurations were listed, and nobody looked which of them hang together."""
+        if self.exhausted and not self.knows_components:
+            raise UnanswerableError(
+                f"run {self.name} has listed its configurations without looking for components; that is done by one "
+                "that is not asked for diameters of none",
+                Step("ask", self.name, self.kind(self.store, self.puzzle).questions()[0]),
+            )
 
     def _require_graph(self) -> None:
         if not self.kind.has_graph:

@@ -138,7 +138,8 @@ def census(
     """A new run, driven to its end in this process: every configuration, component and exact diameter there is.
 
     `start` is for puzzles whose board it says (``sliding``), and for these alone. With `diameters` ``largest=K`` or
-    ``below=N`` distances are measured in the K largest components only, or in those of fewer than N configurations.
+    ``below=N`` distances are measured in the K largest components only, or in those of fewer than N configurations;
+    with ``none`` the configurations are listed, and nobody looks which of them hang together.
     """
     spec, plan = _spec(puzzle, options, start, merge_mirrors), {} if diameters == "all" else {"diameters": diameters}
     return _run_to_end(spec, "whole", plan, data, resources, observer)

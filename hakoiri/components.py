@@ -52,6 +52,7 @@ class ComponentAnswers(PathAnswers):
         Of a directed puzzle these have no distances: `weak_components` and `strong_components` tell what there is.
         """
         self._require_complete()
+        self.require_components()
         self._require_undirected()
         if not self.whole:
             return [self.diameter().record]
@@ -61,6 +62,7 @@ class ComponentAnswers(PathAnswers):
     def component_of(self, configuration: Configuration) -> int:
         """The number of the component, of a directed puzzle the weak one, that a configuration lies in."""
         self._require_complete()
+        self.require_components()
         key = self.puzzle.parse(configuration)
         if not self.whole:
             self._depth_of(key)
@@ -77,6 +79,7 @@ class ComponentAnswers(PathAnswers):
         What a start reaches is one of them.
         """
         self._require_complete()
+        self.require_components()
         if self.whole:
             records = (read_component(self.store, number) for number in range(self._components))
             return [WeakComponent(record.component, record.size, record.representative) for record in records]
@@ -91,6 +94,7 @@ class ComponentAnswers(PathAnswers):
         RQ workers find them and measure components of less than 50,000 configurations, if `resources` name them.
         """
         self._require_complete()
+        self.require_components()
         control, observer = control or Control(), observer or SilentObserver()
         if not self.puzzle.undirected:
             weak, keys = len(self.weak_components()), self._all_keys(control)
@@ -148,6 +152,7 @@ class ComponentAnswers(PathAnswers):
     def component_asked(self, component: int | None) -> int:
         """A component whose distances can be asked for, by default that of the puzzle's start; `UnanswerableError`."""
         self._require_complete()
+        self.require_components()
         self._require_undirected()
         return self._number_of(component)
 

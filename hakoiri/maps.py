@@ -89,6 +89,7 @@ class MapAnswers(GoalAnswers):
         self._require_graph()
         if self.whole:
             self._require_complete()
+            self.require_components()
         self.require_layer(0)
         return self._number_of(component)
 

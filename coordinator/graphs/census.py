@@ -20,7 +20,7 @@ from coordinator.session.session import Session
 from coordinator.spaces.joining import Joining, require_places
 from coordinator.spaces.listing import Listing
 from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
-from coordinator.spaces.wanted import ALL, DIAMETERS, wanted_of
+from coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
 from coordinator.steps.inspection import compare_rules
 from coordinator.steps.window import StoredLayer
 from puzzles.keys.layout import Key, Keys, ints, key_at
@@ -69,6 +69,17 @@ class Census:
             self._list()
         sample = StoredLayer(self._store, 0, self._store.layer_record(0).size).sample()
         compare_rules(self._session.puzzle, sample)
+        if self._wanted != NONE:
+            self._find_components()
+        self._state = replace(self._state, status="complete", digest=census_digest(self._store))
+        self._commit(exhausted=True)
+
+    @property
+    def _wanted(self) -> str:
+        """Which components are measured, as the plan has it."""
+        return str(self._store.manifest.plan.get(DIAMETERS, ALL))
+
+    def _find_components(self) -> None:
         if self._found.components is None:
             self._join()
         try:
@@ -76,9 +87,7 @@ class Census:
                 self._add(record, pairs)
         finally:
             self._state = self._session.commit_staged(self._state)
-        self._state = replace(self._state, status="complete", digest=census_digest(self._store))
         self._session.tell(Progress(self._found.configurations, headline=f"{self._found.components:,} components"))
-        self._commit(exhausted=True)
 
     def _commit(self, **found: Any) -> None:
         """Make durable what is staged, and what is found."""
@@ -114,7 +123,7 @@ class Census:
         """The records of all components that have none yet, and the diametral pairs of those that are wanted."""
         slabs = Slabs(self._store)
         sizes = component_sizes(slabs)
-        wanted = wanted_of(self._store.manifest.plan.get(DIAMETERS, ALL), sizes)
+        wanted = wanted_of(self._wanted, sizes)
         if not self._session.puzzle.undirected:
             # Not all configurations of a component lead to each other: there are no distances.
             wanted = range(0)
@@ -206,9 +215,10 @@ class Census:
 
 
 def census_digest(store: RunStore) -> str:
-    """The digest of a finished census: of all keys, their labels, every component's record and pairs."""
+    """The digest of a finished census: of all keys, their labels if it has any, each component's record and pairs."""
     keys = store.layer_record(0)
-    labels = (read_slab(store, slab).astype(">u4").tobytes() for slab in range(-(-keys.size // SLAB)))
+    slabs = 0 if Counted.of(store.state).components is None else -(-keys.size // SLAB)
+    labels = (read_slab(store, slab).astype(">u4").tobytes() for slab in range(slabs))
     components = (
         part
         for component, record in recorded_components(store).items()

@@ -10,7 +10,7 @@ from coordinator.layers.job import layer_summary
 from coordinator.session.job import Check, Job, Request, Table
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
-from coordinator.spaces.wanted import ALL, DIAMETERS, check_wanted
+from coordinator.spaces.wanted import ALL, DIAMETERS, NONE, check_wanted
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, puzzle_class
@@ -40,7 +40,7 @@ class Whole(Job):
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
         _check_spec(spec, plan)
         puzzle = spec.build()
-        if not puzzle.undirected and DIAMETERS in plan:
+        if not puzzle.undirected and plan.get(DIAMETERS, NONE) != NONE:
             # What a census stores of a component are distances between all its configurations: here there are none.
             raise PuzzleError(
                 f"{puzzle.name} is directed: its components have no diameters", Step("leave out", DIAMETERS)
@@ -83,14 +83,16 @@ class Whole(Job):
 
     def tables(self) -> list[Table]:
         """The largest components, once all are measured."""
-        if self.store.state.status != "complete":
+        count = Counted.of(self.store.state).components
+        if self.store.state.status != "complete" or count is None:
             return []
-        count = Counted.of(self.store.state).components or 0
         shown = [read_component(self.store, number) for number in range(min(count, _LARGEST_SHOWN))]
         rest = f"{count - len(shown):,} smaller ones" if count > len(shown) else ""
         return [Table("components", [component_figures(record) for record in shown], "", rest, "components")]
 
     def questions(self) -> list[str]:
+        if self.store.manifest.plan.get(DIAMETERS) == NONE:
+            return ["hardest"]
         if not self.puzzle.undirected:
             return ["strong components"]
         return ["components" if DIAMETERS in self.store.manifest.plan else "diameter"]

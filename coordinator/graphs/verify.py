@@ -39,8 +39,12 @@ class CensusVerifier(Verifier):
             return
         self._found, self._slabs = Counted.of(self._store.state), Slabs(self._store)
         self._check_keys()
-        if self._found.components is None:
-            return
+        if self._found.components is not None:
+            self._check_components()
+        if self._store.state.status == "complete" and self._store.state.digest != census_digest(self._store):
+            self._report.damage("the digest of the run is not that of its census")
+
+    def _check_components(self) -> None:
         self._check_labels()
         records = recorded_components(self._store)
         self._check_records(records)
@@ -49,8 +53,6 @@ class CensusVerifier(Verifier):
         for number, (record, members) in enumerate(self._with_members(chosen)):
             self._check_distances(members, record)
             self._observer.progress(Progress(number + 1, len(chosen), "components derived again"))
-        if self._store.state.status == "complete" and self._store.state.digest != census_digest(self._store):
-            self._report.damage("the digest of the run is not that of its census")
 
     def _check_keys(self) -> None:
         """The stored configurations are those that the puzzle lists."""

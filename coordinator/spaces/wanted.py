@@ -1,4 +1,7 @@
-"""Which components of a whole space have their distances measured: ``all``, ``largest=K`` or ``below=N``."""
+"""Which components of a whole space have their distances measured: ``all``, ``largest=K``, ``below=N`` or ``none``.
+
+With ``none`` the configurations are listed, and nobody finds out which of them hang together.
+"""
 
 import numpy as np
 
@@ -6,14 +9,16 @@ from coordinator.spaces.slabs import Sizes
 from puzzles.errors import PuzzleError
 
 DIAMETERS = "diameters"
-ALL = "all"
+ALL, NONE = "all", "none"
 
 
 def check_wanted(text: str) -> None:
     """`PuzzleError` unless `text` says which components are wanted."""
     kind, _, number = text.partition("=")
-    if text != ALL and not (kind in ("largest", "below") and number.isdecimal()):
-        raise PuzzleError(f"diameters are of all components, of largest=K or of those below=N, not of {text!r}")
+    if text not in (ALL, NONE) and not (kind in ("largest", "below") and number.isdecimal()):
+        raise PuzzleError(
+            f"diameters are of all components, of largest=K or of those below=N, or {NONE}, not of {text!r}"
+        )
 
 
 def wanted_of(text: str, sizes: Sizes) -> range:

@@ -44,6 +44,7 @@ class Stream:
 
     def __init__(self, run: Run, control: Control | None = None, observer: Observer | None = None) -> None:
         self.run, self._control, self._observer = run, control or Control(), observer or SilentObserver()
+        run.require_components()
         # A run of a kind without configurations says so.
         self._known = None if run.exhausted else run.configurations()[0]
         self.count = sum(run.layer_sizes)

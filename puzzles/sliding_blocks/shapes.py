@@ -76,19 +76,20 @@ def letters_kept(shapes: Mapping[str, Shape], distinct: Collection[str], axes: A
 
 
 def parse_axes(start: ParsedBoard, text: str) -> Axes:
-    """``rows-and-columns``, or ``A:row,B:column`` with letters of the start; `PuzzleError` for anything else."""
+    """``rows-and-columns``, or ``A:row,BC:column`` with letters of the start; `PuzzleError` for anything else."""
     if text == BY_LENGTH:
         return Axes(by_length=True)
     letters: dict[str, str] = {}
     for word in text.split(","):
-        letter, colon, axis = (part.strip() for part in word.partition(":"))
+        named, colon, axis = (part.strip() for part in word.partition(":"))
         if not colon:
-            raise PuzzleError(f"write {BY_LENGTH}, or A:{ROW},B:{COLUMN}{did_you_mean(text, (BY_LENGTH,))}")
-        if letter not in start.pieces:
-            raise PuzzleError(f"{letter!r} is no piece of the board; its pieces are {''.join(start.pieces)}")
-        if axis not in (ROW, COLUMN) or letters.get(letter, axis) != axis:
-            raise PuzzleError(f"piece {letter} is bound to one axis, {ROW} or {COLUMN}")
-        letters[letter] = axis
+            raise PuzzleError(f"write {BY_LENGTH}, or A:{ROW},BC:{COLUMN}{did_you_mean(text, (BY_LENGTH,))}")
+        for letter in named or " ":
+            if letter not in start.pieces:
+                raise PuzzleError(f"{letter!r} is no piece of the board; its pieces are {''.join(start.pieces)}")
+            if axis not in (ROW, COLUMN) or letters.get(letter, axis) != axis:
+                raise PuzzleError(f"piece {letter} is bound to one axis, {ROW} or {COLUMN}")
+            letters[letter] = axis
     return Axes(letters=letters)
 
 

@@ -60,7 +60,7 @@ class Sliding(Blocks, Dealt, Family):
     are distinct from all others and keep the letters that they have in the start: then a goal means that very piece.
 
     Option `axis` binds pieces: by ``rows-and-columns`` all that are one cell wide and longer move along their length
-    only, as the cars of Rush Hour, and others as ever; by ``A:row,B:column`` those that are named, which keep their
+    only, as the cars of Rush Hour, and others as ever; by ``A:row,BC:column`` those that are named, which keep their
     letters, too: pieces of one shape and axis are the same.
 
     A square board of 5 to 8 rows may be one line, row after row, ``o`` or ``.`` for an empty cell and ``x`` for a wall.
@@ -73,7 +73,7 @@ class Sliding(Blocks, Dealt, Family):
         "metric": Choice(METRICS),
         "goal": Text("PIECE@ROW,COLUMN (kept as a board) or a board with * for anything"),
         "distinct": Text("pieces to distinguish from others of their shape: A,B or all"),
-        "axis": Text("pieces that move along an axis only: rows-and-columns, or A:row,B:column"),
+        "axis": Text("pieces that move along an axis only: rows-and-columns, or A:row,BC:column"),
     }
     start_is_board = True
     hunted = True

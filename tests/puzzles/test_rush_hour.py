@@ -106,6 +106,7 @@ def test_squares_and_bent_pieces_move_as_ever() -> None:
     ("axis", "moves"),
     [
         ("A:row, C:column ,B:column", {"A right", "B up", "B down", "C down"}),
+        ("A:row,BC:column", {"A right", "B up", "B down", "C down"}),
         ("A:column,B:row,C:row", {"A down", "B left", "B right", "C left"}),
     ],
 )
@@ -148,7 +149,7 @@ def test_a_goal_is_meant_by_the_line_that_a_car_keeps_to() -> None:
 @pytest.mark.parametrize(
     ("axis", "said"),
     [
-        ("rows", "write rows-and-columns, or A:row,B:column"),
+        ("rows", "write rows-and-columns, or A:row,BC:column"),
         ("A:diagonal", "piece A is bound to one axis, row or column"),
         ("A:row,A:column", "piece A is bound to one axis"),
         ("Z:row", "'Z' is no piece of the board; its pieces are BACDE"),

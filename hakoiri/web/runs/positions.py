@@ -57,7 +57,7 @@ class Table(NamedTuple):
 
 def table_of(run: Run) -> Table | None:
     """The table of a small run that is complete; ``None`` for others."""
-    if not run.exhausted or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
+    if not (run.exhausted and run.knows_components) or run.store.state.figures.get("configurations", SMALL + 1) > SMALL:
         return None
     keys, labels = run.configurations()
     none, found = np.full(len(keys), -1, dtype=np.int64), labels.astype(np.int64)
