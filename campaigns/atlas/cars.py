@@ -44,18 +44,23 @@ def _mix(size: int, along_rows: int) -> Entry:
 CARS = Part(
     "cars",
     "Rush Hour with cars of one cell",
-    "Every square board on which all cells but one hold a car of one cell, *r* moving along its row or *c* along its column; "
-    "a car along row 1 of 5x5, row 2 of 4x4, is to reach the left end of it. Tromp and Cilibrasi (*Limits of Rush Hour Logic "
-    "Complexity*, arXiv cs/0502068; also called orimazes) give 199 moves as the most of 5x5, with this exit, and 732 of 6x6, "
-    f"which has {36 * 2**35:,} boards and was not tried. Here are all mixes: together the {16 * 2**15:,} boards of 4x4 and the "
-    f"{25 * 2**24:,} of 5x5, but for those without a car along rows, or along columns.",
+    "Every square board on which all cells but one hold a car of one cell, *r* moving along its row or *c* along its "
+    "column; a car along row 1 of 5x5, row 2 of 4x4, is to reach the left end of it. Tromp and Cilibrasi (*Limits of "
+    "Rush Hour Logic Complexity*, arXiv cs/0502068; also called orimazes) give 199 moves as the most of 5x5, with this "
+    f"exit, and 732 of 6x6, which has {36 * 2**35:,} boards and was not tried. Here are all mixes: together the "
+    f"{16 * 2**15:,} boards of 4x4 and the {25 * 2**24:,} of 5x5, but for those without a car along rows, or along "
+    "columns.",
     {"configurations": "boards", "moves": "most moves", "count": "boards that need them", "hardest": "one of them",
      "dead": "boards without a solution"},
     tuple(_mix(size, along_rows) for size in _EXITS for along_rows in range(1, size * size - 1)),
     (
-        Known("moves", "Tromp and Cilibrasi, as quoted at quomodocumque.wordpress.com, 18 February 2012, with its board",
-              {"5x5, 11 along rows": 199}),
-        Known("hardest", "tromp.github.io/oriscript4.html, which shows this board as the hardest of 4x4 and tells no number",
-              {"4x4, 7 along rows": "`rrrc/crcc/rc.c/ccrr`"}),
+        Known(
+            "moves", "Tromp and Cilibrasi, as quoted with a board at quomodocumque.wordpress.com, 18 February 2012",
+            {"5x5, 11 along rows": 199},
+        ),
+        Known(
+            "hardest", "tromp.github.io/oriscript4.html, the hardest of 4x4, without its number of moves",
+            {"4x4, 7 along rows": "`rrrc/crcc/rc.c/ccrr`"},
+        ),
     ),
 )  # fmt: skip

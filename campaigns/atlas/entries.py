@@ -11,6 +11,10 @@ Answer = Mapping[str, Any]
 #: A row of a table: what it is of (``row``), and values by column; plain, for JSON.
 Row = dict[str, Any]
 VERIFY = ("verify", "last")
+#: Before the last word of a line: what the command prints goes into that file, for lines to come.
+TO_FILE = ">"
+#: Begins a line that is no command of Hakoiri, but a program of the campaign that prints JSON.
+PYTHON = "python"
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,13 @@ class Entry:
 
     def commands(self) -> list[str]:
         """As one types them."""
-        return [f"hakoiri {shlex.join(line)}" for line in (*self.lines, self.verify)]
+        return [_typed(line) for line in (*self.lines, self.verify)]
+
+
+def _typed(line: tuple[str, ...]) -> str:
+    if TO_FILE in line:
+        return f"{_typed(line[:-2])} {TO_FILE} {line[-1]}"
+    return shlex.join(line if line[0] == PYTHON else ("hakoiri", *line))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from typing import Any
 
 import psutil
 
+from campaigns.atlas.entries import PYTHON, TO_FILE
+
 #: Where what a command has cost so far is written down, and its answer.
 _SPENT, _ANSWER = "spent.json", "answer.json"
 HAKOIRI = (sys.executable, "-m", "hakoiri")
@@ -101,8 +103,7 @@ class Desk:
 
     def _process(self, line: Sequence[str], target: Path, fatal: int | None) -> None:
         """Run a command; if it comes to its end, `target` has its answer."""
-        memory = ("--memory", self._memory) if self._memory else ()
-        command = [*self._program, *line, "--json", "--data", str(self.data), *memory]
+        command = self._command(line)
         part, said = target.with_suffix(".part"), self.folder / "stderr.txt"
         with part.open("wb") as out, said.open("wb") as err:
             process = subprocess.Popen(command, stdout=out, stderr=err)
@@ -113,12 +114,26 @@ class Desk:
                 process.wait()
                 raise
         if process.returncode == 0:
+            if TO_FILE in line:
+                part.replace(self.folder.parent / line[-1])
+                part.write_text("{}", encoding="utf-8")
             part.replace(target)
         elif not killed:
             if self._late():
                 raise StoppedError(" ".join(line))
             told = said.read_text(encoding="utf-8").strip().splitlines()
             raise FailedError(f"{' '.join(line)}: exit code {process.returncode}: {' '.join(told[-2:])}")
+
+    def _command(self, line: Sequence[str]) -> list[str]:
+        """What is run; words that name what an earlier line has left are paths to it."""
+        if line[0] == PYTHON:
+            return [sys.executable, *line[1:]]
+        if TO_FILE in line:
+            return [*self._program, *line[: line.index(TO_FILE)]]
+        memory = ("--memory", self._memory) if self._memory else ()
+        left = self.folder.parent
+        words = [str(left / word) if (left / word).is_file() else word for word in line]
+        return [*self._program, *words, "--json", "--data", str(self.data), *memory]
 
     def _watch(self, process: subprocess.Popen[bytes], fatal: int | None) -> bool:
         """Note what it costs until it is over; whether it was killed because so much lay on the disk.

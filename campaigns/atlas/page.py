@@ -30,7 +30,8 @@ python -m campaigns.atlas --publish              # this page
 **{_NONE}** stands where a published value was looked for and none was found, which does not mean that there is none.
 Other values were not looked up. What was found is verified by the command that is told, before large runs are removed;
 digests are those of runs, or of the rows of a table (SHA-256 of their JSON). A digest that is a link leads to a
-certificate with all layers: `hakoiri verify docs/atlas/NAME.json` makes the run again, from nothing, and compares.
+certificate, which holds size and digest of each layer, but no diameters: `hakoiri verify docs/atlas/NAME.json` makes
+the run again, from nothing, and compares.
 """
 _RATES = """\
 **Where the rate falls, and why.** A process takes its time to start, so small runs are slow for their size, and the
@@ -158,20 +159,20 @@ moment; what a stopped or killed process took is counted with it. `-` was not me
 
 
 def _rates(results: Mapping[str, Any]) -> Iterator[str]:
-    """What a configuration costs in the smallest run of each part, in the cheapest, and in the largest."""
-    by_part: dict[str, list[dict[str, Any]]] = {}
-    for name, point in points(results):
+    """What a configuration costs in the smallest run of each kind, in the cheapest, and in the largest."""
+    by_series: dict[str, list[dict[str, Any]]] = {}
+    for series, point in points(results):
         if point["a CPU second"]:
-            by_part.setdefault(name, []).append(point | {"ns": 1e9 / point["a CPU second"]})
+            by_series.setdefault(series, []).append(point | {"ns": 1e9 / point["a CPU second"]})
     yield _RATES
     rows = []
-    for name, found in by_part.items():
+    for series, found in by_series.items():
         found.sort(key=lambda point: point["configurations"])
         shown = (found[0], min(found, key=lambda point: point["ns"]), found[-1])
         cells = [f"{point['configurations']:,}: {point['ns']:,.1f}" for point in shown]
         large = found[-1]
         disk = (f"{large[what] * 1e6 / large['configurations']:.2f}" for what in ("stored", "disk"))
-        rows.append([results["parts"][name]["title"], *cells, *disk])
+        rows.append([series, *cells, *disk])
     yield _table(["ns of CPU a configuration", "smallest", "cheapest", "largest", "bytes stored", "at most"], rows)
 
 

@@ -1,6 +1,7 @@
 """How fast runs of any size are, and what they take: a picture made of the results of the atlas."""
 
 from collections.abc import Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,15 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 
 def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:
-    """Of each run by layers of `LEAST` configurations and more: its part, and what is drawn of it."""
-    for name, part in results["parts"].items():
+    """Of each run by layers of `LEAST` configurations and more: what it is like but for its size, and what is drawn."""
+    for part in results["parts"].values():
         for line in part["entries"]:
             explored = line["stored_bytes"] and "layers" in line["rows"][0]
             if explored and line["configurations"] >= LEAST:
                 count, cost = line["configurations"], line["costs"][0]
                 used, peak = cost["cpu_seconds"], cost["peak_bytes"]
                 yield (
-                    name,
+                    _series(part["title"], line["entry"]),
                     {
                         "configurations": count,
                         "a second": count / line["computing_seconds"],
@@ -30,20 +31,26 @@ def points(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | 
                 )
 
 
+def _series(title: str, entry: str) -> str:
+    """``2x6 single`` and ``12 discs, 4 pegs`` are alike but for their sizes to others that are single, of 4 pegs."""
+    rest = entry.rpartition(", ")[2] if ", " in entry else entry.partition(" ")[2]
+    return f"{title}, {rest}" if rest else title
+
+
 def draw(results: Mapping[str, Any], target: Path) -> None:
     """Three panels over the number of configurations: rates, memory, disk; both axes logarithmic."""
     from hakoiri.render.plots import drawn_into
 
-    by_part: dict[str, list[dict[str, Any]]] = {}
-    for name, point in points(results):
-        by_part.setdefault(name, []).append(point)
+    by_series: dict[str, list[dict[str, Any]]] = {}
+    for series, point in points(results):
+        by_series.setdefault(series, []).append(point)
     headings = {"a second": "configurations a second", "memory": "MB of memory, at most", "disk": "MB on disk, at most"}
     with drawn_into(target, (12, 4)) as figure:
         panels = dict(zip(headings, figure.subplots(1, len(headings), sharex=True), strict=True))
-        for colour, (name, found) in zip(_COLOURS, sorted(by_part.items()), strict=False):
+        for colour, (series, found) in zip(cycle(_COLOURS), sorted(by_series.items()), strict=False):
             found.sort(key=lambda point: point["configurations"])
             for what, panel in panels.items():
-                _line(panel, found, what, "-", colour, results["parts"][name]["title"])
+                _line(panel, found, what, "-", colour, series)
             _line(panels["a second"], found, "a CPU second", ":", colour, "")
         for what, panel in panels.items():
             panel.set(xscale="log", yscale="log", xlabel="configurations", title=headings[what])

@@ -53,7 +53,8 @@ def _verified(desk: Desk, line: Sequence[str]) -> dict[str, Any]:
 
 
 def _line(entry: Entry, answers: Sequence[Answer], costs: Sequence[Cost], verified: dict[str, Any]) -> dict[str, Any]:
-    rows, run = entry.rows(answers), answers[0]
+    # What prints a file answers nothing.
+    rows, run = entry.rows(answers), next(filter(None, answers))
     return {
         "entry": entry.name, "commands": entry.commands(), "rows": rows, "digest": run["digest"] or digest_of(rows),
         "configurations": run["configurations"], "computing_seconds": run["seconds"],

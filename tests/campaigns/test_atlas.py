@@ -13,6 +13,7 @@ import pytest
 from campaigns.atlas.entries import Answer, Entry, Known, Part, Row
 from campaigns.atlas.measuring import Desk, FailedError, StoppedError
 from campaigns.atlas.page import CERTIFICATES, PAGE, RESULTS, page, summary
+from campaigns.atlas.picture import points
 from campaigns.atlas.registry import PARTS
 from campaigns.atlas.solitaires import interval
 from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
@@ -74,6 +75,25 @@ def test_a_run_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
     assert (tmp_path / "data").exists()
 
 
+def test_a_program_of_the_campaign_answers_like_a_command(tmp_path: Path) -> None:
+    line = ("python", "-c", "print('{\"orbits\": 7}')")
+    assert desk(tmp_path).beside("1").answer(line) == {"orbits": 7}
+    assert replace(toy(), lines=(("run", "toy"), line)).commands()[0::2] == ["hakoiri run toy", "hakoiri verify last"]
+    assert not (tmp_path / "data" / "calls").exists()
+
+
+def test_what_a_line_prints_into_a_file_later_lines_are_given(tmp_path: Path) -> None:
+    program = tmp_path / "echo.py"
+    said = "json.dumps({'given': sys.argv[1:]}) if '--json' in sys.argv else 'a board'"
+    program.write_text(f"import json, sys; print({said})", encoding="utf-8")
+    here = Desk(tmp_path / "desk", program=(sys.executable, "-S", str(program)))
+    entry = replace(toy(), lines=(("generate", "toy", ">", "board.txt"), ("optimise", "--from", "board.txt")))
+    drawn, played = (here.beside(f"{number}").answer(line) for number, line in enumerate(entry.lines))
+    assert (drawn, (here.folder / "board.txt").read_text()) == ({}, "a board\n")
+    assert played["given"][:3] == ["optimise", "--from", str(here.folder / "board.txt")]
+    assert entry.commands()[:2] == ["hakoiri generate toy > board.txt", "hakoiri optimise --from board.txt"]
+
+
 def test_what_was_stopped_is_gone_on_with_and_its_cost_counts(tmp_path: Path) -> None:
     with pytest.raises(StoppedError, match="run toy"):
         carried_out(toy(), desk(tmp_path, (tmp_path / "data" / "layers").exists))
@@ -130,6 +150,15 @@ def test_the_page_tells_what_is_published_what_differs_and_what_was_not_run(tmp_
     assert "| `path last` |" in told
     [entry] = results["parts"]["toys"]["entries"]
     assert summary([], {"toys": part}, {("toys", "three"): entry}) == results, "what is published stays"
+
+
+def test_what_differs_in_more_than_size_is_drawn_as_lines_of_its_own() -> None:
+    entries = ("2x6 single", "3x4 single", "2x6 multi", "12 discs, 4 pegs", "11 discs, 5 pegs", "9")
+    cost = {"cpu_seconds": 1.0, "peak_bytes": None, "disk_bytes": 9}
+    line = {"stored_bytes": 9, "configurations": _MANY, "rows": [{"layers": [1]}], "costs": [cost]}
+    made = [line | {"entry": entry, "computing_seconds": 1.0} for entry in entries]
+    found = [series for series, _ in points({"parts": {"toys": {"title": "Toys", "entries": made}}})]
+    assert found == ["Toys, single"] * 2 + ["Toys, multi", "Toys, 4 pegs", "Toys, 5 pegs", "Toys"]
 
 
 def test_the_interval_of_a_share_is_the_exact_one() -> None:

@@ -1,0 +1,134 @@
+"""Magic stars counted a second time, by halves that meet: nothing here is shared with the search of `puzzles.stars`.
+
+    python -m campaigns.atlas.halves 13
+
+Line i of the star {n/2} has the tips i and i + 2 and the crossings i - 1 and i (mod n). From the numbers of tip 0,
+tip 1 and crossing -1 the lines 0, 1, ... are filled one way, and the lines n - 1, n - 2, ... the other; of each line
+one number is chosen, and the last follows. Halves meet at three points: those of one way are kept in a table by the numbers
+there and by all that they have used, and each of the other way is looked up by what it lacks. Number 1 stands on a tip
+or on a crossing, and a rotation takes it to tip 0 or crossing -1; both cases are counted, reflections too.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puzzles.jit import jit
+
+_EMPTY = np.uint64(2**64 - 1)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+Table = NDArray[np.uint64]
+#: Of each place of a table how many halves it stands for, and at the end how many places are taken.
+Counts = NDArray[np.int64]
+
+
+def orbits(points: int) -> int:
+    """The magic stars of so many tips, up to rotations and reflections."""
+    found, size = -1, 1 << 8
+    while found < 0:
+        # A table that is too small for the halves is made larger.
+        size *= 4
+        found = _solutions_with_one(points, np.full(size, _EMPTY), np.zeros(size + 1, dtype=np.int64))
+    # `found` is of one rotation of each solution; no solution is like its own reflection, for all numbers differ.
+    return found // 2
+
+
+@jit
+def _solutions_with_one(points: int, keys: Table, counts: Counts) -> int:
+    """How many solutions have 1 on tip 0 or on crossing -1; -1 if the table has too little room."""
+    most, half, total = 2 * points, points // 2, 0
+    for place in range(2):
+        for one in range(2, most + 1):
+            tip, crossing = (1, one) if place == 0 else (one, 1)
+            for next_tip in range(2, most + 1):
+                if next_tip == one:
+                    continue
+                ends = 1 << tip | 1 << next_tip | 1 << crossing
+                keys[:], counts[-1] = _EMPTY, 0
+                if _walk(most, half, False, tip, next_tip, crossing, ends, ends, keys, counts) >= len(keys):
+                    return -1
+                total += _walk(most, points - half, True, next_tip, tip, crossing, ends, ends, keys, counts)
+    return total
+
+
+@jit
+def _walk(
+    most: int, lines: int, meets: bool, first: int, second: int, crossing: int, used: int, ends: int,
+    keys: Table, counts: Counts,
+) -> int:  # fmt: skip
+    """Fill so many lines in all ways: how many halves of the other way they meet, or how many are new in the table.
+
+    `first` is the tip on the next line, `second` that on the line after it; `ends` are where both ways begin.
+    """
+    if not lines:
+        if meets:
+            return _meet(most, first, second, crossing, used, ends, keys, counts)
+        return _keep(_key(first, second, crossing, used), keys, counts)
+    total, needed = 0, 2 * (most + 1) - first - crossing
+    for number in range(max(1, needed - most), min(most, needed - 1) + 1):
+        both = 1 << number | 1 << needed - number
+        if 2 * number != needed and not used & both:
+            total += _walk(most, lines - 1, meets, second, needed - number, number, used | both, ends, keys, counts)
+    return total
+
+
+@jit
+def _keep(key: np.uint64, keys: Table, counts: Counts) -> int:
+    """Count a half; 1 if it is the first of its kind, and as many as there are places if there is no room for it."""
+    place = _place_of(key, keys)
+    if keys[place] == key:
+        counts[place] += 1
+        return 0
+    if 2 * counts[-1] >= len(keys):
+        return len(keys)
+    keys[place], counts[place] = key, 1
+    counts[-1] += 1
+    return 1
+
+
+@jit
+def _meet(
+    most: int, first: int, second: int, crossing: int, used: int, ends: int, keys: Table, counts: Counts
+) -> int:  # fmt: skip
+    """How many halves of the other way have the same ends, and between them all numbers that this one lacks.
+
+    They come to the same two tips in the other order.
+    """
+    left = ((1 << most + 1) - 2) & ~used | ends | 1 << first | 1 << second | 1 << crossing
+    place = _place_of(_key(second, first, crossing, left), keys)
+    return int(counts[place]) if keys[place] != _EMPTY else 0
+
+
+@jit
+def _key(first: int, second: int, crossing: int, used: int) -> np.uint64:
+    return np.uint64(used << 15 | crossing << 10 | first << 5 | second)
+
+
+@jit
+def _place_of(key: np.uint64, keys: Table) -> int:
+    """Where a key stands in the table, or would."""
+    size = len(keys)
+    place = int((key * _MIX) >> np.uint64(20)) & (size - 1)
+    while keys[place] != _EMPTY and keys[place] != key:
+        place = (place + 1) & (size - 1)
+    return place
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Print how many orbits there are; the exit code."""
+    parser = argparse.ArgumentParser("halves", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("points", type=int, choices=range(5, 16), metavar="POINTS", help="5 to 15")
+    points = parser.parse_args(given).points
+    began = time.process_time()
+    found = orbits(points)
+    print(json.dumps({"points": points, "orbits": found, "cpu_seconds": time.process_time() - began}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
