@@ -21,7 +21,8 @@ def _plays(name: str, setting: int, size: int, boards: range, ends: tuple[str, s
         scores, bounds = ([play[each] for play in plays] for each in ("score", "bound"))
         spread = f"{min(scores):,} / {sum(scores) / len(scores):,.1f} / {max(scores):,}"
         moves, bound = (sum(values) / len(plays) for values in ([play["moves"] for play in plays], bounds))
-        return [{"row": name, "boards": len(plays), "scores": spread, "moves": f"{moves:,.1f}", "bound": f"{bound:,.1f}"}]
+        means = {"moves": f"{moves:,.1f}", "bound": f"{bound:,.1f}"}
+        return [{"row": name, "boards": len(plays), "scores": spread} | means]
 
     *every, _ = (line for seed in boards for line in (*lines(seed), VERIFY))
     return Entry(name, tuple(every), rows, short)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from campaigns.atlas.entries import Part, file_name
+from campaigns.atlas.entries import TO_FILE, Part, file_name
 from campaigns.atlas.picture import draw, points
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -123,14 +123,19 @@ def _told(part: Part, found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_NONE} {part.columns[column]}: looked for in {where}.\n"
     if found["not run"]:
         yield "Not run yet:\n"
-        yield from (f"- {line['entry']}: `{line['commands'][0]}`" for line in found["not run"])
+        yield from (f"- {line['entry']}: `{_telling(line['commands'])}`" for line in found["not run"])
         yield ""
+
+
+def _telling(commands: list[str]) -> str:
+    """The first one that does more than write a file."""
+    return next(command for command in commands if f" {TO_FILE} " not in command)
 
 
 def _cell(part: Part, row: Mapping[str, Any], column: str) -> str:
     value, known = row.get(column), row["published"].get(column)
     text = _plain(len(row["layers"]) if column == "layers" else value)
-    if known is None:
+    if known is None or value is None:
         return f"{text} {_NONE}" if column in part.searched else text
     return f"{text} {_SAME}" if known["value"] == value else f"{text} (published: {_plain(known['value'])})"
 

@@ -69,8 +69,9 @@ def tidied(desk: Desk) -> None:
 
 
 def known_otherwise(part: Part, rows: Sequence[Row]) -> list[str]:
-    """Values that are not the published ones."""
+    """Values that are not the published ones; rows of earlier versions may lack some."""
     return [
         f"{row['row']}: {column} is {row[column]}, {known['source']} has {known['value']}"
-        for row in rows for column, known in part.published(row).items() if row[column] != known["value"]
+        for row in rows for column, known in part.published(row).items()
+        if column in row and row[column] != known["value"]
     ]  # fmt: skip
