@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 
 import redis
+from rq.worker import DequeueStrategy
 
 from puzzles.errors import PuzzleError
 from puzzles.user.files import configured_files, load_file
@@ -51,7 +52,8 @@ def _work() -> None:
     # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
     # it takes slow jobs for abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)
-    worker.work(logging_level="CRITICAL")
+    # Now one of its own, now one for everybody: no run keeps others waiting.
+    worker.work(logging_level="CRITICAL", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
 
 
 def _keep_memory() -> None:

@@ -16,7 +16,6 @@ from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.order import members, sort_keys
 from storage.layers.blocks import pack_blocks
-from storage.layers.coded import Block
 from storage.layers.digest import lanes_of
 from worker.deals import hunting, solving
 from worker.errors import TaskError
@@ -30,6 +29,7 @@ from worker.layers.bloom import may_hold
 from worker.layers.deriving import audit, derive
 from worker.layers.kernels import simple_edges
 from worker.layers.partition import scatter
+from worker.layers.parts import Parts
 from worker.layers.shuffle import Made, gather, spread
 from worker.nakuron import tilting
 from worker.plays import moving
@@ -201,8 +201,10 @@ TASKS: dict[str, Task] = {
 }
 
 #: The halves of a layer step between workers: of blocks that lie in Redis they make others (`worker.transport.pieces`).
-Half = Callable[[Puzzle, Arrays, list[list[Block]]], Made]
+Half = Callable[[Puzzle, Arrays, Sequence[Parts]], Made]
 SHUFFLES: dict[str, Half] = {"gather": gather, "spread": spread}
+#: Those to which more keys than asked for do no harm, if they lie in the layers of the blocks that they are given.
+TAKE_MORE = {"gather"}
 
 
 def do_task(name: str, puzzle: Puzzle, chunk: Arrays, shared: Arrays) -> list[Array]:

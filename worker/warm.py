@@ -33,7 +33,7 @@ from worker.graphs.searches import (
 )
 from worker.graphs.strong import Bounds, all_diameters, strong_labels, transposed
 from worker.layers.bloom import add, empty_filter, may_hold
-from worker.layers.kernels import fill_of, list_bits, merge, set_within, simple_edges, take_off
+from worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
 from worker.layers.partition import partition_by, scatter
 from worker.plays.met import Met
 from worker.plays.moving import games_request
@@ -87,6 +87,7 @@ def _load_bitmap_kernels(layer: Keys) -> None:
     words = np.zeros(2, dtype=np.uint64)
     set_within(words, layer, 0)
     take_off((0, words), [layer, (0, words.copy())])
+    put_on((0, words), (0, words.copy()))
     words[:] = 1
     layout = layout_of(layer)
     coded = code_bits(0, words, 0, fill_of(words)[0], layout)

@@ -5,8 +5,10 @@ it is renewed. Every method may raise Redis's errors and may then be called agai
 """
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 import redis
 
@@ -14,9 +16,12 @@ from coordinator.executors.shared import Shared
 from worker.tasks import Array, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.messages import TaskRequest
-from worker.transport.names import input_key, result_key
+from worker.transport.names import QUEUE, input_key, own_queue, result_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.rq_worker import TaskJob, TaskQueue
+
+#: How long a chunk waits for one worker while others have nothing to do.
+_PATIENCE_SECONDS = 0.25
 
 
 @dataclass
@@ -36,11 +41,18 @@ class Chunk:
     losses: int = 0
     #: The workers that have begun it, by attempt.
     begun: dict[int, str] = field(default_factory=dict)
+    #: The worker that the last attempt waits for, if it is not whoever comes first.
+    wanted: str = ""
 
     @property
     def worker(self) -> str | None:
         """The worker that has begun the last attempt, if any has."""
         return self.begun.get(self.attempt)
+
+    @property
+    def queue(self) -> str:
+        """Where its job waits, or has waited."""
+        return own_queue(self.wanted) if self.wanted else QUEUE
 
 
 class Flight:
@@ -66,28 +78,36 @@ class Flight:
     def bytes(self) -> int:
         return sum(len(chunk.payload) for chunk in self.chunks.values())
 
-    @property
-    def has_waiting_jobs(self) -> bool:
-        return self._queue.count > 0
+    def waiting(self) -> set[str]:
+        """The queues that hold jobs, of those in which chunks wait."""
+        names = sorted({chunk.queue for chunk in self.chunks.values()})
+        pipeline = self._redis.pipeline(transaction=False)
+        for name in names:
+            pipeline.llen(_key(name))
+        return set(compress(names, pipeline.execute()))
 
     def add(self, number: int, arrays: Arrays, deadline: float) -> Chunk:
         chunk = Chunk(number, f"{self._prefix}.{number}", pack_arrays(arrays), deadline)
         self.chunks[chunk.token] = chunk
         return chunk
 
-    def send(self, chunk: Chunk) -> None:
-        """Make another attempt at a chunk, in one round trip."""
+    def send(self, chunk: Chunk, wanted: str = "") -> None:
+        """Make another attempt at a chunk, in one round trip: for the worker `wanted`, or whoever comes first."""
         if not self._shared_sent:
             self.shared.send()
         pipeline, keep = self._redis.pipeline(), self._request.keep
         chunk.attempt += 1
-        chunk.sent_at = time.monotonic()
+        chunk.sent_at, chunk.wanted = time.monotonic(), wanted
         request = replace(self._request, token=chunk.token, attempt=chunk.attempt, avoided=self._avoided())
         # IMPORTANT: no timeout, for RQ would break off a slow chunk and call that a failure of its task.
         self._queue.enqueue(
             self.task, kwargs=request.as_dict(), job_id=self._job_id(chunk), job_timeout=-1, ttl=keep, result_ttl=0,
             failure_ttl=keep, pipeline=pipeline,
         )  # fmt: skip
+        if wanted:
+            # All at once, so that nobody takes it in between. RQ would keep the names of all queues for ever.
+            pipeline.lmove(_key(QUEUE), _key(chunk.queue), "RIGHT", "RIGHT")
+            pipeline.expire(_key(chunk.queue), keep)
         pipeline.set(self._input_key(chunk), chunk.payload, ex=keep)
         if self._landed:
             pipeline.unlink(*self._landed)
@@ -98,6 +118,23 @@ class Flight:
         """Make another attempt with all that belongs to it, for Redis may have lost it."""
         self._shared_sent = False
         self.send(chunk)
+
+    def even_out(self, living: Collection[str]) -> None:
+        """Let whoever comes first have what waits for a worker while others have nothing to do."""
+        if not any(chunk.wanted for chunk in self.chunks.values()):
+            return
+        busy = Counter(chunk.worker or chunk.wanted for chunk in self.chunks.values())
+        idle = sum(not busy[worker] for worker in living)
+        late = time.monotonic() - _PATIENCE_SECONDS
+        for chunk in reversed(self.chunks.values()):
+            # One that has begun nothing of this run may do something for another.
+            spare = busy[chunk.wanted] > 1 or chunk.sent_at < late
+            if busy[""] < idle and chunk.wanted and chunk.worker is None and spare:
+                name = self._job_id(chunk)
+                if self._redis.lrem(_key(chunk.queue), 1, name):
+                    self._redis.lpush(_key(QUEUE), name)
+                    busy.update({chunk.wanted: -1, "": 1})
+                    chunk.wanted, chunk.sent_at = "", time.monotonic()
 
     def renew(self) -> dict[str, bool]:
         """By token, whether Redis still has a chunk's input; what it has lives on for as long as at first."""
@@ -127,3 +164,7 @@ class Flight:
 
     def _job_id(self, chunk: Chunk) -> str:
         return f"{self._request.session}-{chunk.token.replace('.', '-')}-{chunk.attempt}"
+
+
+def _key(queue: str) -> str:
+    return f"{TaskQueue.redis_queue_namespace_prefix}{queue}"

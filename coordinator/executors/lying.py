@@ -6,6 +6,7 @@ Nothing of it is needed for good: pieces can be made again, blocks of layers are
 import math
 import operator
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -25,7 +26,8 @@ from worker.errors import DepotLostError, PayloadError
 from worker.tasks import Array
 from worker.transport.connection import get_bytes
 from worker.transport.depots import MAIN
-from worker.transport.pieces import BLOCKS, LENGTH, PIECES, Lot, Origin, ValueName, names_of, read_answer, stretches
+from worker.transport.lots import BLOCKS, CHUNK, LENGTH, PIECES, STAGE, Lot, Origin, ValueName, names_of, stretches
+from worker.transport.pieces import read_answer
 
 
 class Pieces(NamedTuple):
@@ -62,6 +64,8 @@ class Lying:
         self._held: dict[int, dict[str, int]] = {}
         self._bytes: dict[int, int] = {}
         self._put = 0
+        #: Who did a chunk of a stage.
+        self.makers = dict[tuple[int, int], str]()
         self._renewed = time.monotonic()
         #: The fewest seconds that a byte took (others may have kept it waiting), and all bytes that workers have left.
         self.pace, self.left = 0.0, 0
@@ -116,6 +120,13 @@ class Lying:
                 self._add(ValueName(said.depot, origin.key(value)), size)
                 self.left += size
         return number, Left(said.numbers, said.sample, blocks, Pieces(pieces, said.pieces[own:] - 1))
+
+    def maker(self, lot: Lot) -> str:
+        """The worker that has left most bytes of some blocks; nothing if nobody knows."""
+        left = Counter[str]()
+        for stage, chunk, length in lot.places[:, [STAGE, CHUNK, LENGTH]].tolist():
+            left[self.makers.get((stage, chunk), "")] += length
+        return max(left, key=left.__getitem__, default="")
 
     def get(self, name: ValueName) -> bytes | memoryview | None:
         """A value, if it is still there."""

@@ -29,16 +29,21 @@ from worker.errors import DepotLostError, PayloadError, TaskError
 from worker.tasks import SHUFFLES, Array, Arrays, do_task
 from worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
 from worker.transport.depots import MAIN, Depots
+from worker.transport.lots import Origin
 from worker.transport.messages import Event, TaskRequest
 from worker.transport.names import event_key
 from worker.transport.payload import unpack_arrays
-from worker.transport.pieces import Origin, perform
+from worker.transport.pieces import perform
 
 _WAIT_SECONDS = 0.25
 _RETRY_SECONDS = 0.2
 _MOST_EVENTS = 10_000
 _Value = TypeVar("_Value")
 _AWAY = (redis.ConnectionError, redis.TimeoutError)
+
+
+#: The arrays of a chunk, and the worker that had better do it, or nothing.
+Wanted = tuple[Arrays, str]
 
 
 class _Landed(NamedTuple):
@@ -73,7 +78,9 @@ class RemoteExecutor:
         self._flight = Flight(connection, "", self._stage, self._request, self._shared, self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
         self._company, self.places = Company(observer), Places()
-        self._last_look = self._queued_at = 0.0
+        self._last_look = 0.0
+        #: When jobs of this run were last seen to wait in a queue.
+        self._queued = dict[str, float]()
 
     def expect(self, coming: Callable[[], set[str]]) -> None:
         """Wait for the workers that `coming` names, which this run has started, until they come or it does not."""
@@ -86,16 +93,16 @@ class RemoteExecutor:
         return max(1, len(self._company.living))
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
-        for number, _, result in self._run(task, chunks, shared):
+        for number, _, result in self._run(task, ((chunk, "") for chunk in chunks), shared):
             if result is not None:
                 yield number, result
 
-    def shuffle(self, task: str, layer: Depth, requests: Iterable[Arrays]) -> Iterator[Answer]:
+    def shuffle(self, task: str, layer: Depth, requests: Iterable[Wanted]) -> Iterator[Answer]:
         """`map` for a half of a layer step, which makes blocks of `layer`."""
         for number, origin, result in self._run(task, requests, ()):
             yield self.lying.answer(number, origin, layer, result)
 
-    def _run(self, task: str, chunks: Iterable[Arrays], shared: Arrays) -> Iterator[_Landed]:
+    def _run(self, task: str, chunks: Iterable[Wanted], shared: Arrays) -> Iterator[_Landed]:
         self._stage += 1
         numbered = enumerate(chunks)
         with redis_errors(self._url):
@@ -108,6 +115,7 @@ class RemoteExecutor:
                     if not self._flight.chunks:
                         self._flight.take_back()
                         return
+                    self._flight.even_out(self._company.living)
                     self._collect(results)
                     self._reap()
                     if not results:
@@ -128,11 +136,12 @@ class RemoteExecutor:
             pass  # Every key has a time to live.
         self._redis.close()
 
-    def _refill(self, numbered: Iterator[tuple[int, Arrays]]) -> None:
+    def _refill(self, numbered: Iterator[tuple[int, Wanted]]) -> None:
         while self._has_room() and (following := next(numbered, None)) is not None:
-            chunk = self._flight.add(*following, self._tuning.deadline)
+            number, (arrays, wanted) = following
+            chunk = self._flight.add(number, arrays, self._tuning.deadline)
             if not self._company.is_away:
-                self._flight.send(chunk)
+                self._flight.send(chunk, wanted if wanted in self._company.living else "")
 
     def _has_room(self) -> bool:
         return (
@@ -190,7 +199,9 @@ class RemoteExecutor:
             worker, task = event.worker, self._flight.task
             depot = self._company.data_redis_of(worker) if self._shuffles else ""
             self.places.add_chunk(task, host_of(worker), worker, depot)
-            yield self._land(chunk, event.attempt, result)
+            landed = self._land(chunk, event.attempt, result)
+            self.lying.makers[landed.origin.stage, landed.origin.chunk] = worker
+            yield landed
 
     def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:
         self._flight.land(chunk)
@@ -215,8 +226,7 @@ class RemoteExecutor:
         self.lying.renew()
         if self._company.is_away:
             return
-        if self._flight.has_waiting_jobs:
-            self._queued_at = now
+        self._queued |= dict.fromkeys(self._flight.waiting(), now)
         for token, chunk in list(self._flight.chunks.items()):
             if not chunk.attempt:
                 self._flight.send(chunk)
@@ -229,12 +239,13 @@ class RemoteExecutor:
 
     def _why_lost(self, chunk: Chunk, kept: bool, now: float) -> str:
         """Why a chunk must be sent again, or nothing."""
-        if chunk.worker is not None and chunk.worker not in self._company.living:
-            return f"worker {chunk.worker} died"
+        worker = chunk.worker or chunk.wanted
+        if worker and worker not in self._company.living:
+            return f"worker {worker} died"
         if not kept:
             return "Redis lost its data"
         # A worker that has just taken the last job, however long that waited, needs a moment to say so.
-        taken = now > max(chunk.sent_at, self._queued_at) + ALIVE_SECONDS
+        taken = now > max(chunk.sent_at, self._queued.get(chunk.queue, 0.0)) + ALIVE_SECONDS
         if chunk.worker is None and taken and self._company.living:
             return "its job is in no queue and no worker has begun it"
         return ""

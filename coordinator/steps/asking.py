@@ -6,13 +6,13 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from coordinator.executors.lying import Left
-from coordinator.executors.remote import RemoteExecutor
+from coordinator.executors.remote import RemoteExecutor, Wanted
 from puzzles.keys.layout import Layout, ints
 from storage.layers.coded import Block, Coded, has_bits, is_sound
 from storage.ledger.manifest import Depth
 from worker.errors import PayloadError, TaskError
 from worker.tasks import Arrays
-from worker.transport.pieces import LENGTH, Lot, ValueName
+from worker.transport.lots import LENGTH, Lot, ValueName
 
 #: How many numbers an answer has.
 _NUMBERS = {"gather": 5, "spread": 0}
@@ -22,11 +22,12 @@ _What = TypeVar("_What")
 
 @dataclass(frozen=True)
 class Request(Generic[_What]):
-    """What is asked for, the arrays that say so, and those of its blocks that are on disk, too."""
+    """What is asked for, the arrays that say so, those of its blocks that are on disk, too; who had better do it."""
 
     what: _What
     arrays: Arrays
     borrowed: Lot
+    worker: str = ""
 
 
 class Asking:
@@ -49,10 +50,10 @@ class Asking:
         asked: dict[int, Request[_What]] = {}
         lost = False
 
-        def arrays() -> Iterator[Arrays]:
+        def arrays() -> Iterator[Wanted]:
             for number, request in enumerate(requests):
                 asked[number] = request
-                yield request.arrays
+                yield request.arrays, request.worker
 
         for number, left in self._executor.shuffle(task, self._depth, arrays()):
             if left is None and not lost:

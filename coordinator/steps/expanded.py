@@ -11,7 +11,7 @@ from coordinator.executors.lying import Lying, Pieces
 from coordinator.steps.window import SAMPLED
 from puzzles.keys.layout import Keys, Layout
 from worker.layers.partition import Partition
-from worker.transport.pieces import LENGTH, NUMBER, Lot, ValueName, join_lots
+from worker.transport.lots import LENGTH, NUMBER, Lot, ValueName, join_lots
 
 
 class Cut(NamedTuple):

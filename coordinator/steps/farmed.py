@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice, pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,16 +25,16 @@ from coordinator.steps.expanded import Ahead, Cut, Expanded
 from coordinator.steps.pace import Pace, Worth
 from coordinator.steps.shelf import Shelves
 from coordinator.steps.step import LayerStep
+from coordinator.steps.units import Unit, overlapping, reaches
 from coordinator.steps.window import Layer
-from puzzles.keys.layout import Key, Keys, ints, key_at
+from puzzles.keys.layout import Key, Keys, ints
 from puzzles.keys.order import sort_keys
-from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Coded, code_packed, join_coded
 from storage.ledger.manifest import Depth
 from worker.layers.partition import Partition, partition_by, weighed
 from worker.layers.shuffle import fits_bitmap
 from worker.tasks import Array
-from worker.transport.pieces import BEGIN, Lot, join_lots
+from worker.transport.lots import Lot, join_lots
 
 #: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
@@ -49,14 +48,6 @@ _FRAMES = 64
 #: So many keys that lie in U(N+1), or near it, are expanded to cut U(N+2), and about so many seconds of that at most.
 _LOOKS, _LOOK_SECONDS = 1 << 12, 0.2
 _NOWHERE = np.empty(0, dtype=np.int64)
-
-
-class _Unit(NamedTuple):
-    """The keys from `low` to `high`, which is not among them, of a range: what one task merges."""
-
-    number: int
-    low: Key
-    high: Key
 
 
 class FarmedStep(LayerStep):
@@ -81,10 +72,10 @@ class FarmedStep(LayerStep):
         self._ahead = Ahead(Expanded(executor.lying, self._layout))
         self._expanded = Expanded(executor.lying, self._layout)
         #: By unit, what is merged and not yet taken in; and the blocks taken in.
-        self._gathered: dict[_Unit, Left] = {}
+        self._gathered: dict[Unit, Left] = {}
         self._taken: list[Lot] = []
         #: By unit the bytes that are yet to come of the new layer expanded.
-        self._coming: dict[_Unit, float] = {}
+        self._coming: dict[Unit, float] = {}
         self._goes_on, self._merging_since = False, 0.0
 
     def _begin(self) -> None:
@@ -162,16 +153,17 @@ class FarmedStep(LayerStep):
 
     def _spread_request(self, cut: Cut) -> Request[Cut]:
         shelf = self._shelves.of(self._current)
-        nearby = [Lot.empty(self._layout)]
+        nothing = Lot.empty(self._layout)
+        nearby = [nothing]
         if self._puzzle.undirected:
             nearby += [self._shelves.of(layer).between(*shelf.bounds(cut)) for layer in self._known[1:]]
         header = np.array([cut.skipped, cut.size, self._depth], dtype=np.int64)
         current, known = shelf.lot(cut.first, cut.end), join_lots(nearby)
-        return Request(cut, [header, self._partition.numbers, *current, *known], join_lots([current, known]))
+        return Request(cut, [header, self._partition.numbers, *current, *known, *nothing], join_lots([current, known]))
 
     def _spill_all(self) -> None:
         """Merge the pieces of each range, and put them away on disk."""
-        waiting = {number: _Unit(number, *self._bounds[number]) for number in sorted(self._expanded.ranges)}
+        waiting = {number: Unit(number, *self._bounds[number]) for number in sorted(self._expanded.ranges)}
         while waiting:
             for unit, left in self._asking.ask("gather", self._gather_requests([*waiting.values()], final=False)):
                 if left is not None and (coded := self._asking.fetch(left.blocks)) is not None:
@@ -204,7 +196,7 @@ class FarmedStep(LayerStep):
             if units:
                 self._recover(units)
 
-    def _units(self, number: int) -> list[_Unit]:
+    def _units(self, number: int) -> list[Unit]:
         """A range in as many units as fit a worker: the sample may have misled, or older keys crowd there."""
         low, high = self._bounds[number]
         lot = self._expanded.within(number)
@@ -215,14 +207,14 @@ class FarmedStep(LayerStep):
             spilled = (ints(packed.firsts) for packed in self._spill.read(number))
             firsts = sorted(chain(ints(lot.firsts), *spilled))
             cuts = sorted({cut for cut in firsts[:: max(1, len(firsts) // pieces)] if low < cut < high})
-        units = [_Unit(number, begin, end) for begin, end in pairwise([low, *cuts, high])]
+        units = [Unit(number, begin, end) for begin, end in pairwise([low, *cuts, high])]
         if not keys:
             nothing = Pieces(Lot.empty(self._layout), np.empty(0, dtype=np.int64))
             left = Left(np.zeros(5, dtype=np.uint64), self._layout.empty(0), nothing.lot, nothing)
             self._gathered.update((unit, left) for unit in units)
         return units
 
-    def _gather_requests(self, units: Iterable[_Unit], final: bool) -> Iterator[Request[_Unit]]:
+    def _gather_requests(self, units: Iterable[Unit], final: bool) -> Iterator[Request[Unit]]:
         """Of those units whose pieces are not known to be lost."""
         nothing = Lot.empty(self._layout)
         for unit in units:
@@ -232,16 +224,19 @@ class FarmedStep(LayerStep):
             spilled = self._spilled(unit) if final else []
             nearby = [self._shelves.of(layer).between(unit.low, unit.high) for layer in self._known if final]
             whole = not len(lot.counts) or (unit.low, unit.high) == self._bounds[unit.number]
-            pieces = join_lots([lot if whole else _overlapping(lot, unit), *spilled])
+            pieces = join_lots([lot if whole else overlapping(lot, unit), *spilled])
             further = self._further(unit, int(pieces.counts.sum())) if final else _NOWHERE
             # What is made of U(N+1) may lie in U(N) again, if moves can be taken back.
-            leads_back = len(nearby[0].counts) if final and self._puzzle.undirected else 0
-            header = np.array([self._depth, final, leads_back], dtype=np.int64)
+            back = int(final and self._puzzle.undirected)
+            near, far = join_lots([nothing, *nearby[:back]]), join_lots([nothing, *nearby[back:]])
+            header = np.array([self._depth, final], dtype=np.int64)
             bounds = self._layout.pack([unit.low, unit.high - 1])
-            known = join_lots([nothing, *nearby])
-            yield Request(unit, [header, bounds, further, *pieces, *known], join_lots([known, *spilled]))
+            arrays = [header, bounds, further, *pieces, *near, *far]
+            # Who has made most of it may have it yet.
+            maker = self._lying.maker(join_lots([pieces, near, far]))
+            yield Request(unit, arrays, join_lots([near, far, *spilled]), maker)
 
-    def _take_ranges(self, units: dict[int, list[_Unit]]) -> None:
+    def _take_ranges(self, units: dict[int, list[Unit]]) -> None:
         """Stage the next ranges as far as all their units are merged and lie there; a range is taken whole."""
         while units and all(unit in self._gathered for unit in units[self._partial.merged]):
             number = self._partial.merged
@@ -297,7 +292,7 @@ class FarmedStep(LayerStep):
         expected = min(self._expanded.keys, math.ceil(size * growth * change))
         return expected, math.ceil(expected * min(growth * change**2, self._branching))
 
-    def _further(self, unit: _Unit, keys: int) -> Array:
+    def _further(self, unit: Unit, keys: int) -> Array:
         """The ranges of the layer after this one, if a unit of so many successors is to be expanded at once."""
         self._coming[unit] = keys * self._expanded.bytes_each
         room = self._asking.share // 2 - self._lying.filled - sum(self._coming.values())
@@ -316,28 +311,10 @@ class FarmedStep(LayerStep):
         for _ in self._spread_all(iter(lost)):
             self._session.control.check()
 
-    def _spilled(self, unit: _Unit) -> list[Lot]:
+    def _spilled(self, unit: Unit) -> list[Lot]:
         """The spilled blocks that hold keys of a unit, in Redis for this once."""
         frames, lots = (packed for packed in self._spill.read(unit.number) if reaches(packed, unit.low, unit.high)), []
         while some := list(islice(frames, _FRAMES)):
             coded = join_coded([code_packed(self._depth, packed, self._layout) for packed in some])
             lots.append(self._lying.put(self._depth, coded))
         return lots
-
-
-def reaches(packed: Packed, low: Key, high: Key) -> bool:
-    """Whether a spilled block may hold keys with low <= key < high.
-
-    IMPORTANT: only its keys tell where it ends, for the block after it may be of another batch.
-    """
-    (first,) = ints(packed.firsts)
-    return first < high and (first >= low or key_at(unpack_blocks(packed), -1) >= low)
-
-
-def _overlapping(lot: Lot, unit: _Unit) -> Lot:
-    """The blocks that may hold keys of a unit: a block ends before the next of its value begins, if that is greater."""
-    firsts = ints(lot.firsts)
-    together = [*(lot.places[1:, :BEGIN] == lot.places[:-1, :BEGIN]).all(axis=1).tolist(), False]
-    follows = zip(firsts, [*firsts[1:], 0], together, strict=True)
-    kept = [first < unit.high and not (same and first < after <= unit.low) for first, after, same in follows]
-    return lot.take(np.array(kept, dtype=np.bool_))

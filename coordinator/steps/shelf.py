@@ -13,7 +13,7 @@ from coordinator.executors.lying import Lying
 from coordinator.steps.expanded import Ahead, Cut
 from coordinator.steps.window import Blocks, Layer
 from puzzles.keys.layout import Key, ints
-from worker.transport.pieces import COLUMNS, Lot, ValueName, join_lots
+from worker.transport.lots import COLUMNS, Lot, ValueName, join_lots
 
 #: Blocks put into one value: some megabytes.
 _AT_ONCE = 64

@@ -22,6 +22,7 @@ from coordinator.executors import plane
 from coordinator.executors.lying import Answer, Lying
 from coordinator.executors.opening import open_context as threads_alone
 from coordinator.executors.plane import Plane
+from coordinator.executors.remote import Wanted
 from coordinator.executors.threads import ThreadExecutor
 from coordinator.layers.search import Explored
 from coordinator.runs.create import make_run
@@ -43,8 +44,9 @@ from worker.errors import DepotLostError, PayloadError
 from worker.tasks import Array, Arrays, do_task
 from worker.transport import depots
 from worker.transport.depots import MAIN, Depots, depot_number
+from worker.transport.lots import Origin
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import Origin, perform
+from worker.transport.pieces import perform
 
 #: Where keys lie, for each layout: dense ones at either end of what the layout holds, and sparse ones.
 EMBEDDINGS = [
@@ -170,13 +172,13 @@ class Elsewhere:
         self._plane = Plane(depots, tuning, lambda call: call(), lambda text: None)
         self.lying, self.places = Lying(self._plane, "here", tuning), Places()
 
-    def shuffle(self, task: str, layer: int, requests: Iterable[Arrays]) -> Iterator[Answer]:
+    def shuffle(self, task: str, layer: int, requests: Iterable[Wanted]) -> Iterator[Answer]:
         """As `RemoteExecutor.shuffle`."""
         numbered, flying = enumerate(requests), []
         self._stage += 1
         while True:
             while len(flying) < 3 * self.workers and (following := next(numbered, None)) is not None:
-                flying.append((following[0], pack_arrays(following[1])))
+                flying.append((following[0], pack_arrays(following[1][0])))
             if not flying:
                 return
             self._control.check()

@@ -18,10 +18,13 @@ from tests.support.engine import PlainDepots, PlainRedis
 from worker.errors import PayloadError
 from worker.layers import shuffle
 from worker.layers.partition import Partition, partition_by
+from worker.layers.parts import Held, Parts, marked, within
 from worker.layers.shuffle import Made, gather, spread
 from worker.transport.depots import MAIN, Depots
+from worker.transport.lots import BLOCKS, DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin, perform, read_answer
+from worker.transport.pieces import perform, read_answer
+from worker.transport.windows import Windows
 
 LAYER = 7
 _FAR = 1_000_000
@@ -73,13 +76,13 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
     base = layout.greatest - span if high else 0
     puzzle = Steps(layout, offsets)
     current, known = drawn(layout, 900, span, base, 1), drawn(layout, 500, span, base, 2)
-    lots = [blocks_of(number, code_keys(number, layout.pack(keys))) for keys in (current, known)]
+    lots = [[], *(blocks_of(number, code_keys(number, layout.pack(keys))) for keys in (current, known))]
     successors = {(key + offset) % (layout.greatest + 1) for key in current for offset in offsets}
     partition = partition_by(layout.pack(sorted(successors)), 5)
     pieces: dict[int, list[Block]] = {}
     for skipped, count in ((0, 400), (400, len(current) - 400)):
         header = np.array([skipped, count, LAYER], dtype=np.int64)
-        for place, coded in spread(puzzle, [header, partition.numbers], lots).pieces.items():
+        for place, coded in spread(puzzle, [header, partition.numbers], [*lots[1:], []]).pieces.items():
             pieces.setdefault(place - 1, []).extend(blocks_of(LAYER, coded))
     crowded = span == 3_000 and layout.words == 1 and len(offsets) > 2
     assert any(has_bits(block.value) for blocks in pieces.values() for block in blocks) == crowded
@@ -91,7 +94,8 @@ def test_both_halves_make_what_sets_make(name: str, span: int, high: bool, offse
         low, last = partition.bounds(place, layout)[0], partition.bounds(place, layout)[1] - 1
         mine = {key for key in expected if low <= key <= last}
         for begin, end in ((low, (low + last) // 2), ((low + last) // 2 + 1, last)):
-            summary, sample, merged = gathered(puzzle, pieces.get(place, []), lots, begin, end, partition)
+            lots[0] = pieces.get(place, [])
+            summary, sample, merged, _ = gathered(puzzle, lots, begin, end, partition)
             keys = keys_of(blocks_of(LAYER, merged.pop(0)), layout) if 0 in merged else []
             assert summary[:2].tolist() == [len(keys), sum(key % 3 == 0 for key in keys)]
             assert summary[4]
@@ -115,14 +119,14 @@ def test_the_last_range_is_merged_to_the_end_of_all_its_pieces(one_value: bool) 
     blocks = [block for coded in pieces for block in blocks_of(LAYER, coded)]
     if one_value:
         blocks = blocks_of(LAYER, join_coded([code_keys(LAYER, layout.pack(keys)) for keys in batches]))
-    _, _, merged = gathered(puzzle, blocks, [[]], 0, layout.greatest, partition)
+    merged = gathered(puzzle, [blocks, [], []], 0, layout.greatest, partition).pieces
     assert keys_of(blocks_of(LAYER, merged[0]), layout) == sorted(set().union(*batches))
 
 
 def pieces_of(puzzle: Steps, keys: list[Key], partition: Partition) -> list[Coded]:
     """The pieces of some keys, as whoever led to them from afar leaves them."""
     before = puzzle.layout.pack([key + _FAR for key in keys])
-    lots = [blocks_of(LAYER - 1, code_keys(LAYER - 1, before)), []]
+    lots = [blocks_of(LAYER - 1, code_keys(LAYER - 1, before)), [], []]
     header = np.array([0, len(keys), LAYER], dtype=np.int64)
     return list(spread(Steps(puzzle.layout, (-_FAR,)), [header, partition.numbers], lots).pieces.values())
 
@@ -136,13 +140,36 @@ def assert_expanded(puzzle: Steps, keys: list[Key], partition: Partition, made: 
         assert not set(found) & set(keys)
 
 
-def gathered(
-    puzzle: Steps, pieces: list[Block], lots: list[list[Block]], low: Key, last: Key, following: Partition
-) -> Made:
-    """A range less both lots, and what it leads to less the first."""
-    known = [block for lot in lots for block in lot]
-    header = np.array([LAYER, 1, len(lots[0])])
-    return gather(puzzle, [header, puzzle.layout.pack([low, last]), following.numbers], [pieces, known])
+def gathered(puzzle: Steps, lots: Sequence[Parts], low: Key, last: Key, following: Partition) -> Made:
+    """A range of the first lot less both others, and what it leads to less the second."""
+    return gather(puzzle, [np.array([LAYER, 1]), puzzle.layout.pack([low, last]), following.numbers], lots)
+
+
+@pytest.mark.parametrize("last", [2_500, None], ids=["within", "open"])
+@pytest.mark.parametrize("which", [(0,), (1,), (2,), (0, 1, 2)])
+@pytest.mark.parametrize("span", [3_000, 1 << 20], ids=["dense", "sparse"])
+def test_bitmaps_at_hand_are_as_good_as_blocks(span: int, which: tuple[int, ...], last: Key | None) -> None:
+    """Also where they hold more of their layer than was asked for, and begin elsewhere."""
+    layout, low = LAYOUTS["u32"], 700
+    last = layout.greatest if last is None else last * span // 3_000
+    puzzle, partition = Steps(layout, (-1, 2, 64, 901)), partition_by(layout.pack([0, span // 2, span]), 3)
+    layers = [drawn(layout, 900, span, 0, seed) for seed in (1, 2, 3)]
+    asked = [[key for key in keys if low <= key <= last] for keys in layers]
+    lots: list[Parts] = [blocks_of(LAYER, code_keys(LAYER, layout.pack(keys))) for keys in asked]
+    held = list(lots)
+    for number in which:
+        window = marked(layout, blocks_of(LAYER, code_keys(LAYER, layout.pack(layers[number]))), 64 * number, 2 * span)
+        held[number] = [Held(asked[number][0], len(asked[number]), window)]
+    told, meant = (gathered(puzzle, each, low, last, partition) for each in (held, lots))
+    assert told.numbers.tolist() == meant.numbers.tolist()
+    made = {number: keys_of(blocks_of(LAYER + (number > 0), coded), layout) for number, coded in told.pieces.items()}
+    for number, window in told.windows.items():
+        assert ints(within(window, 0, layout.greatest, layout)) == made[number]
+    assert bool(told.windows) == (span == 3_000)
+    found, further = made.pop(0), [key for keys in made.values() for key in keys]
+    assert found == sorted({*asked[0]} - {*asked[1]} - {*asked[2]})
+    led_to = {key + offset for key in found for offset in (-1, 2, 64, 901)}
+    assert led_to - {*found} >= {*further} >= led_to - {*found} - {*layers[1]}
 
 
 def test_ranges_beyond_a_bitmap_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +216,8 @@ def performed(
     server: Any, puzzle: Steps, lot: Lot, partition: Partition, depots: Depots | None = None, into: int = MAIN
 ) -> list[Any]:
     header = np.array([0, lot.counts.sum(), LAYER], dtype=np.int64)
-    arrays = unpack_arrays(pack_arrays([header, partition.numbers, *lot, *Lot.empty(puzzle.layout)]))
+    nothing = Lot.empty(puzzle.layout)
+    arrays = unpack_arrays(pack_arrays([header, partition.numbers, *lot, *nothing, *nothing]))
     return perform(depots or Depots(server), into, "spread", puzzle, Origin("here", 1, 0, 2), 9, arrays)
 
 
@@ -222,6 +250,36 @@ def test_an_answer_of_another_shape_is_refused(place: int, wrong: Any, left: tup
     lying = Lying(Plane(Depots(left[0]), DEFAULT, lambda call: call(), lambda text: None), "here", DEFAULT)
     with pytest.raises(PayloadError, match="what a worker says of request 3 of layer 7 is not readable: an answer"):
         lying.answer(3, Origin("here", 1, 3, 1), LAYER, answer)
+
+
+def test_what_a_worker_has_made_it_does_not_fetch() -> None:
+    server, layout, windows = PlainRedis(), LAYOUTS["u32"], Windows(1 << 20)
+    puzzle, partition = Steps(layout, (64, 65, 66, 67, 500)), partition_by(layout.pack([0, 2_000, 4_000]), 3)
+    coded, nothing = code_keys(LAYER, layout.pack(range(500, 3_000))), Lot.empty(layout)
+    server.set(Origin("here", 0, 1, 0).key(PIECES), coded.data, ex=9)
+    first = [Origin("here", 0, 1, 0).lot(MAIN, PIECES, LAYER, coded), nothing, nothing]
+
+    def made(stage: int, lots: list[Lot], windows: Windows) -> tuple[list[int], list[Lot]]:
+        """How many keys, with their digest; lots for the second range of what they lead to."""
+        head = [np.array([LAYER + stage, 1]), layout.pack([0, layout.greatest]), partition.numbers]
+        origin, arrays = Origin("here", stage, 0, 1), [*head, *(array for lot in lots for array in lot)]
+        said = read_answer(perform(Depots(server), MAIN, "gather", puzzle, origin, 9, arrays, windows))
+        own = int(np.searchsorted(said.pieces, 1))
+        blocks = origin.lot(MAIN, BLOCKS, LAYER + stage, said.blocks.between(0, own))
+        pieces = origin.lot(MAIN, PIECES, LAYER + stage + 1, said.blocks.between(own, len(said.pieces)))
+        return said.numbers.tolist(), [pieces.take(said.pieces[own:] == 2), blocks, lots[1]]
+
+    _, lots = made(1, first, windows)
+    expected, _ = made(2, lots, Windows(0))
+    for value in (BLOCKS, PIECES):
+        del server.held[Origin("here", 1, 0, 1).key(value)]
+    assert expected[0] == 500
+    assert made(2, lots, windows)[0] == expected
+    # What is older than the layers that a next one may lead back to is forgotten, and what there is no room for.
+    assert made(4, first, windows)[0] == made(4, first, Windows(0))[0]
+    for empty in (windows, Windows(100)):
+        with pytest.raises(PayloadError, match="gone"):
+            made(5, lots, empty)
 
 
 @pytest.mark.parametrize("harm", ["gone", "shorter", "another byte"])

@@ -6,7 +6,7 @@ less, `gather` all of them. Where keys are dense, both work in bitmaps, without 
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +16,35 @@ from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
 from puzzles.keys.order import merge_sorted, slice_between
 from storage.layers.bitmap import WORD_BITS
-from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, join_coded, set_decoded
+from storage.layers.coded import Coded, code_bits, code_keys, join_coded
 from storage.layers.digest import lanes_of
 from worker.errors import PayloadError
-from worker.layers.kernels import DENSE_SPAN, Window, clip, fill_of, list_bits, merge, set_within, split, take_off
+from worker.layers.kernels import (
+    DENSE_SPAN,
+    Window,
+    fill_of,
+    list_bits,
+    merge,
+    set_within,
+    split,
+    take_off,
+)
 from worker.layers.partition import Partition, scatter
+from worker.layers.parts import Held, Parts, blocks_in, greatest_of, keys_of, known_in, marked, part_of, within
 
 Arrays = Sequence[NDArray[Any]]
 
 
 class Made(NamedTuple):
-    """What a half makes: some numbers, some keys of the layer that it made, and blocks by the number of their piece."""
+    """What a half makes: some numbers, some keys of the layer that it made, and blocks by the number of their piece.
+
+    `windows` are the keys of pieces that were in a bitmap; nobody changes these any more.
+    """
 
     numbers: NDArray[np.uint64]
     sample: Keys
     pieces: dict[int, Coded]
+    windows: dict[int, Window]
 
 
 #: Keys expanded at a time, so that their successors stay in the second-level cache.
@@ -45,70 +59,68 @@ _SAMPLED = 1 << 10
 _PROBE, _MARGIN = 1 << 12, 32
 
 
-def spread(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
+def spread(puzzle: Puzzle, arrays: Arrays, lots: Sequence[Parts]) -> Made:
     """A piece of U(N+1) for each of its key ranges, less the known keys, from some of U(N). Range r is piece r + 1.
 
     `arrays`: [how many keys to pass over, how many to expand, number of U(N+1)], [its partition]; `lots`: blocks of
-    U(N), and of known keys.
+    U(N), and two lots of known keys.
     """
     (skipped, count, number), cuts = arrays[0].tolist(), arrays[1]
-    current, known = lots
-    keys = _keys(current, puzzle.layout)[skipped : skipped + count]
+    current, *known = lots
+    keys = keys_of(blocks_in(current), puzzle.layout)[skipped : skipped + count]
     if len(keys) != count:
         raise PayloadError(f"{count} keys announced, {len(keys)} found")
-    met = chain([keys], (decode(block, puzzle.layout) for block in known))
-    return Made(np.empty(0, dtype=np.uint64), puzzle.layout.empty(0), _expanded(puzzle, number, keys, met, cuts))
+    met = chain([keys], *(known_in(lot, puzzle.layout) for lot in known))
+    pieces, windows = _expanded(puzzle, number, keys, met, cuts)
+    return Made(np.empty(0, dtype=np.uint64), puzzle.layout.empty(0), pieces, windows)
 
 
-def gather(puzzle: Puzzle, arrays: Arrays, lots: list[list[Block]]) -> Made:
+def gather(puzzle: Puzzle, arrays: Arrays, lots: Sequence[Parts]) -> Made:
     """Piece 0: a range of U(N+1), of all pieces of that range; the others: what it leads to, if that is asked for.
 
-    `arrays`: [number of U(N+1), whether it is final, how many of the known blocks it may lead back to], [least and
-    greatest key], [the partition of U(N+2), or nothing]; `lots`: the pieces, and blocks of known keys. The numbers: how
-    many keys; where they are final how many goals, the lanes of the digest; whether they were expanded. Range r of
-    U(N+2) is piece r + 1.
+    `arrays`: [number of U(N+1), whether it is final], [least and greatest key], [the partition of U(N+2), or nothing];
+    `lots`: the pieces, the known keys that U(N+1) may lead back to, other known ones. The numbers: how many keys; where
+    they are final how many goals, the lanes of the digest; whether they were expanded. Range r of U(N+2) is piece
+    r + 1.
     """
-    (number, final, nearby), bounds, cuts = arrays[0].tolist(), arrays[1], arrays[2]
-    pieces, known = lots
-    keys, met = _merged(puzzle.layout, pieces, known, nearby, key_at(bounds, 0), key_at(bounds, 1))
+    (number, final), bounds, cuts = arrays[0].tolist(), arrays[1], arrays[2]
+    keys, met = _merged(puzzle.layout, lots, key_at(bounds, 0), key_at(bounds, 1))
     summary = [len(keys), 0, 0, 0, int(len(cuts) > 0)]
     if final and len(keys):
         summary[1:4] = [int(np.count_nonzero(puzzle.is_goal(keys))), *lanes_of(keys)]
     made = {0: code_keys(number, keys)} if len(keys) else {}
+    windows = {0: met[0]} if met and isinstance(met[0], tuple) else {}
     if len(cuts):
-        made |= _expanded(puzzle, number + 1, keys, met, cuts)
-    return Made(np.array(summary, dtype=np.uint64), keys[:: -(-len(keys) // _SAMPLED) or 1].copy(), made)
+        pieces, others = _expanded(puzzle, number + 1, keys, met, cuts)
+        made, windows = made | pieces, windows | others
+    return Made(np.array(summary, dtype=np.uint64), keys[:: -(-len(keys) // _SAMPLED) or 1].copy(), made, windows)
 
 
 def _expanded(
     puzzle: Puzzle, number: int, keys: Keys, met: Iterable[Keys | Window], cuts: NDArray[np.int64]
-) -> dict[int, Coded]:
-    """A piece of layer `number` for each range that some keys lead to, in order, less those that were met."""
+) -> tuple[dict[int, Coded], dict[int, Window]]:
+    """A piece of layer `number` for each range that some keys lead to, in order, less those that were met.
+
+    And some of the pieces as bitmaps.
+    """
     if not len(keys):
-        return {}
+        return {}, {}
     step = -(-len(keys) // _PROBE)
     window = _window(puzzle.expand(keys[::step]).successors, step)
     batches = (puzzle.expand(batch).successors for batch in split(keys, _BATCH))
     partition = Partition.of_numbers(cuts)
     if window is None:
         known = [list_bits(each[1], each[0], puzzle.layout) if isinstance(each, tuple) else each for each in met]
-        return dict(sorted(_sorted_pieces(number, batches, known, partition).items()))
+        return dict(sorted(_sorted_pieces(number, batches, known, partition).items())), {}
     base, words = window
     outside = [beyond for batch in batches if len(beyond := set_within(words, batch, base))]
     take_off(window, met)
-    pieces = _dense_pieces(number, window, puzzle.layout, partition)
+    pieces, windows = _dense_pieces(number, window, puzzle.layout, partition)
     # A known key that is sent all the same does no harm: whoever gathers takes it away.
     for place, coded in _sorted_pieces(number, outside, [keys], partition).items():
         pieces[place] = join_coded([pieces[place], coded]) if place in pieces else coded
-    return dict(sorted(pieces.items()))
-
-
-def _keys(blocks: list[Block], layout: Layout) -> Keys:
-    keys, begin = layout.empty(sum(min(block.size, len(block.value)) for block in blocks)), 0
-    for block in blocks:
-        keys[begin : begin + block.size] = decode(block, layout)
-        begin += block.size
-    return keys
+        windows.pop(place, None)
+    return dict(sorted(pieces.items())), windows
 
 
 def fits_bitmap(sample: Keys, count: int) -> bool:
@@ -133,30 +145,21 @@ def _window(keys: Keys, step: int) -> Window | None:
     return room and (room[0], np.zeros(room[1] // WORD_BITS + 1, dtype=np.uint64))
 
 
-def _dense_pieces(number: int, window: Window, layout: Layout, partition: Partition) -> dict[int, Coded]:
-    pieces = {}
+def _dense_pieces(
+    number: int, window: Window, layout: Layout, partition: Partition
+) -> tuple[dict[int, Coded], dict[int, Window]]:
+    pieces, windows = {}, {}
     for place in range(partition.ranges):
-        base, words = _part(window, *partition.bounds(place, layout))
+        base, words = part_of(window, *partition.bounds(place, layout))
         filled, count = fill_of(words)
         if not count:
             continue
         if count >= _CROWDED * filled:
             pieces[place + 1] = code_bits(number, words, base, filled, layout)
+            windows[place + 1] = base, words.copy()
         else:
             pieces[place + 1] = code_keys(number, list_bits(words, base, layout))
-    return pieces
-
-
-def _part(window: Window, low: Key, high: Key) -> Window:
-    """The keys of a window with low <= key < high, as a window: a view, or a copy where they do not fill its words."""
-    base, words = window
-    low, high = (min(max(bound, base), base + len(words) * WORD_BITS) for bound in (low, high))
-    begin = (low - base) // WORD_BITS
-    part = base + begin * WORD_BITS, words[begin : -((base - high) // WORD_BITS)]
-    if low % WORD_BITS or high % WORD_BITS:
-        part = part[0], part[1].copy()
-        clip(part, low, high)
-    return part
+    return pieces, windows
 
 
 def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], partition: Partition) -> dict[int, Coded]:
@@ -175,54 +178,29 @@ def _sorted_pieces(number: int, batches: Iterable[Keys], known: list[Keys], part
     return pieces
 
 
-def _merged(
-    layout: Layout, pieces: list[Block], known: list[Block], nearby: int, low: Key, last: Key
-) -> tuple[Keys, list[Keys | Window]]:
-    """The distinct keys from `low` to `last` of some blocks, in any order, that are none of the known ones.
+def _merged(layout: Layout, lots: Sequence[Parts], low: Key, last: Key) -> tuple[Keys, list[Keys | Window]]:
+    """The distinct keys from `low` to `last` of the first lot, in any order, that are in none of the others.
 
-    And what they may lead back to: themselves, and `nearby` of the known blocks.
+    And what they may lead back to: themselves, and the second lot.
     """
-    least = max(low, min((block.first for block in pieces), default=low))
+    pieces, nearby, further = lots
+    least = max(low, min((part.first for part in pieces), default=low))
     if layout.words == 1 and last == layout.greatest:
         # The last range ends nowhere; its keys may be dense all the same.
-        last = max((key_at(decode(block, layout), -1) for block in _ends(pieces)), default=last)
+        last = max(greatest_of(pieces, layout), default=last)
     if least > last:
         return layout.empty(0), []
-    if layout.words == 1 and last - least < min(_MOST_BITS, DENSE_SPAN * sum(block.size for block in pieces)):
-        found, older = (_marked(layout, blocks, least, last) for blocks in (pieces, known[:nearby]))
-        take_off(found, [older])
-        take_off(found, (decode(block, layout) for block in known[nearby:]))
-        return list_bits(found[1], found[0], layout), [found, older]
-    # Neither the pieces nor the known blocks end where the range does.
-    parts, olds = ([slice_between(decode(block, layout), low, last + 1) for block in lot] for lot in (pieces, known))
-    keys = merge(parts or [layout.empty(0)], _fewer(_runs(olds), sum(map(len, parts))))
-    return keys, [keys, *olds[:nearby]]
-
-
-def _ends(blocks: list[Block]) -> list[Block]:
-    """Some blocks, one of which holds the greatest key: all but those coded as bits after which their piece goes on.
-
-    IMPORTANT: others may be of several batches, one after the other in one value, which says nothing of their order.
-    """
-    values = [memoryview(block.value).obj for block in blocks]
-    goes_on = [
-        has_bits(block.value) and value is after and block.first < following.first
-        for (block, following), (value, after) in zip(pairwise(blocks), pairwise(values), strict=True)
-    ]
-    return [block for block, goes in zip(blocks, [*goes_on, False], strict=False) if not goes]
-
-
-def _marked(layout: Layout, blocks: list[Block], least: Key, last: Key) -> Window:
-    """The keys from `least` to `last` of some blocks."""
-    base = least // WORD_BITS * WORD_BITS
-    words = np.zeros((last - base) // WORD_BITS + 1, dtype=np.uint64)
-    for block in blocks:
-        if has_bits(block.value):
-            set_decoded(block, words, base, layout)
-        else:
-            set_within(words, decode(block, layout), base)
-    clip((base, words), least, last + 1)
-    return base, words
+    if layout.words == 1 and last - least < min(_MOST_BITS, DENSE_SPAN * sum(part.size for part in pieces)):
+        found, older = marked(layout, pieces, least, last), [part.window for part in nearby if isinstance(part, Held)]
+        if blocks := blocks_in(nearby):
+            older.append(marked(layout, blocks, least, last))
+        take_off(found, older)
+        take_off(found, known_in(further, layout))
+        return list_bits(found[1], found[0], layout), [found, *older]
+    # Neither the pieces nor the known keys end where the range does.
+    parts, near, far = ([within(known, low, last + 1, layout) for known in known_in(lot, layout)] for lot in lots)
+    keys = merge(parts or [layout.empty(0)], _fewer(_runs([*near, *far]), sum(map(len, parts))))
+    return keys, [keys, *near]
 
 
 def _runs(batches: list[Keys]) -> list[Keys]:

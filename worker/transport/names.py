@@ -1,6 +1,6 @@
 """Every name that Hakoiri uses in Redis. A session is one process driving one run; a token names one of its chunks."""
 
-#: RQ's queue. There is only one: a worker that listens to several uses a pop that is not atomic (rq#1716).
+#: RQ's queue for whoever comes first.
 QUEUE = "hakoiri"
 #: Pushed to when a run is queued, so that an idle coordinator looks at once.
 WAKE = "hakoiri:wake"
@@ -12,6 +12,11 @@ SHARED_TYPES = {
     f"rq:queue:{QUEUE}:intermediate": "list", f"rq:wip:{QUEUE}": "zset", "rq:workers": "set",
     f"rq:workers:{QUEUE}": "set",
 }  # fmt: skip
+
+
+def own_queue(worker: str) -> str:
+    """RQ's queue for what one worker had better do."""
+    return f"{QUEUE}:{worker}"
 
 
 def worker_key(worker: str) -> str:

@@ -1,14 +1,7 @@
-"""Coded blocks that workers leave in Redis for each other: fetched and left here, named by numbers alone.
-
-An attempt leaves two values, string keys in a depot: the blocks of the layer that it made (`BLOCKS`), and those of the
-pieces that it expanded, range after range (`PIECES`). Their names say which attempt at which chunk left them, so that
-a late or doubled attempt never mixes with the one that counts; they expire unless they are renewed. Where blocks lie in
-them, and what their first keys are, the coordinator knows and says in requests.
-"""
+"""Coded blocks that workers leave in Redis for each other: fetched and left here (named: `worker.transport.lots`)."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -22,48 +15,32 @@ from puzzles.keys.layout import Keys, Layout, ints, is_batch, layout_of
 from storage.errors import DamagedError
 from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
 from worker.errors import PayloadError
-from worker.tasks import SHUFFLES, Arrays
+from worker.layers.parts import Held, Parts
+from worker.layers.shuffle import Made
+from worker.tasks import SHUFFLES, TAKE_MORE, Arrays
 from worker.transport.depots import MAIN, Depots
+from worker.transport.lots import (
+    BEGIN,
+    BLOCKS,
+    COLUMNS,
+    LENGTH,
+    NUMBER,
+    PIECES,
+    Lot,
+    Origin,
+    names_of,
+    stretches,
+)  # fmt: skip
 from worker.transport.names import value_key
+from worker.transport.windows import Span, Windows
 
-#: The values that an attempt may leave.
-BLOCKS, PIECES = 0, 1
-#: The columns of `Lot.places`.
-DEPOT, STAGE, CHUNK, ATTEMPT, VALUE, BEGIN, LENGTH, NUMBER, COLUMNS = range(9)
 #: Depots that are read at a time.
 _READERS = 8
 #: Bytes asked for at a time: Redis holds them until they are fetched, as part of its memory.
 _AT_ONCE = 1 << 22
-_LOTS = 2
+_LOTS = 3
 #: The arrays of an answer.
 _ANSWERED = 7
-
-
-class Lot(NamedTuple):
-    """Coded blocks that lie in Redis: where (a row of `places` each), their first keys, how many keys they have.
-
-    A place is the depot, stage, chunk, attempt and number of a value, the block's first byte there and its length, and
-    the number of the layer that the block is made for.
-    """
-
-    places: NDArray[np.int64]
-    firsts: Keys
-    counts: NDArray[np.int64]
-
-    @classmethod
-    def empty(cls, layout: Layout) -> "Lot":
-        """No blocks."""
-        return cls(np.empty((0, COLUMNS), dtype=np.int64), layout.empty(0), np.empty(0, dtype=np.int64))
-
-    def take(self, chosen: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Lot":
-        """Some of the blocks."""
-        return Lot(self.places[chosen], self.firsts[chosen], self.counts[chosen])
-
-
-def join_lots(lots: Sequence[Lot]) -> Lot:
-    """The blocks of at least one lot, in turn."""
-    places, firsts, counts = (np.concatenate(column) for column in zip(*lots, strict=True))
-    return Lot(places, firsts, counts)
 
 
 class _Stretch(NamedTuple):
@@ -74,58 +51,29 @@ class _Stretch(NamedTuple):
     length: int
 
 
-class ValueName(NamedTuple):
-    """A value: the depot that it lies in, and its key there."""
-
-    depot: int
-    key: str
-
-
-@dataclass(frozen=True)
-class Origin:
-    """One attempt at one chunk of a stage: who left some values."""
-
-    session: str
-    stage: int
-    chunk: int
-    attempt: int
-
-    @classmethod
-    def of(cls, session: str, token: str, attempt: int) -> "Origin":
-        """From a request; `PayloadError` unless its token is two numbers."""
-        numbers = token.split(".")
-        if len(numbers) != 2 or not all(number.isdecimal() and len(number) < 19 for number in numbers):
-            raise PayloadError(f"token {token[:40]!r} is not a stage and a chunk")
-        return cls(session, int(numbers[0]), int(numbers[1]), attempt)
-
-    def key(self, value: int) -> str:
-        """The Redis key of a value."""
-        return value_key(self.session, self.stage, self.chunk, self.attempt, value)
-
-    def lot(self, depot: int, value: int, number: int, coded: Coded) -> Lot:
-        """Where the blocks of a value lie, which are those of layer `number`."""
-        places = np.empty((len(coded.firsts), COLUMNS), dtype=np.int64)
-        places[:, :BEGIN] = depot, self.stage, self.chunk, self.attempt, value
-        places[:, BEGIN] = np.cumsum(coded.lengths) - coded.lengths
-        places[:, LENGTH], places[:, NUMBER] = coded.lengths, number
-        return Lot(places, coded.firsts, coded.counts)
-
-
 def perform(
-    depots: Depots, into: int, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays
-) -> list[NDArray[Any]]:
+    depots: Depots, into: int, task: str, puzzle: Puzzle, origin: Origin, keep: int, arrays: Arrays,
+    windows: Windows | None = None,
+) -> list[NDArray[Any]]:  # fmt: skip
     """Do a half of a layer step with what lies in depots, and leave what it makes in depot `into` for `keep` seconds.
 
-    Where that is full, in the Redis of the queue.
+    Where that is full, in the Redis of the queue. What `windows` have is not fetched, and they keep what is made.
 
     The answer: its numbers, [the depot], some keys of the layer that it made; and of all blocks that were left, which
     piece they belong to (0: that layer), their first keys, counts and lengths. `PayloadError` if something is missing
     or broken; what is broken is removed.
     """
     lots = [Lot(*arrays[begin : begin + 3]) for begin in range(len(arrays) - 3 * _LOTS, len(arrays), 3)]
+    for lot in lots:
+        _check(lot)
+    held: list[list[Held]] = [[] for _ in lots]
+    if windows is not None and task in TAKE_MORE:
+        for place, lot in enumerate(lots):
+            held[place], lots[place] = windows.take(origin.session, lot)
     blocks = [_fetch(depots, origin.session, lot) for lot in lots]
     try:
-        made = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], blocks)
+        parts: list[Parts] = [[*old, *new] for old, new in zip(held, blocks, strict=True)]
+        made = SHUFFLES[task](puzzle, arrays[: -3 * _LOTS], parts)
     except DamagedError as error:
         _remove_broken(depots, origin.session, lots, blocks, puzzle.layout)
         raise PayloadError(str(error)) from error
@@ -133,8 +81,19 @@ def perform(
     pieces = np.repeat(list(made.pieces), [len(piece.firsts) for piece in made.pieces.values()]).astype(np.int64)
     end = int(coded.lengths[pieces == 0].sum())
     left_in = _leave(depots, into, origin, {BLOCKS: coded.data[:end], PIECES: coded.data[end:]}, keep)
+    if windows is not None:
+        _keep(windows, origin, made)
     where = np.array([left_in], dtype=np.int64)
     return [made.numbers, where, made.sample, pieces, coded.firsts, coded.counts, coded.lengths]
+
+
+def _keep(windows: Windows, origin: Origin, made: Made) -> None:
+    ends = {BLOCKS: 0, PIECES: 0}
+    for piece, coded in made.pieces.items():
+        value = PIECES if piece else BLOCKS
+        begin, ends[value] = ends[value], ends[value] + len(coded.data)
+        if piece in made.windows:
+            windows.keep(origin, value, Span(begin, ends[value], made.windows[piece]))
 
 
 class Said(NamedTuple):
@@ -160,20 +119,7 @@ def read_answer(answer: Sequence[NDArray[Any]]) -> Said:
     return Said(numbers, int(depot), sample, pieces, Coded(firsts, counts, lengths, memoryview(b"")))
 
 
-def names_of(session: str, places: NDArray[np.int64]) -> list[ValueName]:
-    """The values in which some blocks lie, one for each stretch of them (`stretches`)."""
-    return [ValueName(depot, value_key(session, *row)) for depot, *row in places[stretches(places), :BEGIN].tolist()]
-
-
-def stretches(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At which rows another stretch of one value begins."""
-    same = (places[1:, :BEGIN] == places[:-1, :BEGIN]).all(axis=1)
-    follows = places[1:, BEGIN] == places[:-1, BEGIN] + places[:-1, LENGTH]
-    return np.flatnonzero(np.concatenate([np.ones(min(1, len(places)), dtype=np.bool_), ~(same & follows)]))
-
-
 def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
-    _check(lot)
     cuts = [*stretches(lot.places).tolist(), len(lot.places)]
     rows = lot.places.tolist()
     ends = np.cumsum(lot.places[:, LENGTH])

@@ -29,10 +29,12 @@ from worker.errors import PayloadError, TaskError, WorkerError
 from worker.tasks import SHUFFLES, TASKS, Array, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.depots import DATA_REDIS, MAIN, Depots
+from worker.transport.lots import Origin
 from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
-from worker.transport.names import QUEUE, event_key, input_key, result_key, shared_key
+from worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import Origin, perform
+from worker.transport.pieces import perform
+from worker.transport.windows import Windows
 from worker.warm import kernels_of
 
 _MAX_DETAIL = 500
@@ -40,6 +42,8 @@ _MAX_DETAIL = 500
 _REFUSAL_SECONDS = 1.0
 #: RQ's own registry forgets a worker after eight minutes.
 _RQ_BEAT_SECONDS = 30.0
+#: So many bytes of what a worker has made it keeps (`worker.transport.windows`).
+_WINDOW_BYTES = 96_000_000
 _SAME = "install the same Hakoiri on all machines"
 
 
@@ -85,6 +89,8 @@ class TaskWorker(SimpleWorker):
     def __init__(self, name: str, connection: redis.Redis) -> None:
         queues = [TaskQueue(connection=connection)]
         super().__init__(queues, name=name, connection=connection, serializer=MsgpackSerializer)
+        # Not known to RQ's registries, where it would stay for ever. What a pop loses the coordinator sends again.
+        self._ordered_queues = [TaskQueue(own_queue(name), connection=connection), *queues]
         self.log_job_description = False
 
     def check_for_suspension(self, burst: bool) -> None:
@@ -102,7 +108,6 @@ class TaskWorker(SimpleWorker):
         """
         with self.connection.pipeline() as pipeline:
             self.set_state(WorkerStatus.BUSY, pipeline=pipeline)
-            pipeline.lrem(queue.intermediate_queue_key, 1, job.id)
             pipeline.unlink(job.key)
             pipeline.execute()
         job.worker_name = self.name
@@ -162,7 +167,7 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
             origin = Origin.of(request.session, request.token, request.attempt)
             depots = _depots(connection)
             into = depots.own if depots.answers(depots.own) and depots.own not in request.avoided else MAIN
-            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk))
+            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, _windows))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
         connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)
@@ -195,6 +200,7 @@ def _depots(connection: redis.Redis) -> Depots:
     return Depots(connection, os.environ.get(DATA_REDIS, ""))
 
 
+_windows = Windows(_WINDOW_BYTES)
 _puzzles: dict[str, Puzzle] = {}
 #: What has loaded kernels of that puzzle.
 _loaders = set[Callable[[Puzzle], None]]()
