@@ -36,7 +36,7 @@ from worker.layers.shuffle import fits_bitmap
 from worker.tasks import Array
 from worker.transport.lots import Lot, join_lots
 
-#: Configurations of a chunk. A job of RQ's costs all processes together some 10 ms.
+#: Configurations of a chunk. A job costs all processes together some 4 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
 _MOST_SECONDS = 2.0
 #: What is left is fetched by others, blocks of layers several times (measured: docs/measurements.md).
