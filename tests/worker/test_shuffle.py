@@ -20,11 +20,11 @@ from worker.layers import shuffle
 from worker.layers.partition import Partition, partition_by
 from worker.layers.parts import Held, Parts, marked, within
 from worker.layers.shuffle import Made, gather, spread
+from worker.layers.windows import Windows
 from worker.transport.depots import MAIN, Depots
 from worker.transport.lots import BLOCKS, DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import perform, read_answer
-from worker.transport.windows import Windows
 
 LAYER = 7
 _FAR = 1_000_000

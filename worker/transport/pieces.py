@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from redis.exceptions import OutOfMemoryError
 
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, Layout, ints, is_batch, layout_of
+from puzzles.keys.layout import Keys, Layout, ints, is_batch, key_at, layout_of
 from storage.errors import DamagedError
 from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
 from worker.errors import PayloadError
 from worker.layers.parts import Held, Parts
 from worker.layers.shuffle import Made
+from worker.layers.windows import Span, Windows
 from worker.tasks import SHUFFLES, TAKE_MORE, Arrays
 from worker.transport.depots import MAIN, Depots
 from worker.transport.lots import (
@@ -32,7 +33,6 @@ from worker.transport.lots import (
     stretches,
 )  # fmt: skip
 from worker.transport.names import value_key
-from worker.transport.windows import Span, Windows
 
 #: Depots that are read at a time.
 _READERS = 8
@@ -69,7 +69,7 @@ def perform(
     held: list[list[Held]] = [[] for _ in lots]
     if windows is not None and task in TAKE_MORE:
         for place, lot in enumerate(lots):
-            held[place], lots[place] = windows.take(origin.session, lot)
+            held[place], lots[place] = _held(windows, origin.session, lot)
     blocks = [_fetch(depots, origin.session, lot) for lot in lots]
     try:
         parts: list[Parts] = [[*old, *new] for old, new in zip(held, blocks, strict=True)]
@@ -93,7 +93,20 @@ def _keep(windows: Windows, origin: Origin, made: Made) -> None:
         value = PIECES if piece else BLOCKS
         begin, ends[value] = ends[value], ends[value] + len(coded.data)
         if piece in made.windows:
-            windows.keep(origin, value, Span(begin, ends[value], made.windows[piece]))
+            name = origin.session, origin.stage, origin.key(value)
+            windows.keep(Span(*name, begin, ends[value], made.windows[piece]))
+
+
+def _held(windows: Windows, session: str, lot: Lot) -> tuple[list[Held], Lot]:
+    """What this process has of some blocks, and the others."""
+    held, others = [], np.ones(len(lot.counts), dtype=np.bool_)
+    cuts = [*stretches(lot.places).tolist(), len(lot.places)]
+    for (begin, end), name in zip(pairwise(cuts), names_of(session, lot.places), strict=True):
+        window = windows.find(name.key, lot.places[begin, BEGIN], lot.places[end - 1, [BEGIN, LENGTH]].sum())
+        if window is not None:
+            held.append(Held(key_at(lot.firsts, begin), int(lot.counts[begin:end].sum()), window))
+            others[begin:end] = False
+    return held, lot.take(others)
 
 
 class Said(NamedTuple):

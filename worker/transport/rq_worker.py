@@ -26,6 +26,7 @@ from puzzles.contract import Puzzle
 from puzzles.jit import prepare
 from puzzles.registry import PuzzleSpec
 from worker.errors import PayloadError, TaskError, WorkerError
+from worker.layers.windows import Windows
 from worker.tasks import SHUFFLES, TASKS, Array, Arrays
 from worker.transport.connection import get_bytes
 from worker.transport.depots import DATA_REDIS, MAIN, Depots
@@ -34,7 +35,6 @@ from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskR
 from worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import perform
-from worker.transport.windows import Windows
 from worker.warm import kernels_of
 
 _MAX_DETAIL = 500
@@ -42,7 +42,7 @@ _MAX_DETAIL = 500
 _REFUSAL_SECONDS = 1.0
 #: RQ's own registry forgets a worker after eight minutes.
 _RQ_BEAT_SECONDS = 30.0
-#: So many bytes of what a worker has made it keeps (`worker.transport.windows`).
+#: So many bytes of what a worker has made it keeps (`worker.layers.windows`).
 _WINDOW_BYTES = 96_000_000
 _SAME = "install the same Hakoiri on all machines"
 
