@@ -18,6 +18,7 @@ from benchmarks.roles import Team, cpu_of
 from puzzles.nakuron.board import random_board
 
 _SLIDING = ("sliding", "--from", "MH.CC/AAJDI/AAKD./EELBB/GFFBB")
+_TILES_2X4 = ("tiles", "-o", "rows=2", "-o", "columns=4")
 #: Stands for a file with a board of Nakuron.
 BOARD = "BOARD"
 _NAKURON_SIZE = 48
@@ -37,12 +38,12 @@ WORKS = [
                         "--diameters", "below=2")),
     Work("small components", ("run", "klotski", "--whole", "--farm-from", "1000")),
     Work("eccentricities", ("diameter", "last", "--all"), [("run", *_SLIDING)]),
-    Work("goal distances", ("hardest", "last"), [("run", "tiles", "-o", "rows=2", "-o", "columns=5")]),
+    Work("goal distances", ("hardest", "last"), [("run", "tiles", "-o", "columns=4")]),
     Work("verify", ("verify", "last", "--full"), [("run", "tiles")]),
-    Work("verify, a census", ("verify", "last", "--full"), [("run", "klotski", "--whole")]),
+    Work("verify, a census", ("verify", "last", "--full"), [("run", *_TILES_2X4, "--whole")]),
     Work("strong components", ("components", "last", "--strong"), [("run", "superpuzz", "-o", "columns=5")]),
     Work("a tree", ("run", "magic-star", "-o", "points=10")),
-    Work("a study of deals", ("study", "gap", "--ranks", "7", "--deals", "1000")),
+    Work("a study of deals", ("study", "gap", "--ranks", "8", "--deals", "300")),
     Work("a hunt", ("hunt", "gap", "-o", "ranks=7", "--seed", "3", "--legs", "24")),
     Work("a study of boards", ("study", "boards", "--size", "4x4", "--pieces", "2x2:1 1x2:* 2x1:* 1x1:*",
                                "--empty", "2..")),

@@ -69,7 +69,11 @@ class Verifier:
                 yield [keys]
 
         here = ((number, do_task("derive", self._puzzle, chunk, ())) for number, chunk in enumerate(chunks()))
-        farmed = self._context.remote_workers and self._context.budget.distributes(count)
+        budget = self._context.budget
+        # Rules in plain Python take a thousand times as long as a kernel: a chunk of them is worth a job.
+        farmed = self._context.remote_workers and (
+            budget.distributes(count) if budget.is_given else count > _KEYS_AT_ONCE
+        )
         for number, (successors, counts, unlike) in self._context.executor.map("derive", chunks()) if farmed else here:
             keys = sent.pop(number)
             if len(unlike):

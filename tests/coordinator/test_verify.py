@@ -8,7 +8,9 @@ import pytest
 
 from coordinator.errors import OverBudgetError
 from coordinator.layers.closed_set import ClosedSet
+from coordinator.runs import verify
 from coordinator.runs.verify import verify_directory
+from coordinator.session import verifier
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
@@ -19,7 +21,7 @@ from puzzles.keys.order import sort_keys
 from puzzles.registry import PUZZLES
 from storage.layers.store import RunStore
 from storage.names import BLOCKS, SCRATCH_PREFIX, number_key
-from tests.support.engine import driven, new_run, spied
+from tests.support.engine import MANNERS, Elsewhere, driven, new_run, spied
 from tests.support.toy import Toy, is_goal
 
 
@@ -117,3 +119,22 @@ def test_a_census_is_verified_within_the_memory(tmp_path: Path) -> None:
     assert faults(directory, Resources(memory=1_000_000)) == []
     with pytest.raises(OverBudgetError, match="verifying components of 120 configurations needs"):
         faults(directory, Resources(memory=5_000))
+
+
+@pytest.mark.parametrize(("at_once", "resources", "sent"), [
+    (50, Resources(), True),
+    (5_000, Resources(), False),
+    (50, Resources(farm_from=10_000), False),
+])  # fmt: skip
+def test_workers_share_in_what_plain_rules_take_long_for(
+    at_once: int, resources: Resources, sent: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than a chunk of them, however few the configurations of a layer are; if the user does not say otherwise."""
+    monkeypatch.setitem(PUZZLES, "toy", ("tests.support.toy", "Toy"))
+    directory = new_run(tmp_path, {"layout": "u32", "keys": "clumped"})
+    driven(directory, Resources())
+    monkeypatch.setattr(verifier, "_KEYS_AT_ONCE", at_once)
+    monkeypatch.setattr(verify, "open_context", MANNERS["farmed"].context)
+    asked = spied(monkeypatch, (Elsewhere, "map"))
+    assert faults(directory, resources) == []
+    assert (asked["map"] > 0) == sent

@@ -238,7 +238,7 @@ class Manner(NamedTuple):
         # A depot that dies is asked again at once.
         patch.setattr(depots, "_AWAY_SECONDS", 0.0)
         patch.setattr(plane, "_PAUSE_SECONDS", 0.0)
-        patch.setattr(driving, "open_context", self._context if self.elsewhere else threads_alone)
+        patch.setattr(driving, "open_context", self.context if self.elsewhere else threads_alone)
         tuning = Tuning(least_bytes=self.keys * (LAYOUTS[layout].bytes + _OVERHEAD_BYTES), merged_at_once=64)
         tuning = replace(tuning, task_bytes=self.keys * LAYOUTS[layout].bytes // 8)
         if self.durable:
@@ -246,9 +246,10 @@ class Manner(NamedTuple):
         return replace(self.common, tuning=tuning)
 
     @contextmanager
-    def _context(
+    def context(
         self, puzzle: Puzzle, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer
     ) -> Iterator[ComputeContext]:
+        """As `open_context`, with workers that stand in for others."""
         budget, workers = resources.budget(), resources.workers or 1
         with closing(ThreadExecutor(puzzle, workers, control)) as local:
             main, frail = PlainRedis(self.forgets(), self.room), [FrailRedis(n, 3_000) for n in range(self.hosts)]
