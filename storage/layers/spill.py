@@ -160,7 +160,8 @@ class Spill:
             rest = unseal(file.read(_WORD + length), "frame", place)
         except DamagedError as error:
             raise self._broken(number) from error
-        if len(rest) < width + _WORD:
+        # The length is under no checksum, and of the last frame all that is left is read, however long it says it is.
+        if len(rest) != length or length < width + _WORD:
             raise self._broken(number)
         count = int.from_bytes(rest[width : width + _WORD], "big")
         data = np.frombuffer(rest, dtype=np.uint8, offset=width + _WORD)

@@ -536,7 +536,7 @@ def test_damaged_older_keys_of_a_directed_puzzle(hakoiri: Hakoiri, undisturbed: 
     refused = hakoiri("resume", "last", check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert "damaged" in refused.error
-    assert "resume --repair" in refused.error
+    assert f"hakoiri resume {directory.name} --repair" in refused.error
     hakoiri("resume", "last", "--repair", *AT_SPEED)
     assert_as_undisturbed(hakoiri, undisturbed(PEGS))
 
