@@ -125,7 +125,7 @@ def until(hakoiri: Hakoiri, running: Running, reached: Stage, what: str) -> None
         assert not ended, running.finish()
         return reached(state, partial)
 
-    wait_until(there, 120, what)
+    wait_until(there, 600, what)
 
 
 def inside(depth: int) -> Stage:
