@@ -234,6 +234,7 @@ def test_quick_commands_import_nothing_slow(line: str, finished: FinishedRuns) -
     loaded = set(asked.stderr.split())
     assert "hakoiri.cli.app" in loaded
     assert not SLOW_TO_IMPORT & loaded
+    assert ("hakoiri.cli.deals.solving" in loaded) == (line == "--help"), "a module of other commands"
 
 
 @pytest.mark.parametrize("line", ["layers {explored}", "runs --json"])
