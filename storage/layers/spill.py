@@ -9,8 +9,8 @@ The place of a frame is the name of its file and its offset there, eight bytes, 
 range can pass for it, whatever a failed removal has left behind.
 
 Frames are appended. After `sync` all of them outlive a power cut; how long each file was then is written down in the
-run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if its CRC
-differs. Nothing here is needed once the layer is committed.
+run's books, and what stands behind that is cut off when the layer is taken up again. A frame is broken if its CRC or
+its length differs. Nothing here is needed once the layer is committed.
 """
 
 import os

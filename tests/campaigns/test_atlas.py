@@ -186,6 +186,7 @@ def test_certificates_of_the_page_are_true(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_the_atlas_in_short(tmp_path: Path) -> None:
     """As a user starts it; its rows have the digests of the page."""
     command = [sys.executable, "-m", "campaigns.atlas", "--short", "--data", tmp_path, "--json"]

@@ -163,7 +163,7 @@ def test_files_that_lost_something_are_named(how: str, run: Path) -> None:
 
 
 @every_layout
-def test_no_changed_bit_passes_for_other_keys(layout: Layout, run: Path) -> None:
+def test_no_changed_bit_passes(layout: Layout, run: Path) -> None:
     spill, rng = Spill(run, layout, DEPTH), Random(5)
     batches = [some_keys(layout, rng, 2) for _ in range(2)]
     for keys in batches:
@@ -175,14 +175,10 @@ def test_no_changed_bit_passes_for_other_keys(layout: Layout, run: Path) -> None
         spoiled = bytearray(content)
         spoiled[bit // 8] ^= 1 << bit % 8
         path.write_bytes(spoiled)
-        try:
-            # The last frame may say that it is longer than the file: what it holds is the same.
-            assert keys_of(spill, 4) == batches
-            assert len(content) // 2 <= bit // 8 < len(content)
-        except DamagedError as damage:
-            assert "run a-run: its spill file 7-4 is damaged" in str(damage)
-            with pytest.raises(DamagedError, match="spill file 7-4 is damaged"):
-                list(spill.read_between(4, 0, layout.greatest + 1))
+        with pytest.raises(DamagedError, match="run a-run: its spill file 7-4 is damaged"):
+            list(spill.read(4))
+        with pytest.raises(DamagedError, match="spill file 7-4 is damaged"):
+            list(spill.read_between(4, 0, layout.greatest + 1))
     path.write_bytes(content)
     assert keys_of(spill, 4) == batches
 
