@@ -47,5 +47,4 @@ NAKURON = Part(
         _plays("12 x 12, setting 1, two rounds", 1, _SHORT_SIZE, range(1, 3), ("--rounds", "2"), True),
         *(_contest(setting, minutes, boards) for boards in _GROUPS for minutes in _MINUTES for setting in _SETTINGS),
     ),
-    searched={"scores": "pages on the contest; none tells scores of boards of its settings"},
 )
