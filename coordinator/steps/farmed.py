@@ -39,8 +39,8 @@ from worker.transport.lots import Lot, join_lots
 #: Configurations of a chunk. A job costs all processes together some 4 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22
 _MOST_SECONDS = 2.0
-#: What is left is fetched by others, blocks of layers several times (measured: docs/measurements.md).
-_TIMES_MOVED = 3
+#: What is left is fetched once, about: by the coordinator, or by other workers (measured: docs/measurements.md).
+_TIMES_MOVED = 2
 #: Bytes in Redis for each successor of a range, while it is merged, about; ranges are not cut smaller than the least.
 _RANGE_BYTES, _LEAST_RANGE = 4, 1 << 16
 #: Frames of a spill file put into one piece.
