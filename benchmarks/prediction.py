@@ -7,7 +7,7 @@ docs/scaling.md.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from benchmarks.costs import ROLES, Bytes, Factors, Fitted
@@ -31,6 +31,7 @@ class Costs:
     """What a kind of space costs: by threads one core's seconds for a configuration, else by role; bytes.
 
     `start` is what the coordinator takes for any run; `pieces` are by layer, `stored` the bytes of a configuration.
+    Workers have so large a part `kept` of what they made and get the range of again, and do not fetch it.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Costs:
     roles: Mapping[str, Fitted]
     pieces: Sequence[Bytes]
     stored: float
+    kept: float = 0.0
 
     def spent(self, role: str) -> Factors:
         """What a role spends."""
@@ -97,10 +99,12 @@ def chunks_of(size: float, workers: int) -> int:
 class Moved(NamedTuple):
     """Bytes that go out of data Redis for a layer, and those that are left there while it is made.
 
-    Pieces, blocks of the layers that they are compared with, blocks made; those, with the pieces of the layer after it.
+    Pieces, those of them that stay with their makers, blocks of the layers that they are compared with as far as they
+    are fetched, blocks made; these, with the pieces of the layer after it.
     """
 
     pieces: float
+    own: float
     known: float
     stored: float
     left: float
@@ -108,7 +112,7 @@ class Moved(NamedTuple):
     @property
     def sent(self) -> float:
         """All that goes out."""
-        return self.pieces + self.known + self.stored
+        return self.pieces - self.own + self.known + self.stored
 
 
 def bytes_of(costs: Costs, workers: int, step: Step, chunks: int) -> Moved:
@@ -116,24 +120,36 @@ def bytes_of(costs: Costs, workers: int, step: Step, chunks: int) -> Moved:
     stored = costs.stored * step.made
     # Blocks of known layers do not end where ranges do.
     edges = (chunks - 1) * sum(min(_BLOCK, costs.stored * size) for size in step.known)
-    known = costs.stored * sum(step.known) + edges
+    known = (1 - costs.kept) * (costs.stored * sum(step.known) + edges)
     pieces = step.pieces.of(chunks_of(step.size, workers)) * step.size
-    return Moved(pieces, known, stored, step.further.of(chunks) * step.made + stored)
+    return Moved(pieces, costs.kept / workers * pieces, known, stored, step.further.of(chunks) * step.made + stored)
+
+
+def moved_in(costs: Costs, workers: int, layers: Sequence[float], farm: float) -> list[Moved]:
+    """What each layer moves that workers make."""
+    steps = (step for step in steps_of(layers, costs) if step.size >= farm)
+    return [bytes_of(costs, workers, step, chunks_of(step.made, workers)) for step in steps]
 
 
 def bytes_sent(costs: Costs, workers: int, layers: Sequence[float], farm: float) -> float:
     """What goes out of data Redis in a run."""
-    steps = (step for step in steps_of(layers, costs) if step.size >= farm)
-    return sum(bytes_of(costs, workers, step, chunks_of(step.made, workers)).sent for step in steps)
+    return sum(moved.sent for moved in moved_in(costs, workers, layers, farm))
+
+
+def kept_of(costs: Costs, workers: int, layers: Sequence[float], farm: float, sent: float) -> float:
+    """The part that workers have kept, of a run in which so many bytes went out of data Redis."""
+    all_moved = moved_in(replace(costs, kept=0.0), workers, layers, farm)
+    may_stay = sum(moved.pieces / workers + moved.known for moved in all_moved)
+    return min(1.0, max(0.0, (sum(moved.sent for moved in all_moved) - sent) / may_stay))
 
 
 def stages(costs: Costs, place: Place, step: Step, chunks: int) -> dict[str, float]:
     """The seconds that each stage of a layer takes if it never waits for another."""
     before = chunks_of(step.size, place.workers)
-    fetches = chunks * (before + _MORE_FETCHES)
+    fetches = chunks * (before * (1 - costs.kept / place.workers) + _MORE_FETCHES * (1 - costs.kept))
     known_size = sum(step.known) if costs.directed else 0.0
     spent = {role: costs.spent(role).spent(chunks, fetches, step.made, known_size) for role in ROLES}
-    pieces, known, stored, left = bytes_of(costs, place.workers, step, chunks)
+    pieces, own, known, stored, left = bytes_of(costs, place.workers, step, chunks)
     active, hosts = min(chunks, place.workers), min(place.hosts, chunks)
     compute = spent["workers"] / active
     if place.cores is not None:
@@ -144,9 +160,9 @@ def stages(costs: Costs, place: Place, step: Step, chunks: int) -> dict[str, flo
         moved = elsewhere / hosts, 0.0, stored
         served = spent["data"] / hosts
     else:
-        moved, served = (pieces + known, left, 0.0), spent["data"]
+        moved, served = (pieces - own + known, left, 0.0), spent["data"]
     fetch, leave, take_in = (number / place.link for number in moved)
-    share = left / max(1.0, left + pieces + known)
+    share = left / max(1.0, left + pieces - own + known)
     return {
         "fetch": max(fetch, served * (1 - share)), "compute": compute, "leave": max(leave, served * share),
         "take in": take_in, "books": spent["coordinator"],
@@ -198,7 +214,7 @@ def ceilings(costs: Costs, layers: Sequence[float], bits: float, each: bool) -> 
         moved = {"the coordinator's link": costs.stored / link}
     else:
         pieces = sum(size * found.of(2) for size, found in zip(layers, costs.pieces, strict=True)) / count
-        moved = {"the data Redis's link": (pieces + known * costs.stored) / link}
+        moved = {"the data Redis's link": (pieces + (1 - costs.kept) * known * costs.stored) / link}
     cores = {"the coordinator's core": "coordinator"} | ({} if each else {"the data Redis's core": "data"})
     limits = {name: Limit(*[costs.threads / seconds] * 3) for name, seconds in moved.items()}
     for name, role in cores.items():

@@ -14,12 +14,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.costs import ROLES, Fitted, Made, bytes_of_pieces, deviation, fitted, layers_made
-from benchmarks.prediction import Costs, Place, bytes_sent, ceilings, run_seconds, speed_up
+from benchmarks.prediction import Costs, Place, bytes_sent, ceilings, kept_of, run_seconds, speed_up
 from benchmarks.roles import CONTROL, EACH, ONE, Team, watched_here
 from benchmarks.scaling_page import CORES, GIGABITS, LARGER, WORKERS, as_text, draw
 from tests.support.namespaces import Network, why_not
@@ -55,6 +55,7 @@ SPACES = {
     "sliding blocks": Space(_SLIDING, 20_000),
     "Gap, full deck": Space(_GAP, 20_000, directed=True),
 }
+_WORKERS = 2
 #: The widest layer is cut into as many chunks as two workers need, and into so many.
 _CUTS = (8, 32)
 #: One that is tested by three workers: not many more than these need.
@@ -66,18 +67,20 @@ _COUNTED = 1538 / 1514
 
 @dataclass(frozen=True)
 class Seen:
-    """A space that was run: its layers, seconds by threads for a configuration, bytes stored; what it cost workers."""
+    """A space that was run: its layers, seconds by threads for a configuration, bytes stored; what workers took."""
 
     layers: Sequence[int]
     threads: float
     stored: float
     start: float
     made: Sequence[Made]
+    #: Bytes that went out of data Redis in the run with the fewest chunks.
+    sent: int
 
 
 def measured(spaces: Mapping[str, Space]) -> tuple[dict[str, Seen], dict[str, Seen]]:
     """The spaces by kind, and those of them that are run on slow links."""
-    with Team({"here": 2}) as team, tempfile.TemporaryDirectory() as data:
+    with Team({"here": _WORKERS}) as team, tempfile.TemporaryDirectory() as data:
         whole, small = {}, {}
         for name, space in spaces.items():
             began = time.monotonic()
@@ -94,19 +97,21 @@ def _seen(kind: str, space: Space, team: Team, data: str, cuts: Sequence[int]) -
     here = moments[-1].cpu["coordinator"] - moments[0].cpu["coordinator"]
     team.run(space.farmed)  # Workers load their kernels.
     made: list[Made] = []
-    starts = []
+    starts, sent = [], []
     for cut in (None, *cuts):
         chunk = () if cut is None else ("--chunk", str(max(layers) // cut))
-        _, moments = team.watch((*space.farmed, *chunk))
+        spent, moments = team.watch((*space.farmed, *chunk))
         made += layers_made(kind, layers, moments, space.farm, space.directed)
         starts.append(moments[0].cpu["coordinator"])
-    return Seen(layers, here / spent.configurations, stored, sum(starts) / len(starts), made)
+        sent.append(spent.sent["data"])
+    return Seen(layers, here / spent.configurations, stored, sum(starts) / len(starts), made, sent[0])
 
 
 def costs_of(kind: str, space: Space, seen: Seen, roles: Mapping[str, Fitted]) -> Costs:
     """What a space costs."""
     pieces = bytes_of_pieces(seen.made, seen.layers, seen.stored)
-    return Costs(kind, space.directed, seen.threads, seen.start, roles, pieces, seen.stored)
+    costs = Costs(kind, space.directed, seen.threads, seen.start, roles, pieces, seen.stored)
+    return replace(costs, kept=kept_of(costs, _WORKERS, seen.layers, space.farm, seen.sent))
 
 
 # What is reckoned
@@ -170,7 +175,7 @@ def measure_all(spaces: Mapping[str, Space], test: bool, megabits: Sequence[int]
         found["spaces"][name] = {
             "command": f"hakoiri run {' '.join(space.arguments)}", "configurations": sum(seen.layers),
             "threads": seen.threads, "start": seen.start, "stored": seen.stored,
-            "pieces": {chunks: _pieces(costs, seen, chunks) for chunks in (2, *_CUTS)},
+            "kept": costs.kept, "pieces": {chunks: _pieces(costs, seen, chunks) for chunks in (2, *_CUTS)},
             "factors": {role: roles[name][role].factors._asdict() for role in ROLES},
             "errors": {role: roles[name][role].errors._asdict() for role in ROLES},
             **reckoned(costs, seen.layers, space.farm),

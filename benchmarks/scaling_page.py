@@ -47,11 +47,11 @@ def _shared(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _own(found: Mapping[str, Any]) -> Iterator[str]:
     chunks = [f"pieces, {number} chunks" for number in next(iter(found["spaces"].values()))["pieces"]]
-    yield from _head("ns of a configuration", "threads", *ROLES, "start s", "layer ms", *chunks, "stored")
+    yield from _head("ns of a configuration", "threads", *ROLES, "start s", "layer ms", *chunks, "stored", "kept")
     for name, space in found["spaces"].items():
         each = " | ".join(_each_and_known(space, role) for role in ROLES)
         layer = _with_error(space, "coordinator", "layer", 1e3)
-        moved = " | ".join(f"{number:.2f}" for number in (*space["pieces"].values(), space["stored"]))
+        moved = " | ".join(f"{number:.2f}" for number in (*space["pieces"].values(), space["stored"], space["kept"]))
         yield f"| {name} | {space['threads'] * 1e9:.1f} | {each} | {space['start']:.2f} | {layer} | {moved} |"
 
 

@@ -14,6 +14,7 @@ from benchmarks.prediction import (
     bytes_sent,
     ceilings,
     chunks_of,
+    kept_of,
     run_seconds,
     stages,
     step_seconds,
@@ -97,6 +98,14 @@ def test_a_layer_by_hand() -> None:
     sent = (3 * 8 + (4 + 8 + 8) + 2 * 4) * MILLION + 9 * 65_536
     assert bytes_sent(COSTS, 4, [4.0 * MILLION] * 3, 1) == pytest.approx(sent)
     assert chunks_of(step.made, 4) == 4
+    # Each worker keeps its own quarter of the pieces, and all that its range is compared with.
+    kept = replace(COSTS, kept=1.0)
+    assert bytes_sent(kept, 4, [4.0 * MILLION] * 3, 1) == pytest.approx((3 * 6 + 2 * 4) * MILLION)
+    assert stages(kept, place(4, 2), step, 4)["fetch"] == pytest.approx(2.0)
+    assert stages(kept, place(4, 2, each=False), step, 4)["fetch"] == pytest.approx(6.0)
+    half = bytes_sent(replace(COSTS, kept=0.5), 4, [4.0 * MILLION] * 3, 1)
+    assert kept_of(kept, 4, [4.0 * MILLION] * 3, 1, half) == pytest.approx(0.5)
+    assert kept_of(kept, 4, [4.0 * MILLION] * 3, 1, 2 * sent) == 0
     # One round of all workers: nothing overlaps. In ten the longest stage takes its time, the others a tenth.
     uneven = 1 + 0.08 * math.log2(4)
     assert step_seconds(COSTS, place(4, 2, each=False), step) == pytest.approx(uneven + 0.4 + 12 + 16 + edges)
@@ -132,7 +141,7 @@ def test_more_of_what_limits_is_faster_and_nothing_beats_the_ceiling() -> None:
 def shown() -> dict[str, object]:
     """What is known of the toy, as the benchmark has it."""
     return scaling.reckoned(COSTS, [MILLION] * 5, 1) | {
-        "threads": COSTS.threads, "start": 0.5, "stored": 1.0, "pieces": {2: 2.0, 8: 2.25},
+        "threads": COSTS.threads, "start": 0.5, "stored": 1.0, "kept": 0.75, "pieces": {2: 2.0, 8: 2.25},
         "factors": {role: each.factors._asdict() for role, each in EACH.items()},
         "errors": {role: each.errors._asdict() for role, each in EACH.items()},
     }  # fmt: skip
@@ -143,7 +152,7 @@ def test_the_table_has_all_that_was_reckoned() -> None:
     fit = dict.fromkeys(ROLES, (0.9, 1.1))
     lines = list(as_text({"spaces": {"toy": shown()}, "fit": fit, "test": [tested]}))
     each = "100.00 ± 0.00 | 100.00 ± 0.00 | 100.00 ± 0.00 | 1000.00 ± 0.00"
-    assert f"| toy | 2000.0 | {each} | 0.50 | 0.00 ± 0.00 | 2.00 | 2.25 | 1.00 |" in lines
+    assert f"| toy | 2000.0 | {each} | 0.50 | 0.00 ± 0.00 | 2.00 | 2.25 | 1.00 | 0.75 |" in lines
     assert "| workers | 0.00 ± 0.00 | 0.00 ± 0.00 | 0.9 to 1.1 |" in lines
     assert sum("Gbit/s" in line for line in lines) == 2 * len(GIGABITS)
     assert lines[-1] == "| toy | one | 4 | 2.0 |"
