@@ -94,7 +94,7 @@ def test_a_kill_in_the_midst_of_questions_a_file_and_streams(hakoiri: Hakoiri, s
     again = server.client.get(f"{where}/path?from=0x5&to=farthest")
     assert (again.status_code, again.headers["location"]) == (202, asked.headers["location"])
     wait_until(lambda: server.client.get(again.headers["location"]).json()["status"] == "answered", 120, "an answer")
-    wait_until(lambda: server.client.get(f"{where}/export.csv").status_code == 200, 120, "the file")
+    wait_until(lambda: server.client.get(f"{where}/export.csv").status_code == 200, 600, "the file")
     with closing(server.events(where, last)) as events:
         assert next(events)[0] in ("layer", "state")
     with server.client.stream("GET", f"{where}/export.csv") as stream:
@@ -168,6 +168,7 @@ def test_a_coordinator_that_dies_is_replaced(serve: Callable[..., Server]) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
     run = hakoiri.json("run", "pancakes", "-o", "n=10")["run"]
     server = serve("--no-drive")
@@ -178,7 +179,7 @@ def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve
     wait_until(lambda: server.client.get(question).json()["status"] != "running", 60, "it to stop")
     assert server.client.get(question).json()["status"] in ("failed", "answered")
     exported = f"/api/runs/{run}/export.npz"
-    wait_until(lambda: server.client.get(exported).status_code == 200, 120, "the file")
+    wait_until(lambda: server.client.get(exported).status_code == 200, 600, "the file")
     part = server.client.get(exported, headers={"Range": "bytes=0-3"})
     assert (part.status_code, part.content) == (206, b"PK\x03\x04")
 
