@@ -232,7 +232,9 @@ def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, 
     client.get(f"/api/runs/{run}/hardest")
     asked = questions_folder(data / run) / "0123"
     asked.mkdir(parents=True)
-    with subprocess.Popen(["sleep", "60"]) as answering, (asked / HOLDER_FILE).open("w", encoding="utf-8") as holder:
+    # Where tests run in the background SIGINT may be ignored, which programs inherit.
+    program = ["env", "--default-signal=INT", "sleep", "60"]
+    with subprocess.Popen(program) as answering, (asked / HOLDER_FILE).open("w", encoding="utf-8") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
         holder.write(json.dumps({"pid": answering.pid}))
         holder.flush()
