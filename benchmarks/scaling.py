@@ -95,16 +95,15 @@ def _seen(kind: str, space: Space, team: Team, data: str, cuts: Sequence[int]) -
     spent, moments = watched_here(space.arguments, data)
     layers, stored = spent.report["layers"], spent.report["stored_bytes"] / spent.configurations
     here = moments[-1].cpu["coordinator"] - moments[0].cpu["coordinator"]
-    team.run(space.farmed)  # Workers load their kernels.
+    sent = team.run(space.farmed).sent["data"]  # Workers load their kernels.
     made: list[Made] = []
-    starts, sent = [], []
+    starts = []
     for cut in (None, *cuts):
         chunk = () if cut is None else ("--chunk", str(max(layers) // cut))
-        spent, moments = team.watch((*space.farmed, *chunk))
+        _, moments = team.watch((*space.farmed, *chunk))
         made += layers_made(kind, layers, moments, space.farm, space.directed)
         starts.append(moments[0].cpu["coordinator"])
-        sent.append(spent.sent["data"])
-    return Seen(layers, here / spent.configurations, stored, sum(starts) / len(starts), made, sent[0])
+    return Seen(layers, here / spent.configurations, stored, sum(starts) / len(starts), made, sent)
 
 
 def costs_of(kind: str, space: Space, seen: Seen, roles: Mapping[str, Fitted]) -> Costs:
