@@ -76,7 +76,7 @@ KINDS = {
         "hunt",
     ),
     "optimise": Kind(
-        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
+        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "5"),
         ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
         "moves_tried",
         plays,
