@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from coordinator.executors.lying import Lying
+from coordinator.session.tuning import DEFAULT
 from storage.layers.spill import Spill
 from tests.support.published import HAKOIRI
 from tests.system.helpers import Hakoiri
@@ -68,6 +69,9 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(Spill, "append", counted))
+        if not way.spilling:
+            # A machine that does much else would put on disk what has been under way for some seconds.
+            stack.enter_context(patch.dict(vars(DEFAULT), checkpoint=float("inf")))
         if way.workers and way.spilling:
             # About a tenth of the pieces of the widest layer.
             stack.enter_context(patch.object(Lying, "share", lambda _: (space.configurations or 0) // 5 + 10_000))
