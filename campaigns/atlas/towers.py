@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from campaigns.atlas.entries import Answer, Entry, Known, Part, Row, exploring, in_order
 
 #: Discs from which a tower is left, by pegs; and up to how many all distances are known.
-_TOWERS, _DIAMETERS = {4: range(2, 17), 5: range(2, 13)}, {4: range(2, 11), 5: range(2, 10)}
+_TOWERS, _DIAMETERS = {4: range(2, 17), 5: range(2, 13)}, {4: range(2, 13), 5: range(2, 11)}
 
 
 def _tower(pegs: int, discs: int) -> Entry:

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from coordinator.errors import StopRun
+from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
 from coordinator.executors.opening import open_context
+from coordinator.graphs.bounding import component_keys
 from coordinator.graphs.building import build_graph
+from coordinator.graphs.diameter import Measured as Distances
 from coordinator.graphs.diameter import by_orbits, kinds_of
-from coordinator.graphs.eccentricities import images_of
+from coordinator.graphs.eccentricities import Settling
 from coordinator.runs.create import make_planned, plan_run
 from coordinator.runs.drive import drive
 from coordinator.session.job import Check, Job, Request, Table
@@ -26,7 +26,6 @@ from coordinator.session.session import ComputeContext, Control, Observer, Sessi
 from puzzles.capabilities import Sized, SizedMember
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, Step
-from puzzles.keys.order import sort_keys
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from storage.errors import DamagedError, StorageError
 from storage.layers.store import RunStore
@@ -35,13 +34,11 @@ from storage.ledger.lock import require_held
 from storage.ledger.manifest import Figures, Progress, State
 from storage.names import DATA_FILE
 from storage.results.rows import ResultRows
-from worker.graphs.bounds import widest
+from worker.graphs.bounds import Aim
 
 SIZE = "size"
 #: A size has fewer members.
 _ROOM = 64
-#: Beyond so many configurations that no symmetry makes alike the diameter is left open.
-_MOST_MEASURED = 2_000_000
 #: Members up to so many configurations are derived again without ``--full``.
 _SAMPLE = 50_000
 _FOLDER, _RUN = "members", "member"
@@ -286,15 +283,27 @@ def _member(data: Path, spec: PuzzleSpec, resources: Resources, control: Control
 def _distances(
     context: ComputeContext, store: RunStore, control: Control, observer: Observer
 ) -> tuple[int | None, int | None, int | None]:
-    """Diameter, radius and pairs, as far as they are not open: by symmetry, else by searches."""
-    kinds, count = kinds_of(context.puzzle, store), sum(record.size for record in store.layer_records())
-    if kinds is not None:
-        found = by_orbits(context, store, kinds, control, observer)
-        return found.diameter, found.radius, found.pair_count
-    if count > _MOST_MEASURED:
+    """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
+    kinds = kinds_of(context.puzzle, store)
+    try:
+        if kinds is not None:
+            found = by_orbits(context, store, kinds, control, observer)
+        else:
+            found = _searched(context, store, control, observer)
+    except (OverBudgetError, UnanswerableError) as error:
+        observer.note(f"{error}; the diameter stays open", *error.steps)
         return None, None, None
-    layers = [store.layer(depth) for depth in range(store.state.depth + 1)]
-    keys = sort_keys(np.concatenate(layers))
-    graph = build_graph(context, keys, control=control)
-    known = widest(graph, images_of(context.puzzle, keys, graph), pairs=True)
-    return known.diameter, known.radius, known.pairs
+    return found.diameter, found.radius, found.pair_count
+
+
+def _searched(context: ComputeContext, store: RunStore, control: Control, observer: Observer) -> Distances:
+    """The distances of all from all, by their graph in memory; `OverBudgetError` if that is too little."""
+    keys = component_keys(store, 0, context, control)
+    settling = Settling(context, keys, build_graph(context, keys, control=control))
+
+    def report() -> None:
+        control.check()
+        observer.progress(settling.progress(Aim.ENDS))
+
+    settling.settle(Aim.ENDS, report)
+    return settling.measured(every=False)

@@ -15,7 +15,7 @@ from puzzles.keys.order import distinct, equal_rows, lower_bounds
 from puzzles.keys.splitmix import random_words
 from storage.ledger.manifest import Progress
 from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
-from worker.graphs.lanes import LANES, Looked, Searched, narrowed
+from worker.graphs.lanes import LANES, WORD, Looked, Searched, narrowed
 from worker.graphs.searches import Distances, Graph, Vertices, by_sides, keeps_edges, renumbered, search_order
 from worker.tasks import Array
 
@@ -23,7 +23,6 @@ from worker.tasks import Array
 _BYTES = 80
 #: The same for each search under way, and for each 64 sources that it has.
 _BYTES_OF_TASK, _BYTES_OF_WORD = 16, 24
-_WORD = 64
 #: The least that a vertex takes besides its key and two graphs.
 LEAST_BYTES = _BYTES + _BYTES_OF_TASK + _BYTES_OF_WORD
 
@@ -60,8 +59,8 @@ class Settling:
         tasks = self._context.executor.workers if budget.distributes(size) else 1
         images = len(self._context.puzzle.symmetry_maps())
         held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + (_BYTES + 4 * images) * size
-        plans = [(tasks, LANES), (tasks, _WORD), (1, _WORD)]
-        needs = [held + each * size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // _WORD) for each, lanes in plans]
+        plans = [(tasks, LANES), (tasks, WORD), (1, WORD)]
+        needs = [held + each * size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // WORD) for each, lanes in plans]
         budget.require(f"the eccentricities of {size:,} configurations", needs[-1])
         return next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
 

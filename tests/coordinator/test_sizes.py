@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from coordinator.families.sizes import SizeRow, StudySizes, b_files, read_rows
+from coordinator.session.resources import LEAST_MEMORY
 from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import PuzzleError, Step
 from puzzles.keys.layout import ints
@@ -17,7 +18,7 @@ from storage.ledger.manifest import Progress
 from storage.names import DATA_FILE
 from storage.results.rows import ResultRows
 from tests.support.refusals import refused
-from tests.support.runs import driven, opened, repaired, verified
+from tests.support.runs import Notes, driven, opened, repaired, verified
 from tests.support.searching import reference_layers
 
 #: Depth, diameter, radius, unordered diametral pairs; depths of the others: A058986, A078941, and as known of TopSpin.
@@ -149,6 +150,16 @@ def test_what_has_no_sizes_is_refused() -> None:
         StudySizes.requested(PuzzleSpec("tiles"), sizes=[5, 7])
     with refused(PuzzleError, "say what n is", Step("leave out", "option")):
         StudySizes.requested(PuzzleSpec("pancakes", {"n": "5"}), sizes=[3])
+
+
+def test_the_diameter_stays_open_where_the_memory_is_too_little_for_the_graph(tmp_path: Path) -> None:
+    notes = Notes()
+    asked = StudySizes.requested(PuzzleSpec("hanoi", {"pegs": "4"}), sizes=[6, 10])
+    directory = driven(tmp_path, asked.spec, "sizes", asked.plan, asked.limits, observer=notes, memory=LEAST_MEMORY)
+    known, large = rows_of(directory)
+    assert (known.diameter, known.radius, known.pairs) == (17, 13, 18)
+    assert (large.depth, large.diameter, large.radius, large.pairs) == (49, None, None, None)
+    assert notes.texts[-1].endswith("104,857,600 are allowed; the diameter stays open")
 
 
 @pytest.mark.parametrize("pegs", [4, *(pytest.param(pegs, marks=pytest.mark.slow) for pegs in (3, 5))])

@@ -32,6 +32,7 @@ from storage.names import (
 )
 from tests.support.reading import read_elsewhere
 from tests.support.refusals import refused
+from tests.support.runs import Notes
 
 
 @pytest.fixture(scope="module")
@@ -221,17 +222,6 @@ def test_damaged_layers_are_named_and_mended(depths: list[int], what: str, usual
         assert [run.layer(depth).tolist() for depth in depths] == [layer.tolist() for layer in layers]
         touched = [record.depth for record in run.layer_records() if record.session == state.session]
         assert touched == depths
-
-
-class Notes(SilentObserver):
-    """Keeps the notes."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def note(self, text: str, *steps: Step) -> None:
-        """Kept."""
-        self.texts.append(text)
 
 
 def test_without_repair_a_damaged_run_says_so(usual_copy: Path) -> None:

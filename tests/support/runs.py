@@ -11,10 +11,22 @@ from coordinator.runs.verify import verify_directory
 from coordinator.session.job import Report
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, Observer, SilentObserver
+from puzzles.errors import Step
 from puzzles.registry import PuzzleSpec
 from storage.layers.store import RunStore
 
 SILENT = SilentObserver()
+
+
+class Notes(SilentObserver):
+    """Keeps the notes."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def note(self, text: str, *steps: Step) -> None:
+        """Kept."""
+        self.texts.append(text)
 
 
 def driven(

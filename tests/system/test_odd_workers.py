@@ -22,11 +22,11 @@ from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
-from puzzles.errors import Step
 from puzzles.keys.layout import Keys
 from puzzles.registry import PuzzleSpec, with_own_file
 from puzzles.sliding_blocks.klotski import Klotski
 from puzzles.user.files import FILES
+from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
@@ -71,16 +71,6 @@ OTHER_VERSIONS = {
         "from worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token, attempt, keep: None"
     ),
 }
-
-
-class Notes(SilentObserver):
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def note(self, text: str, *steps: Step) -> None:
-        self.texts.append(text)
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from worker.graphs.searches import Distances, Graph, Vertices, search
 
 #: Searches at once; with 512 words no longer lie in the cache, and each takes as long.
 LANES = 256
+#: As many have a bit in the same word.
+WORD = 64
 #: A front of so small a part of the vertices is expanded from its own, else every vertex looks for it around itself.
 _SPARSE = 16
 _UNBOUNDED = int(np.iinfo(np.int32).max)
