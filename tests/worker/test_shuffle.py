@@ -252,34 +252,56 @@ def test_an_answer_of_another_shape_is_refused(place: int, wrong: Any, left: tup
         lying.answer(3, Origin("here", 1, 3, 1), LAYER, answer)
 
 
-def test_what_a_worker_has_made_it_does_not_fetch() -> None:
-    server, layout, windows = PlainRedis(), LAYOUTS["u32"], Windows(1 << 20)
-    puzzle, partition = Steps(layout, (64, 65, 66, 67, 500)), partition_by(layout.pack([0, 2_000, 4_000]), 3)
-    coded, nothing = code_keys(LAYER, layout.pack(range(500, 3_000))), Lot.empty(layout)
-    server.set(Origin("here", 0, 1, 0).key(PIECES), coded.data, ex=9)
-    first = [Origin("here", 0, 1, 0).lot(MAIN, PIECES, LAYER, coded), nothing, nothing]
+class Line:
+    """A Redis in which layers of keys lie that lead a little further; the second of its ranges is looked at."""
 
-    def made(stage: int, lots: list[Lot], windows: Windows) -> tuple[list[int], list[Lot]]:
+    def __init__(self) -> None:
+        self.server, self._layout = PlainRedis(), LAYOUTS["u32"]
+        self._puzzle = Steps(self._layout, (64, 65, 66, 67, 500))
+        self._cuts = partition_by(self._layout.pack([0, 2_000, 4_000]), 3).numbers
+        self.nothing = Lot.empty(self._layout)
+
+    def first(self, last: Key) -> list[Lot]:
+        """The keys from 500 to `last`, which is not among them, and none that are known."""
+        coded, origin = code_keys(LAYER, self._layout.pack(range(500, last))), Origin("here", 0, last, 0)
+        self.server.set(origin.key(PIECES), coded.data, ex=9)
+        return [origin.lot(MAIN, PIECES, LAYER, coded), self.nothing, self.nothing]
+
+    def made(self, stage: int, lots: list[Lot], windows: Windows) -> tuple[list[int], list[Lot]]:
         """How many keys, with their digest; lots for the second range of what they lead to."""
-        head = [np.array([LAYER + stage, 1]), layout.pack([0, layout.greatest]), partition.numbers]
+        head = [np.array([LAYER + stage, 1]), self._layout.pack([0, self._layout.greatest]), self._cuts]
         origin, arrays = Origin("here", stage, 0, 1), [*head, *(array for lot in lots for array in lot)]
-        said = read_answer(perform(Depots(server), MAIN, "gather", puzzle, origin, 9, arrays, windows))
+        answer = perform(Depots(self.server), MAIN, "gather", self._puzzle, origin, 9, arrays, windows)
+        said = read_answer(answer)
         own = int(np.searchsorted(said.pieces, 1))
         blocks = origin.lot(MAIN, BLOCKS, LAYER + stage, said.blocks.between(0, own))
         pieces = origin.lot(MAIN, PIECES, LAYER + stage + 1, said.blocks.between(own, len(said.pieces)))
         return said.numbers.tolist(), [pieces.take(said.pieces[own:] == 2), blocks, lots[1]]
 
-    _, lots = made(1, first, windows)
-    expected, _ = made(2, lots, Windows(0))
+
+def test_what_a_worker_has_made_it_does_not_fetch() -> None:
+    line, windows = Line(), Windows(1 << 20)
+    first = line.first(3_000)
+    _, lots = line.made(1, first, windows)
+    expected, _ = line.made(2, lots, Windows(0))
     for value in (BLOCKS, PIECES):
-        del server.held[Origin("here", 1, 0, 1).key(value)]
+        del line.server.held[Origin("here", 1, 0, 1).key(value)]
     assert expected[0] == 500
-    assert made(2, lots, windows)[0] == expected
+    assert line.made(2, lots, windows)[0] == expected
     # What is older than the layers that a next one may lead back to is forgotten, and what there is no room for.
-    assert made(4, first, windows)[0] == made(4, first, Windows(0))[0]
+    assert line.made(4, first, windows)[0] == line.made(4, first, Windows(0))[0]
     for empty in (windows, Windows(100)):
         with pytest.raises(PayloadError, match="gone"):
-            made(5, lots, empty)
+            line.made(5, lots, empty)
+
+
+def test_what_another_worker_has_made_of_the_same_attempt_is_fetched() -> None:
+    """Where Redis stalls, a job may be sent twice without a word; two workers make one attempt, each of what it has."""
+    line, windows = Line(), Windows(1 << 20)
+    line.made(1, line.first(3_000 + 4 * 64), windows)
+    _, (pieces, *_) = line.made(1, line.first(3_000), Windows(0))
+    lots = [pieces, line.nothing, line.nothing]
+    assert line.made(2, lots, windows)[0] == line.made(2, lots, Windows(0))[0]
 
 
 @pytest.mark.parametrize("harm", ["gone", "shorter", "another byte"])

@@ -2,11 +2,16 @@
 
 They are a short cut and nothing else: what was left counts only where the coordinator says so, by its name, and each
 attempt has names of its own. What is not here any more is fetched.
+
+IMPORTANT: where Redis stalls, its client may send a job twice, so that two workers make one attempt, each of what it
+has at hand; what the later one leaves is there then. So what is asked for must be, block by block, what was left here.
 """
 
 from collections import deque
+from collections.abc import Set
 from typing import NamedTuple
 
+from puzzles.keys.layout import Key
 from worker.layers.kernels import Window
 
 #: A layer is known to the two after it, each of which is a stage where nothing goes wrong.
@@ -14,13 +19,12 @@ _STAGES = 2
 
 
 class Span(NamedTuple):
-    """The bytes from `begin` to `end`, which is not among them, of a value, and a bitmap of the keys coded there."""
+    """Some blocks of a value: the first byte, the first key, how many keys of each; and a bitmap of all these keys."""
 
     session: str
     stage: int
     value: str
-    begin: int
-    end: int
+    blocks: Set[tuple[int, Key, int]]
     window: Window
 
 
@@ -38,10 +42,10 @@ class Windows:
         while self._spans and (self._bytes > self._most or _is_old(self._spans[0], span)):
             self._bytes -= self._spans.popleft().window[1].nbytes
 
-    def find(self, value: str, begin: int, end: int) -> Window | None:
-        """A bitmap of the keys coded in some bytes of a value, perhaps with more keys of the same value."""
+    def find(self, value: str, blocks: Set[tuple[int, Key, int]]) -> Window | None:
+        """A bitmap of the keys of some blocks of a value, perhaps with more keys of the same value."""
         for span in self._spans:
-            if span.value == value and span.begin <= begin and end <= span.end:
+            if span.value == value and blocks <= span.blocks:
                 return span.window
         return None
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from redis.exceptions import OutOfMemoryError
 
 from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, Layout, ints, is_batch, key_at, layout_of
+from puzzles.keys.layout import Key, Keys, Layout, ints, is_batch, key_at, layout_of
 from storage.errors import DamagedError
 from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
 from worker.errors import PayloadError
@@ -93,8 +93,9 @@ def _keep(windows: Windows, origin: Origin, made: Made) -> None:
         value = PIECES if piece else BLOCKS
         begin, ends[value] = ends[value], ends[value] + len(coded.data)
         if piece in made.windows:
-            name = origin.session, origin.stage, origin.key(value)
-            windows.keep(Span(*name, begin, ends[value], made.windows[piece]))
+            lot = origin.lot(MAIN, value, 0, coded)
+            lot.places[:, BEGIN] += begin
+            windows.keep(Span(origin.session, origin.stage, origin.key(value), _blocks_of(lot), made.windows[piece]))
 
 
 def _held(windows: Windows, session: str, lot: Lot) -> tuple[list[Held], Lot]:
@@ -102,11 +103,17 @@ def _held(windows: Windows, session: str, lot: Lot) -> tuple[list[Held], Lot]:
     held, others = [], np.ones(len(lot.counts), dtype=np.bool_)
     cuts = [*stretches(lot.places).tolist(), len(lot.places)]
     for (begin, end), name in zip(pairwise(cuts), names_of(session, lot.places), strict=True):
-        window = windows.find(name.key, lot.places[begin, BEGIN], lot.places[end - 1, [BEGIN, LENGTH]].sum())
+        part = lot.take(slice(begin, end))
+        window = windows.find(name.key, _blocks_of(part))
         if window is not None:
-            held.append(Held(key_at(lot.firsts, begin), int(lot.counts[begin:end].sum()), window))
+            held.append(Held(key_at(part.firsts, 0), int(part.counts.sum()), window))
             others[begin:end] = False
     return held, lot.take(others)
+
+
+def _blocks_of(lot: Lot) -> set[tuple[int, Key, int]]:
+    """As `Span` has them."""
+    return set(zip(lot.places[:, BEGIN].tolist(), ints(lot.firsts), lot.counts.tolist(), strict=True))
 
 
 class Said(NamedTuple):
