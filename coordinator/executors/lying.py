@@ -23,6 +23,7 @@ from puzzles.keys.layout import Keys
 from storage.layers.coded import Coded
 from storage.ledger.manifest import Depth
 from worker.errors import DepotLostError, PayloadError
+from worker.layers.windows import STAGES
 from worker.tasks import Array
 from worker.transport.connection import get_bytes
 from worker.transport.depots import MAIN
@@ -64,8 +65,8 @@ class Lying:
         self._held: dict[int, dict[str, int]] = {}
         self._bytes: dict[int, int] = {}
         self._put = 0
-        #: Who did a chunk of a stage.
-        self.makers = dict[tuple[int, int], str]()
+        #: By stage, who did its chunks.
+        self._makers = dict[int, dict[int, str]]()
         self._renewed = time.monotonic()
         #: The fewest seconds that a byte took (others may have kept it waiting), and all bytes that workers have left.
         self.pace, self.left = 0.0, 0
@@ -121,11 +122,17 @@ class Lying:
                 self.left += size
         return number, Left(said.numbers, said.sample, blocks, Pieces(pieces, said.pieces[own:] - 1))
 
+    def note_maker(self, origin: Origin, worker: str) -> None:
+        """A worker has left something, and may have it at hand for some stages more; what is older nobody has."""
+        self._makers.setdefault(origin.stage, {})[origin.chunk] = worker
+        for stage in [stage for stage in self._makers if stage < origin.stage - STAGES]:
+            del self._makers[stage]
+
     def maker(self, lot: Lot) -> str:
         """The worker that has left most bytes of some blocks; nothing if nobody knows."""
         left = Counter[str]()
         for stage, chunk, length in lot.places[:, [STAGE, CHUNK, LENGTH]].tolist():
-            left[self.makers.get((stage, chunk), "")] += length
+            left[self._makers.get(stage, {}).get(chunk, "")] += length
         return max(left, key=left.__getitem__, default="")
 
     def get(self, name: ValueName) -> bytes | memoryview | None:

@@ -200,7 +200,8 @@ class RemoteExecutor:
             depot = self._company.data_redis_of(worker) if self._shuffles else ""
             self.places.add_chunk(task, host_of(worker), worker, depot)
             landed = self._land(chunk, event.attempt, result)
-            self.lying.makers[landed.origin.stage, landed.origin.chunk] = worker
+            if self._shuffles:
+                self.lying.note_maker(landed.origin, worker)
             yield landed
 
     def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:

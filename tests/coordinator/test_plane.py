@@ -17,6 +17,7 @@ from tests.support.engine import PlainDepots, PlainRedis
 from worker.transport import depots
 from worker.transport.connection import ALIVE_SECONDS, without_password
 from worker.transport.depots import MAIN, depot_number
+from worker.transport.lots import Origin
 
 LAYOUT = LAYOUTS["u32"]
 
@@ -169,6 +170,15 @@ def test_where_all_are_left_out_the_one_redis_serves(made: Made) -> None:
         host.down = True
     assert made.lying.share() == 500
     assert made.put(10) == MAIN
+
+
+def test_who_has_made_what_is_known_for_as_long_as_workers_have_it(made: Made) -> None:
+    """Not for ever: a run may have millions of chunks."""
+    coded, origins = code_keys(3, LAYOUT.pack([1, 2])), [Origin("here", stage, 5, 1) for stage in range(1, 10)]
+    for origin in origins:
+        made.lying.note_maker(origin, f"den-{origin.stage}")
+    known = [made.lying.maker(origin.lot(MAIN, 0, 3, coded)) for origin in origins]
+    assert known == [*[""] * 6, "den-7", "den-8", "den-9"]
 
 
 @pytest.mark.parametrize("text", ["?", "redis://[", "redis://:secret@host:99999999/0", "\x1b[2J", "rediss://"])

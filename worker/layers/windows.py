@@ -15,7 +15,7 @@ from puzzles.keys.layout import Key
 from worker.layers.kernels import Window
 
 #: A layer is known to the two after it, each of which is a stage where nothing goes wrong.
-_STAGES = 2
+STAGES = 2
 
 
 class Span(NamedTuple):
@@ -51,4 +51,4 @@ class Windows:
 
 
 def _is_old(span: Span, now: Span) -> bool:
-    return span.session != now.session or span.stage < now.stage - _STAGES
+    return span.session != now.session or span.stage < now.stage - STAGES
