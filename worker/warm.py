@@ -31,7 +31,7 @@ from worker.graphs.searches import (
     one_way_edge,
     order_by_component,
 )
-from worker.graphs.strong import Bounds, all_diameters, strong_labels, transposed
+from worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
 from worker.layers.bloom import add, empty_filter, may_hold
 from worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
 from worker.layers.partition import partition_by, scatter
@@ -126,7 +126,7 @@ def load_distance_kernels(puzzle: Puzzle) -> None:
     widest(graph, [graph.targets], pairs=True)
     inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
-    strong_labels(inner, lambda: None)
+    condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
     Bounds(inner, transposed(inner)).look_from(0)
 
 

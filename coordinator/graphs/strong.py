@@ -17,16 +17,13 @@ from coordinator.graphs.diameter import interval_progress
 from coordinator.session.session import ComputeContext, Control, Observer
 from coordinator.session.tuning import Tuning
 from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import distinct
 from storage.ledger.manifest import ComponentRecord, Progress
-from worker.graphs.searches import Graph, Labels, Offsets, Vertices, inner_graph, part_of
-from worker.graphs.strong import Bounds, Diameters, bounded_diameter, strong_labels
+from worker.graphs.searches import Graph, Offsets, Vertices, inner_graph, part_of
+from worker.graphs.strong import Bounds, Diameters, bounded_diameter, condensation, strong_labels
 from worker.tasks import Arrays
 
 #: What the search in depth takes of a vertex; then labels, order and places.
 _VERTEX_BYTES = 40
-#: Vertices whose edges are looked at together where there are few between components.
-_VERTICES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,8 @@ def strong_components(
     observer.progress(Progress(len(keys), headline="looking at the moves"))
     graph = build_graph(context, keys, control=control)
     taken = keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
-    room = taken + _VERTEX_BYTES * len(keys)
+    # Moves within components are put in their order.
+    room = taken + graph.targets.nbytes + _VERTEX_BYTES * len(keys)
     context.budget.require(f"the strong components of {len(keys):,} configurations", room)
     observer.progress(Progress(len(keys), headline="looking for strong components"))
     parts = _parts(graph, control)
@@ -155,7 +153,7 @@ def of_undirected(found: Iterable[tuple[ComponentRecord, Keys]]) -> StrongCompon
 def _parts(graph: Graph, control: Control) -> _Parts:
     labels = strong_labels(graph, control.check)
     sizes = np.bincount(labels)
-    condensed = _condensed(graph, labels, len(sizes), control)
+    condensed = condensation(graph, labels, len(sizes), control.check)
     least = np.empty(len(sizes), dtype=np.int32)
     # Of several assignments to one place the last one stays.
     least[labels[::-1]] = np.arange(len(labels) - 1, -1, -1, dtype=np.int32)
@@ -168,22 +166,6 @@ def _parts(graph: Graph, control: Control) -> _Parts:
     order = order[np.argsort(labels[order], kind="stable")]
     firsts = np.concatenate([[0], np.cumsum(sizes[several])]).astype(np.int64)
     return _Parts(order, inner_graph(graph, labels, order), firsts, len(sizes), condensed)
-
-
-def _condensed(graph: Graph, labels: Labels, count: int, control: Control) -> tuple[int, int, int]:
-    """How many pairs of components a move leads across, into how many leads none of another's, and out of how many."""
-    parts = [np.empty(0, dtype=np.int64)]
-    for begin in range(0, len(labels), _VERTICES_AT_ONCE):
-        control.check()
-        part = slice(begin, begin + _VERTICES_AT_ONCE)
-        offsets = graph.offsets[begin : begin + _VERTICES_AT_ONCE + 1]
-        starts = np.repeat(labels[part].astype(np.int64), np.diff(offsets))
-        ends = labels[graph.targets[offsets[0] : offsets[-1]]]
-        across = starts != ends
-        parts.append(starts[across] * count + ends[across])
-    pairs = distinct(np.concatenate(parts))
-    entered, left = (np.bincount(ends, minlength=count) for ends in (pairs % count, pairs // count))
-    return len(pairs), count - int(np.count_nonzero(entered)), count - int(np.count_nonzero(left))
 
 
 def _measured(context: ComputeContext, parts: _Parts, held: int, control: Control, observer: Observer) -> Diameters:

@@ -1,5 +1,6 @@
 """Strong components of directed graphs and their diameters against networkx, in every way of measuring them."""
 
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -191,6 +192,28 @@ def test_too_little_memory_is_refused(memory: int, what: str) -> None:
         poor = ComputeContext(puzzle, usual.executor, usual.local, Budget(memory, tuning=HERE), usual.shares)
         keys = puzzle.keys([3 * vertex + 1 for vertex in range(60)])
         strong_components(poor, keys, 1, Control(), SilentObserver())
+
+
+def test_moves_between_components_take_no_memory_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is planned for is what is taken, where nearly all moves lead from component to component."""
+    vertices, moves = 20_000, 16
+    puzzle = Drawn(vertices, set())
+    targets = np.minimum(np.arange(vertices)[:, None] + np.arange(1, moves + 1) * 7, vertices - 1).astype(np.int32)
+    graph = Graph(np.arange(vertices + 1, dtype=np.int64) * moves, targets.ravel())
+    monkeypatch.setattr(strong, "build_graph", lambda *_, **__: graph)
+    planned = list[int]()
+    with local_context(puzzle) as context:
+        monkeypatch.setattr(type(context.budget), "require", lambda _, what, size: planned.append(size))
+        keys = puzzle.layout.pack(range(vertices))
+        tracemalloc.start()
+        try:
+            found = strong_components(context, keys, 1, Control(), SilentObserver())
+            taken = tracemalloc.get_traced_memory()[1] + keys.nbytes + graph.offsets.nbytes + graph.targets.nbytes
+        finally:
+            tracemalloc.stop()
+    assert (found.strong, found.sources) == (vertices, 7)
+    assert planned
+    assert taken <= planned[0] + 200_000
 
 
 def test_what_32_bits_cannot_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,37 @@ def strong_labels(graph: Graph, check: Callable[[], None]) -> Labels:
 
 
 @jit
+def _look_across(graph: Graph, vertices: Vertices, labels: Labels, met: Labels, left: NDArray[np.bool_]) -> int:
+    """How many components some `vertices` lead into, those of each component in turn.
+
+    `met` keeps by which component each was entered last, `left` which have been left.
+    """
+    count = 0
+    for vertex in vertices:
+        here = labels[vertex]
+        for edge in range(graph.offsets[vertex], graph.offsets[vertex + 1]):
+            there = labels[graph.targets[edge]]
+            if there != here and met[there] != here:
+                met[there], left[here] = here, True
+                count += 1
+    return count
+
+
+def condensation(graph: Graph, labels: Labels, count: int, check: Callable[[], None]) -> tuple[int, int, int]:
+    """Of `count` components: the pairs that an edge leads across, how many none leads into, and how many none out of.
+
+    Takes up to 20 bytes for each vertex. `check` is called every now and then, and may raise.
+    """
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    met, left = np.full(count, UNSEEN, dtype=np.int32), np.zeros(count, dtype=np.bool_)
+    pairs = 0
+    for begin in range(0, len(order), _AT_ONCE):
+        check()
+        pairs += _look_across(graph, order[begin : begin + _AT_ONCE], labels, met, left)
+    return pairs, int(np.count_nonzero(met == UNSEEN)), int(np.count_nonzero(~left))
+
+
+@jit
 def _least_of_last(queue: Vertices, count: int, distance: Distances) -> int:
     """The least vertex of those farthest away; `queue` holds all that were reached, in order of their distances."""
     farthest = distance[queue[count - 1]]
