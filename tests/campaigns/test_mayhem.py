@@ -16,7 +16,7 @@ from campaigns.mayhem.__main__ import PARTS, campaign, wanted
 from campaigns.mayhem.page import PAGE, RESULTS, page, summary
 from campaigns.mayhem.places import own_folder
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
-from tests.system.helpers import wait_until
+from tests.system.helpers import PATIENCE_SECONDS, wait_until
 
 
 class Toy(Part):
@@ -101,7 +101,7 @@ def test_a_kill_of_mayhem_in_short_leaves_nobody(tmp_path: Path) -> None:
         started = psutil.Process(campaign.pid)
         family = wait_until(lambda: _with_redis_and_workers(started), what="those who take part")
         campaign.kill()
-    assert psutil.wait_procs(family, timeout=30)[1] == []
+    assert psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1] == []
 
 
 def _with_redis_and_workers(started: psutil.Process) -> list[psutil.Process]:

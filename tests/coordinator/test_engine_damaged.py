@@ -29,7 +29,7 @@ kinds = pytest.mark.parametrize("directed", ["no", "yes"])
 layouts = pytest.mark.parametrize(("layout", "keys"), LAYOUTS_AND_KEYS)
 
 #: A run whose books are wrong may go on for ever.
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 
 @pytest.fixture(autouse=True)

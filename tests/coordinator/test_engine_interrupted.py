@@ -27,7 +27,7 @@ from tests.support.searching import Countdown, ImpatientControl
 from worker.errors import TaskError
 
 #: A run whose books are wrong may go on for ever.
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(120)
 
 SEARCHES = [
     ("u32", "clumped", "no"), ("u32", "low", "yes"), ("u64", "spread", "no"), ("u64", "clumped", "yes"),

@@ -4,6 +4,7 @@ import ctypes
 import os
 import resource
 import signal
+from collections.abc import Callable
 from typing import Any
 
 from coordinator.session.tuning import DEFAULT
@@ -30,15 +31,28 @@ def stand_still(depth: int, what: str) -> None:
     That is ``expanded`` or ``merged``; so a layer may be short and is met in its midst all the same.
     """
     be_impatient()
-    commit = Ledger.commit
 
-    def commit_and_stand_still(ledger: Ledger, *arguments: Any, **named: Any) -> None:
-        commit(ledger, *arguments, **named)
+    def is_in_its_midst(ledger: Ledger) -> bool:
         if ledger.state.depth >= depth - 1:
             # Else a machine in good mood makes all of the layer before anything of it is due.
             vars(DEFAULT).update(checkpoint=0.0, range_commit=0.0)
         partial = ledger.read_partial()
-        if partial and (partial["depth"], partial[what]) > (depth, 0):
+        return bool(partial and (partial["depth"], partial[what]) > (depth, 0))
+
+    _stand_still_when(is_in_its_midst)
+
+
+def stand_still_beyond(figure: str, number: int) -> None:
+    """Stop as SIGSTOP does as soon as a run has committed more than `number` of a figure, or a ``depth`` beyond it."""
+    _stand_still_when(lambda ledger: (({"depth": ledger.state.depth} | ledger.state.figures).get(figure) or 0) > number)
+
+
+def _stand_still_when(reached: Callable[[Ledger], bool]) -> None:
+    commit = Ledger.commit
+
+    def commit_and_stand_still(ledger: Ledger, *arguments: Any, **named: Any) -> None:
+        commit(ledger, *arguments, **named)
+        if reached(ledger):
             Ledger.commit = commit  # type: ignore[method-assign]
             os.kill(os.getpid(), signal.SIGSTOP)
 

@@ -33,12 +33,14 @@ ROOT = Path(__file__).resolve().parents[2]
 START_OF_2 = "AABC/AADC/E.DF/E.GH/IIGJ"
 START_OF_201 = "AABC/AABD/EEFG/.HFI/JH.I"
 START_OF_248 = "AABC/AABD/EEFD/..FG/HIJG"
+#: How long a test waits in vain: many times what any of it takes on a machine that does much else.
+PATIENCE_SECONDS = 120.0
 _POLL_SECONDS = 0.02
 _commands = cache(typer.main.get_command)
 _Result = TypeVar("_Result")
 
 
-def wait_until(predicate: Callable[[], _Result], seconds: float = 60, what: str = "") -> _Result:
+def wait_until(predicate: Callable[[], _Result], seconds: float = PATIENCE_SECONDS, what: str = "") -> _Result:
     """The first true result of `predicate`, asked again and again; `AssertionError` when the time is over."""
     deadline = time.monotonic() + seconds
     while not (result := predicate()):
@@ -119,7 +121,7 @@ class Running:
         """What it has said so far."""
         return self._streams[1].read_text(encoding="utf-8")
 
-    def wait_for(self, text: str, seconds: float = 60) -> None:
+    def wait_for(self, text: str, seconds: float = PATIENCE_SECONDS) -> None:
         """Return when `text` stands in its output; `AssertionError` if it ends or takes too long before."""
 
         def said() -> bool:
@@ -130,6 +132,15 @@ class Running:
 
         wait_until(said, seconds, f"{text!r} in {self.stdout + self.stderr!r}")
 
+    def stands_still(self, seconds: float = PATIENCE_SECONDS) -> None:
+        """Return when it has stopped as SIGSTOP does; `AssertionError` if it ends or takes too long before."""
+
+        def stopped() -> bool:
+            assert self.process.poll() is None, self.finish()
+            return bool(psutil.Process(self.pid).status() == psutil.STATUS_STOPPED)
+
+        wait_until(stopped, seconds, f"it to stand still: {self.arguments}")
+
     def send(self, number: int) -> None:
         """Send it a signal."""
         self.process.send_signal(number)
@@ -139,7 +150,7 @@ class Running:
         self.process.kill()
         return self.finish()
 
-    def finish(self, seconds: float = 120) -> Finished:
+    def finish(self, seconds: float = PATIENCE_SECONDS) -> Finished:
         """Wait for its end."""
         try:
             code = self.process.wait(seconds)
@@ -162,7 +173,7 @@ class Running:
             with suppress(psutil.NoSuchProcess):
                 child.kill()
         self.process.wait()
-        psutil.wait_procs(family, timeout=10)
+        psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
 
 
 class Hakoiri:
@@ -178,7 +189,7 @@ class Hakoiri:
 
     def __call__(
         self, *arguments: str, data: Path | str | None = "", env: Mapping[str, str] | None = None, check: bool = True,
-        seconds: float = 120, **options: Any,
+        seconds: float = PATIENCE_SECONDS, **options: Any,
     ) -> Finished:  # fmt: skip
         """Run a command to its end; with `check` its exit code must be 0. `options` are those of `start`."""
         finished = self.start(*arguments, data=data, env=env, **options).finish(seconds)

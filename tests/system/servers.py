@@ -13,7 +13,7 @@ from typing import Self
 import psutil
 import redis
 
-from tests.system.helpers import Hakoiri, Running, wait_until
+from tests.system.helpers import PATIENCE_SECONDS, Hakoiri, Running, wait_until
 from worker.parent import end_with
 from worker.transport.connection import living_workers
 from worker.transport.data_redis import free_port
@@ -61,7 +61,7 @@ class RedisServer:
                 ["redis-server", config], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
             )  # fmt: skip
-        wait_until(self._answers, 30, f"redis-server on port {self.port}")
+        wait_until(self._answers, what=f"redis-server on port {self.port}")
 
     def kill(self) -> None:
         """SIGKILL: no farewell, no last write."""
@@ -155,4 +155,4 @@ def started_workers(
         finally:
             family = supervisor.children()
             supervisor.end()
-            psutil.wait_procs(family, timeout=10)
+            psutil.wait_procs(family, timeout=PATIENCE_SECONDS)

@@ -13,7 +13,7 @@ import pytest
 
 from hakoiri.cli.answers import paths
 from hakoiri.render import tables
-from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
+from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
 ESCAPE = "\x1b"
@@ -183,7 +183,7 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(hakoiri: Hakoiri) -> None:
             while block := os.read(ours, 1 << 16):
                 seen += block
         os.close(ours)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
     assert ESCAPE.encode() in seen
     assert b"25,955" in seen
 

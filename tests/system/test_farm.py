@@ -13,7 +13,15 @@ import redis
 
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
+from tests.system.helpers import (
+    PATIENCE_SECONDS,
+    START_OF_201,
+    START_OF_248,
+    FinishedRuns,
+    Hakoiri,
+    Running,
+    wait_until,
+)
 from tests.system.servers import RedisServer, Workers
 from worker.transport.messages import TaskRequest
 
@@ -138,7 +146,7 @@ def test_digests_do_not_depend_on_the_number_of_workers(
     family: list[psutil.Process] = []
     wait_until(lambda: family.extend(running.children()) or running.process.poll() is not None or len(family) > 2)
     goes_on(running, finished)
-    assert not psutil.wait_procs(family, timeout=10)[1]
+    assert not psutil.wait_procs(family, timeout=PATIENCE_SECONDS)[1]
 
 
 @pytest.mark.slow

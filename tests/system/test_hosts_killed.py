@@ -132,7 +132,7 @@ def test_a_run_survives_what_may_happen_to_hosts(
     kinds = random.Random(seed).sample(sorted(town.kills), KILLS)
     done = []
     for depth, kind in zip(moments(seed, KILLS), kinds, strict=True):
-        wait_until(reaches(hakoiri, at_depth(depth), town.run), seconds=120, what=f"layer {depth}, seed {seed}: {done}")
+        wait_until(reaches(hakoiri, at_depth(depth), town.run), what=f"layer {depth}, seed {seed}: {done}")
         assert town.run.process.poll() is None, town.run.finish()
         town.kills[kind]()
         done.append(kind)

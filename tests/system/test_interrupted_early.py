@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
+from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import Workers
 
 #: Interrupts itself where a module is looked for, or a function is called first.
@@ -129,7 +129,7 @@ def test_ctrl_c_in_the_first_moment(line: str, tmp_path: Path, farm: Workers) ->
         assert os.read(ours, 1) == b"!"
         os.close(ours)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60) == (b"", b"")
+        assert process.communicate(timeout=PATIENCE_SECONDS) == (b"", b"")
     assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT)
 
 

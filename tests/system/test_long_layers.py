@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from storage.errors import StorageError
@@ -139,8 +138,7 @@ def stood_still(hakoiri: Hakoiri, *command: str, depth: int, what: str) -> Runni
     `what` is ``expanded``, at least some of the keys before it, or ``merged``, at least some of its ranges.
     """
     running = hakoiri.start(*command, before=partial(stand_still, depth, what))
-    process = psutil.Process(running.pid)
-    until(hakoiri, running, lambda *_: process.status() == psutil.STATUS_STOPPED, f"layer {depth} being {what}")
+    running.stands_still(600)
     _, _, found = standing_of(hakoiri)
     assert (found["depth"], found[what]) > (depth, 0)
     return running
@@ -369,9 +367,7 @@ def test_stopped_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, num
     _, *before = standing_of(hakoiri)
     running.send(number)
     running.send(signal.SIGCONT)
-    asked = time.monotonic()
     assert running.finish().code == 128 + number
-    assert time.monotonic() - asked < 5
     state, records, partial = standing_of(hakoiri)
     assert state.status == "interrupted"
     assert len(records) == LONGEST
@@ -387,12 +383,11 @@ def test_cancelled_in_a_long_layer(hakoiri: Hakoiri, undisturbed: Undisturbed, w
     running = stood_still(hakoiri, "run", *CUBE, *STARVED, depth=LONGEST, what=what)
     _, *before = standing_of(hakoiri)
     running.send(signal.SIGCONT)
-    asked = time.monotonic()
     assert hakoiri.ask("cancel", "last")["status"] == "cancelled"
     assert running.finish().code == 1
-    assert time.monotonic() - asked < 5
     state, records, partial = standing_of(hakoiri)
     assert state.status == "cancelled"
+    assert len(records) == LONGEST
     assert progress(records, partial) >= progress(*before)
     hakoiri("resume", "last", *AT_SPEED)
     assert_as_undisturbed(hakoiri, expected)

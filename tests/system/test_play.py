@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.helpers import HAKOIRI, FinishedRuns, Hakoiri, clean_environment
+from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, FinishedRuns, Hakoiri, clean_environment
 
 #: All that is drawn after a key: the board, what keys do, a line on what came of it.
 _BOARD = re.compile(r"(.*?)Esc: leave *\r?\n(.*?)\r?\n", re.DOTALL)
@@ -46,7 +46,7 @@ class Player:
         with suppress(OSError):  # The end of a terminal is an error.
             while os.read(self._terminal, 1 << 16):
                 pass
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE_SECONDS)
 
 
 @contextmanager

@@ -1,10 +1,13 @@
 """Goal distances as queued runs, through Redis: coordinators and workers die, and what is found is the same."""
 
+import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from storage.ledger.ledger import Ledger
+from tests.system.before import stand_still_beyond
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer
@@ -59,15 +62,17 @@ def test_goal_distances_are_the_same_whoever_dies(
     twins = Twins(hakoiri, redis_server.url, "150", base, tmp_path / "alone")
     distances = twins.distances
     with workers(redis_server.url, 2) as team:
-        first = start_coordinator(hakoiri, redis_server.url)
-        wait_until(lambda: depth_of(hakoiri, distances) >= 1, what="a layer")
+        first = start_coordinator(hakoiri, redis_server.url, before=partial(stand_still_beyond, "depth", 0))
+        first.stands_still()
         before = depth_of(hakoiri, distances)
         first.kill()
         assert hakoiri.ask("status", distances)["status"] == "interrupted"
-        second = start_coordinator(hakoiri, redis_server.url, "--burst")
-        wait_until(lambda: depth_of(hakoiri, distances) > before, what="another layer")
+        more = partial(stand_still_beyond, "depth", before)
+        second = start_coordinator(hakoiri, redis_server.url, "--burst", before=more)
+        second.stands_still()
         assert status_of(hakoiri, distances) == "running", "all layers were there before a worker could be killed"
         team.kill_one()
+        second.send(signal.SIGCONT)
         assert second.finish().code == 0
     twins.assert_alike()
 

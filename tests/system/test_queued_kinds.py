@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from puzzles.nakuron.board import random_board
 from storage.ledger.ledger import Ledger
 from storage.names import QUEUED_FILE
 from tests.support.runs import opened
+from tests.system.before import stand_still_beyond
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer
@@ -76,7 +78,7 @@ KINDS = {
         "hunt",
     ),
     "optimise": Kind(
-        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "5"),
+        ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
         ("optimise", "nakuron", "--from", BOARD, "--width", "40", "--rounds", "2"),
         "moves_tried",
         plays,
@@ -145,16 +147,18 @@ def test_what_is_found_is_the_same_whoever_dies(
     run = str(queued["run"])
     assert (run, queued["status"]) == (alone, "queued")
     with workers(redis_server.url, 2) as team:
-        first = start_coordinator(hakoiri, redis_server.url)
-        wait_until(lambda: done_by(hakoiri, run, kind) > 0, what="something found")
+        first = start_coordinator(hakoiri, redis_server.url, before=partial(stand_still_beyond, kind.done, 0))
+        first.stands_still()
         before = done_by(hakoiri, run, kind)
         first.kill()
         assert hakoiri.ask("status", run)["status"] == "interrupted"
         assert (hakoiri.data / run / QUEUED_FILE).exists()
-        second = start_coordinator(hakoiri, redis_server.url, "--burst")
-        wait_until(lambda: done_by(hakoiri, run, kind) > before, what="more being found")
+        more = partial(stand_still_beyond, kind.done, before)
+        second = start_coordinator(hakoiri, redis_server.url, "--burst", before=more)
+        second.stands_still()
         assert status_of(hakoiri, run) == "running", "all of it was found before a worker could be killed"
         team.kill_one()
+        second.send(signal.SIGCONT)
         assert second.finish().code == 0
     assert status_of(hakoiri, run) == "complete"
     assert not (hakoiri.data / run / QUEUED_FILE).exists()

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from tests.system.helpers import START_OF_2, START_OF_201, START_OF_248, Finishe
 from tests.system.servers import RedisServer, Workers
 
 
-def start_coordinator(hakoiri: Hakoiri, url: str, *arguments: str) -> Running:
-    coordinator = hakoiri.start("coordinator", *arguments, env={"HAKOIRI_REDIS": url})
+def start_coordinator(
+    hakoiri: Hakoiri, url: str, *arguments: str, before: Callable[[], object] | None = None
+) -> Running:
+    coordinator = hakoiri.start("coordinator", *arguments, env={"HAKOIRI_REDIS": url}, before=before)
     coordinator.wait_for("coordinator ready")
     return coordinator
 
@@ -29,7 +32,7 @@ def start_coordinator(hakoiri: Hakoiri, url: str, *arguments: str) -> Running:
 def stop(coordinator: Running) -> None:
     """SIGTERM is how a service is stopped: it leaves in good order, whatever it does."""
     coordinator.send(signal.SIGTERM)
-    ended = coordinator.finish(seconds=30)
+    ended = coordinator.finish()
     assert ended.code == 0, ended
     assert "coordinator stopped" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -214,7 +217,7 @@ def test_workers_are_stopped_in_good_order(
         family = team.supervisor.children()
         assert len(family) == 2
         team.supervisor.send(number)
-        ended = team.supervisor.finish(seconds=60)
+        ended = team.supervisor.finish()
         assert ended.code == 0
         assert "workers stopped" in ended.stderr
         assert "Traceback" not in ended.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.system.helpers import HAKOIRI, Hakoiri, wait_until
+from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, Hakoiri, wait_until
 from tests.system.web_servers import ADDRESS, ENVIRONMENT, TOKEN, Server, family, gone
 
 
@@ -52,7 +52,7 @@ def killed(server: Server) -> None:
     """SIGKILL to the server alone; all that it has started leave by themselves."""
     processes = family(server)
     server.process.kill()
-    wait_until(lambda: gone(processes), 60, f"all of them to leave: {processes}")
+    wait_until(lambda: gone(processes), what=f"all of them to leave: {processes}")
 
 
 @pytest.mark.slow
@@ -61,12 +61,12 @@ def test_a_kill_in_the_midst_of_a_run(hakoiri: Hakoiri, serve: Callable[..., Ser
     server = serve()
     wanted = {"puzzle": "pancakes", "options": {"n": "11"}}
     where = server.client.post("/api/runs", json=wanted).headers["location"]
-    wait_until(lambda: (server.client.get(where).json()["depth"] or 0) > 2, 60, "a run under way")
+    wait_until(lambda: (server.client.get(where).json()["depth"] or 0) > 2, what="a run under way")
     killed(server)
     before = hakoiri.ask("status", where.rpartition("/")[2])
     assert before["status"] == "interrupted" and 0 < before["configurations"] < 39_916_800
     server = serve()
-    wait_until(lambda: server.client.get(where).json()["status"] == "complete", 120, "its end")
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", what="its end")
     found = server.client.get(where).json()
     assert found["configurations"] == 39_916_800
     assert len({layer["session"] for layer in server.client.get(f"{where}/layers").json()["layers"]}) == 2
@@ -93,7 +93,7 @@ def test_a_kill_in_the_midst_of_questions_a_file_and_streams(hakoiri: Hakoiri, s
         assert (row["status"], row["reason"]) == ("failed", "it was stopped")
     again = server.client.get(f"{where}/path?from=0x5&to=farthest")
     assert (again.status_code, again.headers["location"]) == (202, asked.headers["location"])
-    wait_until(lambda: server.client.get(again.headers["location"]).json()["status"] == "answered", 120, "an answer")
+    wait_until(lambda: server.client.get(again.headers["location"]).json()["status"] == "answered", what="an answer")
     wait_until(lambda: server.client.get(f"{where}/export.csv").status_code == 200, 600, "the file")
     with closing(server.events(where, last)) as events:
         assert next(events)[0] in ("layer", "state")
@@ -120,13 +120,13 @@ def test_a_kill_in_the_midst_of_a_request_with_a_key(hakoiri: Hakoiri, serve: Ca
 
     asking = threading.Thread(target=ask)
     asking.start()
-    wait_until(lambda: [*hakoiri.data.glob(".requests/*")], 60, "a trace of the request")
+    wait_until(lambda: [*hakoiri.data.glob(".requests/*")], what="a trace of the request")
     killed(server)
     asking.join()
     server = serve()
     where = {server.client.post("/api/runs", **wanted).headers["location"] for _ in range(3)}
     assert [f"/api/runs/{row['run']}" for row in server.client.get("/api/runs").json()["runs"]] == [*where]
-    wait_until(lambda: server.client.get(*where).json()["status"] == "complete", 60, "its end")
+    wait_until(lambda: server.client.get(*where).json()["status"] == "complete", what="its end")
 
 
 @pytest.mark.slow
@@ -137,12 +137,12 @@ def test_several_processes_answer_and_end_together(serve: Callable[..., Server])
     runs = {server.client.post("/api/runs", json=wanted, headers=key).json()["run"] for _ in range(8)}
     assert len(runs) == 1
     where = f"/api/runs/{runs.pop()}"
-    wait_until(lambda: server.client.get(where).json()["status"] == "complete", 60, "its end")
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", what="its end")
     # Whoever began it, both know how a question stands.
     question = server.client.post(f"{where}/verify").headers["location"]
     for _ in range(8):
         assert server.client.get(question).json()["status"] in ("running", "answered")
-    wait_until(lambda: server.client.get(question).json()["status"] == "answered", 60, "the proof")
+    wait_until(lambda: server.client.get(question).json()["status"] == "answered", what="the proof")
     assert server.client.get(question).json()["answer"]["ok"]
     killed(server)
 
@@ -153,7 +153,7 @@ def test_a_signal_ends_it_and_all_that_it_started(serve: Callable[..., Server], 
     server = serve()
     processes = family(server)
     server.process.send(number)
-    assert "Traceback" not in server.process.finish(30).stderr
+    assert "Traceback" not in server.process.finish().stderr
     assert gone(processes)
 
 
@@ -164,7 +164,7 @@ def test_a_coordinator_that_dies_is_replaced(serve: Callable[..., Server]) -> No
     coordinator.kill()
     server.process.wait_for("another one starts")
     where = server.client.post("/api/runs", json={"puzzle": "hanoi"}).headers["location"]
-    wait_until(lambda: server.client.get(where).json()["status"] == "complete", 60, "its end")
+    wait_until(lambda: server.client.get(where).json()["status"] == "complete", what="its end")
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve
     assert asked.status_code == 202
     question = asked.headers["location"]
     server.client.delete(question)
-    wait_until(lambda: server.client.get(question).json()["status"] != "running", 60, "it to stop")
+    wait_until(lambda: server.client.get(question).json()["status"] != "running", what="it to stop")
     assert server.client.get(question).json()["status"] in ("failed", "answered")
     exported = f"/api/runs/{run}/export.npz"
     wait_until(lambda: server.client.get(exported).status_code == 200, 600, "the file")
@@ -199,7 +199,7 @@ def test_who_is_slow_holds_nobody_up(serve: Callable[..., Server]) -> None:
         slow = {what: open_ones.enter_context(socket.create_connection(("127.0.0.1", port))) for what in begun}
         for what, connection in slow.items():
             connection.sendall(begun[what].encode())
-            connection.settimeout(60)
+            connection.settimeout(PATIENCE_SECONDS)
         for _ in range(200):
             open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
         for _ in range(150):
@@ -230,9 +230,9 @@ def test_streams_are_counted_and_dropped_ones_forgotten(hakoiri: Hakoiri, serve:
         for _ in range(257):
             stream = open_ones.enter_context(socket.create_connection(("127.0.0.1", server.client.base_url.port or 0)))
             stream.sendall(head.encode())
-        wait_until(lambda: streams() == 256, 60, "256 streams")
+        wait_until(lambda: streams() == 256, what="256 streams")
         assert server.client.get(f"/api/runs/{run}/events").status_code == 503
-    wait_until(lambda: streams() == 0, 60, "none to be left")
+    wait_until(lambda: streams() == 0, what="none to be left")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """A process that stands still while its lock is removed and another drives its run: it writes nothing, and says so."""
 
+import signal
 from pathlib import Path
 
-import psutil
 import pytest
 
 from coordinator.runs.drive import drive
@@ -19,7 +19,7 @@ from storage.ledger.manifest import Progress
 from storage.names import DATA_FILE, HOLDER_FILE, SPILL_FOLDER
 from tests.support.refusals import refused
 from tests.system.before import be_starved, stand_still
-from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
+from tests.system.helpers import FinishedRuns, Hakoiri
 
 
 def stand_still_starved() -> None:
@@ -31,12 +31,12 @@ def stand_still_starved() -> None:
 def test_the_one_that_lost_its_run_is_told_and_writes_nothing(hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     first = hakoiri.start("run", "klotski", "--memory", "1MB", "--chunk", "100", "--farm-from", "1",
                           before=stand_still_starved)  # fmt: skip
-    wait_until(lambda: psutil.Process(first.pid).status() == psutil.STATUS_STOPPED, what="a layer under way")
+    first.stands_still()
     directory = hakoiri.run_directory()
     (directory / HOLDER_FILE).unlink()
     second = hakoiri.here("resume", directory.name)
     left = (directory / DATA_FILE).read_bytes()
-    psutil.Process(first.pid).resume()
+    first.send(signal.SIGCONT)
     lost = first.finish()
     assert (second.code, lost.code) == (0, 1)
     assert f"run {directory.name} was taken over by another process while this one stood still" in lost.error

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import psutil
 
-from tests.system.helpers import Running, wait_until
+from tests.system.helpers import PATIENCE_SECONDS, Running, wait_until
 
 TOKEN = "a-token-that-only-tests-have"  # noqa: S105
 #: What a server is started with.
@@ -21,8 +21,9 @@ class Server:
         self.process = process
         process.wait_for("http://")
         address = next(line for line in self.process.stdout.splitlines() if line.startswith("http://"))
-        self.client = httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
-        wait_until(self._answers, 60, "an answer")
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        self.client = httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE_SECONDS)
+        wait_until(self._answers, what="an answer")
 
     def _answers(self) -> bool:
         try:

@@ -17,6 +17,7 @@ from tests.support.application import client_of
 from tests.system.helpers import ROOT
 from tests.system.web_servers import TOKEN
 from tests.web.conftest import Served
+from worker.transport.data_redis import free_port
 
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"
@@ -83,9 +84,10 @@ def test_every_route_has_a_line(served: Served) -> None:
 def test_every_line_works_as_it_is_typed(tmp_path: Path) -> None:
     """By a shell, with curl, against a server; a line that is answered with 503, as too many are, is typed again."""
     wait = 'until curl -sf -H "$AUTH" $HERE/api/runs/last | grep -q \'"status":"complete"\'; do sleep 0.1; done'
+    port = str(free_port("127.0.0.1"))
     script = ["set -eu", *re.findall(r"^(?:export|hakoiri|AUTH).*$", TEXT, re.MULTILINE)]
-    script[2] = script[2].replace("8080", "18732").replace("--data runs", f"--data {tmp_path}/runs") + " SERVER=$!"
-    script[3] = script[3].replace("8080", "18732")
+    script[2] = script[2].replace("8080", port).replace("--data runs", f"--data {tmp_path}/runs") + " SERVER=$!"
+    script[3] = script[3].replace("8080", port)
     script += ["trap 'kill $SERVER; wait' EXIT", 'until curl -s -o /dev/null "$HERE"; do sleep 0.1; done']
     for line in lines():
         again = "" if "/events" in line else "--retry 60 --retry-delay 1 "

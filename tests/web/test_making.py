@@ -24,6 +24,7 @@ from hakoiri.web.settings import Settings
 from puzzles.nakuron.board import random_board
 from storage.names import HOLDER_FILE, questions_folder
 from tests.support.application import client_of
+from tests.system.helpers import PATIENCE_SECONDS
 from tests.system.web_servers import TOKEN
 
 #: Of Nakuron.
@@ -239,6 +240,6 @@ def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, 
         holder.write(json.dumps({"pid": answering.pid}))
         holder.flush()
         assert client.delete(f"/api/runs/{run}").json() == {"runs": [distances, run], "status": "deleted"}
-        assert answering.wait(30) == -signal.SIGINT
+        assert answering.wait(PATIENCE_SECONDS) == -signal.SIGINT
     assert [*data.glob(".questions/*")] == []
     assert [entry.name for entry in data.iterdir() if not entry.name.startswith(".")] == []

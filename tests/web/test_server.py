@@ -14,6 +14,7 @@ from hakoiri.web import guard
 from hakoiri.web.app import make_app
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.settings import Settings
+from tests.system.helpers import PATIENCE_SECONDS
 from tests.system.web_servers import TOKEN
 from tests.web.conftest import Served
 
@@ -204,7 +205,7 @@ def test_an_answer_that_takes_too_long_is_given_up(served: Served, monkeypatch: 
     monkeypatch.setattr(guard, "_ANSWER_SECONDS", 0.01)
 
     def wait(_: OpenRuns) -> list[Path]:
-        assert answered.wait(60)
+        assert answered.wait(PATIENCE_SECONDS)
         return []
 
     monkeypatch.setattr(OpenRuns, "directories", wait)

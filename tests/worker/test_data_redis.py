@@ -87,7 +87,7 @@ def test_it_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
     starter.join()
     assert starter.exitcode == -signal.SIGKILL
     server = int((tmp_path / "pid").read_text())
-    wait_until(lambda: has_ended(server), seconds=10, what="its end")
+    wait_until(lambda: has_ended(server), what="its end")
 
 
 def has_ended(process: int) -> bool:
@@ -128,8 +128,7 @@ def test_values_of_any_size_come_through_tls(tmp_path: Path, monkeypatch: pytest
     made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"]
     subprocess.run([*made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port("127.0.0.1")
     settings = {
         "bind": "127.0.0.1", "port": 0, "tls-port": port, "tls-cert-file": certificate, "tls-key-file": key,
         "tls-auth-clients": "no", "save": "", "dir": tmp_path, "requirepass": "known",
