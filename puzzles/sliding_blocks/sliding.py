@@ -19,10 +19,10 @@ from puzzles.errors import ConfigurationError, PuzzleError, Step
 from puzzles.keys.layout import Key, Keys, Mask, narrowest
 from puzzles.keys.order import less_than
 from puzzles.keys.splitmix import random_words
-from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, Cell, ParsedBoard, is_one_line, parse_board
-from puzzles.sliding_blocks.pieces import NO_KIND, Blocks, Pieces, Standing
+from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, is_one_line, parse_board
+from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
 from puzzles.sliding_blocks.sequences import count_sequences, sequence_of
-from puzzles.sliding_blocks.shapes import Axes, Shape, parse_axes, render_axes, shape_name
+from puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
 from puzzles.sliding_blocks.sliding_kernels import (
     ANY,
     METRICS,
@@ -33,6 +33,7 @@ from puzzles.sliding_blocks.sliding_kernels import (
     make_stack,
     write_images,
 )
+from puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
 from puzzles.sliding_blocks.tables import Words, make_edges, make_tables
 from puzzles.sliding_blocks.wishes import (
     Wishes,
@@ -96,20 +97,12 @@ class Sliding(Blocks, Dealt, Family):
         self._tables = make_tables(places, pieces.counts, pieces.walls, pieces.rows, pieces.columns)
         self._edges = make_edges([kind.axis for kind in pieces.kinds], pieces.rows, pieces.columns)
         self._metric = METRICS.index(self.parameters["metric"])
-        text, self._wishes = self.parameters["goal"].strip(), Wishes()
-        if not text and "axis" in self.parameters and is_one_line(start):
-            text = exit_of(board, pieces)
-        if text:
-            try:
-                self._wishes = parse_goal(pieces, board, text)
-            except PuzzleError as error:
-                raise PuzzleError(f"{self.name} option goal={text}: {error}") from None
-        self.parameters["goal"] = render_goal(pieces, self._wishes) if text else text
+        self._wishes = self._goal(board, is_one_line(start))
         self._wanted = np.full(pieces.rows * pieces.columns, ANY, dtype=np.int64)
         for wish in self._wishes:
             self._wanted[min(pieces.cells(wish))] = wish.kind
         self.most_successors = self._count_most_successors()
-        self._images = _images_by(pieces, across=True, down=False)
+        self._images = images_by(pieces, across=True, down=False)
         self.has_mirrors = self._images is not None and self._goal_is_symmetric(self._images)
 
     def _distinct(self, board: ParsedBoard) -> frozenset[str]:
@@ -133,6 +126,19 @@ class Sliding(Blocks, Dealt, Family):
             raise PuzzleError(f"{self.name} option axis={text}: {error}") from None
         self.parameters["axis"] = render_axes(axes)
         return axes
+
+    def _goal(self, board: ParsedBoard, one_line: bool) -> Wishes:
+        """What is wanted, and pinned as a board; of a board of Rush Hour in one line that its car A gets out."""
+        text, wishes = self.parameters["goal"].strip(), Wishes()
+        if not text and "axis" in self.parameters and one_line:
+            text = exit_of(board, self.pieces)
+        if text:
+            try:
+                wishes = parse_goal(self.pieces, board, text)
+            except PuzzleError as error:
+                raise PuzzleError(f"{self.name} option goal={text}: {error}") from None
+        self.parameters["goal"] = render_goal(self.pieces, wishes) if text else text
+        return wishes
 
     def _count_most_successors(self) -> int:
         """A bound for every configuration of the pieces.
@@ -190,11 +196,11 @@ class Sliding(Blocks, Dealt, Family):
 
     def images(self, keys: Keys) -> list[Keys]:
         """By reflections left to right and upside down, and by both."""
-        return [self._image(keys, table) for table in _reflections(self.pieces)]
+        return [self._image(keys, table) for table in reflections(self.pieces)]
 
     def symmetry_maps(self) -> Sequence[Callable[[Keys], Keys]]:
         """Reflections, and exchanges of distinct pieces with others of their shape."""
-        tables = [*_reflections(self.pieces), *_exchanges(self.pieces)]
+        tables = [*reflections(self.pieces), *exchanges(self.pieces)]
         return [partial(self._image, images=table) for table in tables]
 
     def configurations(self) -> Iterator[Keys]:
@@ -284,47 +290,3 @@ def _needs_a_board(why: str) -> PuzzleError:
         f"wall, e.g. {_EXAMPLE}; {why}",
         Step("give", "start", "BOARD|FILE"),
     )
-
-
-def _reflections(pieces: Pieces) -> list[Words]:
-    """Those that the board has of left to right, upside down, and both."""
-    tables = (_images_by(pieces, *flips) for flips in ((True, False), (False, True), (True, True)))
-    return [table for table in tables if table is not None]
-
-
-def _exchanges(pieces: Pieces) -> list[Words]:
-    """Each kind of pieces and the next one that differs in nothing but its letters trade places, as `_images_by`."""
-    found = []
-    alike: dict[tuple[Shape, str, int], int] = {}
-    for number, kind in enumerate(pieces.kinds[:-1]):
-        other = alike.get(mark := (kind.shape, kind.axis, kind.total))
-        alike[mark] = number
-        if other is not None:
-            symbols = np.arange(len(pieces.kinds))
-            symbols[[number, other]] = other, number
-            found.append((symbols[:, None] * MOST_CELLS + np.arange(MOST_CELLS)).astype(np.uint64))
-    return found
-
-
-def _images_by(pieces: Pieces, across: bool, down: bool) -> Words | None:
-    """``[kind, first cell]``: `MOST_CELLS` times the kind of a reflected piece, plus its first cell.
-
-    Reflected left to right if `across`, upside down if `down`. ``None`` if walls or pieces are not symmetric.
-    """
-
-    def mirrored(cell: Cell) -> Cell:
-        row, column = divmod(cell, pieces.columns)
-        row, column = pieces.rows - 1 - row if down else row, pieces.columns - 1 - column if across else column
-        return row * pieces.columns + column
-
-    if frozenset(map(mirrored, pieces.walls)) != pieces.walls:
-        return None
-    images = np.zeros((len(pieces.kinds), MOST_CELLS), dtype=np.uint64)
-    for number, kind in enumerate(pieces.kinds):
-        for cells in kind.places.values():
-            there = frozenset(map(mirrored, cells))
-            image = number if number == pieces.blank else pieces.kind_of(there, kind.letters[:1])
-            if image == NO_KIND or pieces.kinds[image].total != kind.total:
-                return None
-            images[number, min(cells)] = image * MOST_CELLS + min(there)
-    return images
