@@ -17,7 +17,7 @@ import platformdirs
 
 from coordinator.errors import RunError, UnknownRunError
 from puzzles.errors import Step, did_you_mean
-from storage.engine.environment import translated
+from storage.engine.translation import translated
 from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import RunLock, describe_holder, holder_of, is_served

@@ -25,8 +25,9 @@ import numpy as np
 from puzzles.errors import Step
 from puzzles.keys.layout import Key, Keys, Layout
 from puzzles.keys.order import slice_between
-from storage.engine.environment import require_free, translated
+from storage.engine.environment import require_free
 from storage.engine.files import flush
+from storage.engine.translation import translated
 from storage.errors import DamagedError
 from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Coded

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from puzzles.errors import Step
-from storage.engine.environment import Environment, create_environment, require_free, translated
+from storage.engine.environment import Environment, create_environment, require_free
 from storage.engine.files import flush
+from storage.engine.translation import translated
 from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
 from storage.ledger.lock import making, remove_abandoned
 from storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from puzzles.errors import Step
-from storage.engine.environment import gone, taken_over, translated
+from storage.engine.translation import gone, taken_over, translated
 from storage.errors import RunHeldError
 from storage.ledger.manifest import local_time
 from storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made

@@ -16,7 +16,7 @@ from coordinator.session.session import Control
 from coordinator.steps.asking import Asking
 from coordinator.steps.buckets import Buckets
 from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.engine.environment import disk_full
+from storage.engine.translation import disk_full
 from storage.errors import StorageError
 from storage.layers.spill import Spill
 from storage.layers.store import RunStore

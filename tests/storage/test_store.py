@@ -24,7 +24,7 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from puzzles.errors import Step
 from puzzles.keys.layout import LAYOUTS, U32, Layout
-from storage.engine.environment import translated
+from storage.engine.translation import translated
 from storage.errors import (
     DamagedError,
     DiskFullError,

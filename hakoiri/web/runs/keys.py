@@ -13,8 +13,8 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from storage.engine.environment import translated
 from storage.engine.files import write_file
+from storage.engine.translation import translated
 from storage.ledger.manifest import Manifest
 from storage.names import DATA_FILE, REQUESTS_FOLDER
 

@@ -19,7 +19,7 @@ from coordinator.session.resources import Resources
 from hakoiri.api import Run
 from puzzles.errors import PuzzleError
 from puzzles.user.files import known
-from storage.engine.environment import gone
+from storage.engine.translation import gone
 from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import ENDED

@@ -28,7 +28,7 @@ from hakoiri.web.runs import commands
 from hakoiri.web.settings import SETTINGS, TOKEN, Settings
 from puzzles.errors import Step
 from puzzles.user.files import FILES
-from storage.engine.environment import translated
+from storage.engine.translation import translated
 from storage.ledger.lock import holder_of
 from storage.ledger.manifest import State
 from storage.names import HOLDER_FILE, questions_folder

@@ -1,0 +1,90 @@
+"""LMDB's errors and those of the system as Hakoiri's, which name the run and the next step."""
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import lmdb
+
+from puzzles.errors import Step
+from storage.engine.pages import PageError
+from storage.errors import DamagedError, DiskFullError, GoneError, NotWritableError, StorageError, TakenOverError
+from storage.names import run_of
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def translated(directory: Path) -> Iterator[None]:
+    """LMDB's and the system's errors as Hakoiri's, naming the run and the next step."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (PageError, OSError, lmdb.Error) as error:
+        raise _translation(error, directory) from error
+
+
+def _translation(error: Exception, directory: Path) -> Exception:
+    run = run_of(directory)
+    code = error.errno if isinstance(error, OSError) else getattr(error, "code", None)
+    # LMDB's word for a write that failed or came out short. Reads go by the memory map and never give it.
+    failed = isinstance(error, lmdb.Error) and code == errno.EIO
+    if failed or isinstance(error, lmdb.MapFullError) or code in _NO_ROOM:
+        return disk_full(directory, perhaps_broken=failed)
+    if code in (errno.EROFS, errno.ENOTDIR, errno.EACCES, errno.EPERM):
+        return not_writable(directory.parent)
+    if code == errno.ENOENT:
+        return missing(directory)
+    if code == errno.ENOMEM:
+        return MemoryError(f"run {run}: {error}")
+    if isinstance(error, lmdb.Error) and code == errno.EAGAIN:
+        return StorageError(f"run {run} is being opened by another process; try again")
+    return StorageError(f"run {run}: {error}") if isinstance(error, OSError) else damaged(directory, str(error))
+
+
+def disk_full(directory: Path, perhaps_broken: bool = False) -> DiskFullError:
+    """The error for a write that found no room, or of which no more is known than that it failed."""
+    state, advice = ("full or broken", " or look at the system's log") if perhaps_broken else ("full", "")
+    there = next(parent for parent in (directory, *directory.resolve().parents) if parent.exists())
+    free = shutil.disk_usage(there).free >> 20
+    return DiskFullError(
+        f"the disk under {directory.parent} is {state} ({free} MiB free), all committed layers are safe; "
+        f"free some space{advice}",
+        Step("resume", directory.name),
+    )
+
+
+def not_writable(data: Path) -> NotWritableError:
+    """The error for a data directory that refuses us."""
+    return NotWritableError(f"the data directory {data} is not writable", Step("change", "data"))
+
+
+def missing(directory: Path) -> StorageError:
+    """The error for a run's file that is not there."""
+    if not directory.parent.is_dir():
+        return not_writable(directory.parent)
+    return damaged(directory, "a file of it is missing") if directory.exists() else gone(directory)
+
+
+def taken_over(directory: Path) -> TakenOverError:
+    """The error for a run that another process has driven since."""
+    return TakenOverError(
+        f"run {directory.name} was taken over by another process while this one stood still; this one writes no more",
+        Step("status", directory.name),
+    )
+
+
+def gone(directory: Path) -> GoneError:
+    """The error for a run that was deleted after somebody found it."""
+    return GoneError(f"run {directory.name} is not there any more: it was deleted")
+
+
+def damaged(directory: Path, what: str) -> DamagedError:
+    """The error for a data file that LMDB cannot read."""
+    return DamagedError(
+        f"the data file of run {directory.name} is damaged ({what}); restore it from a copy, or run it again",
+        Step("delete", directory.name),
+    )
