@@ -15,7 +15,8 @@ from hakoiri.goals import GoalAnswers
 from puzzles.keys.layout import Key, Keys, key_at, layout_of
 from puzzles.keys.order import lower_bounds, order_of
 from storage.results.census import read_component
-from worker.graphs.searches import Distances, Graph, distances_from, inner_graph, search_order
+from worker.graphs.components import inner_graph
+from worker.graphs.searches import Distances, Graph, distances_from, search_order
 from worker.graphs.strong import both_ways, transposed
 
 #: Components of up to so many configurations are shown whole; of larger ones the layers nearest to the origin that

@@ -17,20 +17,12 @@ from worker.deals import hunting
 from worker.deals.hunting import Leg
 from worker.deals.solving import MOST_POSITIONS, request
 from worker.graphs.bounds import widest
+from worker.graphs.claims import keeps_edges, one_way_edge
+from worker.graphs.components import inner_graph, label_components, order_by_component
 from worker.graphs.forests import balance, fold
 from worker.graphs.lanes import bound_each
 from worker.graphs.layout import choose_pivots, pivot_places, refined, stress
-from worker.graphs.searches import (
-    Graph,
-    all_eccentricities,
-    distances_from,
-    farthest_pairs,
-    inner_graph,
-    keeps_edges,
-    label_components,
-    one_way_edge,
-    order_by_component,
-)
+from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs
 from worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
 from worker.layers.bloom import add, empty_filter, may_hold
 from worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off

@@ -8,7 +8,8 @@ from coordinator.spaces.faults import stray_move
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows
 from puzzles.keys.places import Places
-from worker.graphs.searches import Graph, one_way_edge
+from worker.graphs.claims import one_way_edge
+from worker.graphs.searches import Graph
 from worker.tasks import Array
 
 #: Vertices are numbered by signed integers of 32 bits.

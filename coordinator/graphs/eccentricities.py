@@ -15,8 +15,10 @@ from puzzles.keys.order import distinct, equal_rows, lower_bounds
 from puzzles.keys.splitmix import random_words
 from storage.ledger.manifest import Progress
 from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
+from worker.graphs.claims import keeps_edges
+from worker.graphs.components import renumbered
 from worker.graphs.lanes import LANES, WORD, Looked, Searched, narrowed
-from worker.graphs.searches import Distances, Graph, Vertices, by_sides, keeps_edges, renumbered, search_order
+from worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
 from worker.tasks import Array
 
 #: What is held of a vertex besides keys and graph: bounds, orders, and what is made of them on the way.

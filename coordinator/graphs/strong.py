@@ -18,7 +18,8 @@ from coordinator.session.session import ComputeContext, Control, Observer
 from coordinator.session.tuning import Tuning
 from puzzles.keys.layout import Key, Keys, key_at
 from storage.ledger.manifest import ComponentRecord, Progress
-from worker.graphs.searches import Graph, Offsets, Vertices, inner_graph, part_of
+from worker.graphs.components import inner_graph, part_of
+from worker.graphs.searches import Graph, Offsets, Vertices
 from worker.graphs.strong import Bounds, Diameters, bounded_diameter, condensation, strong_labels
 from worker.tasks import Arrays
 

@@ -18,7 +18,8 @@ from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows, lower_bounds
 from storage.ledger.manifest import ComponentRecord, Progress
 from storage.results.census import SLAB, read_pairs, recorded_components
-from worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs, label_components
+from worker.graphs.components import label_components
+from worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
 from worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.

@@ -23,21 +23,10 @@ from puzzles.sliding_blocks.klotski import Klotski
 from tests.support.plain import any_keys, layouts
 from worker.errors import TaskError
 from worker.graphs.bounds import Aim, Bounds, least_alike, look_here
+from worker.graphs.claims import keeps_edges, one_way_edge
+from worker.graphs.components import label_components, order_by_component, part_of, renumbered
 from worker.graphs.lanes import LANES, look_from, pairs_at
-from worker.graphs.searches import (
-    UNSEEN,
-    Graph,
-    all_eccentricities,
-    by_sides,
-    distances_from,
-    farthest_pairs,
-    keeps_edges,
-    label_components,
-    one_way_edge,
-    order_by_component,
-    part_of,
-    renumbered,
-)
+from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, by_sides, distances_from, farthest_pairs
 from worker.layers import kernels
 from worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
 from worker.tasks import TASKS, do_task

@@ -8,14 +8,8 @@ from puzzles.keys.layout import Keys
 from puzzles.keys.order import equal_rows, order_of
 from puzzles.keys.places import Places
 from worker.errors import TaskError
-from worker.graphs.searches import (
-    Graph,
-    Offsets,
-    Vertices,
-    all_eccentricities,
-    farthest_pairs,
-    order_by_component,
-)
+from worker.graphs.components import order_by_component
+from worker.graphs.searches import Graph, Offsets, Vertices, all_eccentricities, farthest_pairs
 from worker.layers.kernels import simple_edges, split
 
 #: A row for each component: diameter, radius, and how many are in the centre and in the periphery.

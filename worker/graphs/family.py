@@ -14,16 +14,9 @@ from puzzles.keys.layout import Keys, ints
 from puzzles.keys.places import Places
 from worker.graphs.bounds import widest
 from worker.graphs.closed import closed_graph
+from worker.graphs.components import inner_graph, label_components, part_of
 from worker.graphs.lanes import bound_each
-from worker.graphs.searches import (
-    Graph,
-    Vertices,
-    distances_from,
-    farthest_pairs,
-    inner_graph,
-    label_components,
-    part_of,
-)
+from worker.graphs.searches import Graph, Vertices, distances_from, farthest_pairs
 
 #: Components from so many configurations on are searched from 64 of them at once.
 _LANES_FROM = 2_000

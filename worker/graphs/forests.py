@@ -13,7 +13,8 @@ from puzzles.jit import jit
 from puzzles.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout, layout_of
 from puzzles.keys.order import equal_rows, less, less_than, lower_bounds, put
 from storage.layers.digest import stafford
-from worker.graphs.searches import Vertices, root_of
+from worker.graphs.components import root_of
+from worker.graphs.searches import Vertices
 from worker.layers.kernels import merge
 
 #: The layout of pairs by that of the keys.
