@@ -2,10 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from coordinator.errors import OverBudgetError
+from coordinator.families.mixes import (
+    COMPONENTS,
+    MIXES,
+    ROOM,
+    Counted,
+    component_rows,
+    counted_of,
+    filled,
+    mix_row,
+    read_members,
+)
 from coordinator.families.plan import BoardsPlan, family_of
 from coordinator.session.job import Check, Job, Request, Table
 from coordinator.session.resources import Budget, Resources
@@ -16,75 +27,19 @@ from puzzles.errors import Step, counted
 from puzzles.families.mixes import Mix
 from puzzles.keys.layout import ints
 from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Figures, Progress
+from storage.ledger.manifest import Progress
 from storage.results.rows import ResultRows
 from worker.cores import usable_cores
 from worker.deals.solving import layers_from
-from worker.graphs.family import OPEN, Components, Member, answered, measure, member_of, plain, request
+from worker.graphs.family import OPEN, Member, answered, measure, plain, request
 from worker.warm import load_family_kernels
 
-MIXES, COMPONENTS = "mix", "component"
-#: A component of its own is the row of its mix's number times this, and its own.
-_ROOM = 1 << 12
 #: What whoever measures a mix holds of each configuration: moves, their copy by components, 64 distances.
 _BYTES = 400
 #: A large mix may take a minute of a busy worker; one that dies is found out by its silence.
 _DEADLINE_SECONDS = 900.0
 #: Mixes shown, and mixes that are derived again without ``--full``.
 _SHOWN, _SAMPLE = 8, 4
-
-
-@dataclass(frozen=True)
-class Counted(Figures):
-    """How many mixes there are and how many are done, and what these have.
-
-    `isolated` is the number of components that are single configurations, `diameter` the largest known.
-    """
-
-    mixes: int = 0
-    mixes_done: int = 0
-    configurations: int = 0
-    components: int = 0
-    isolated: int = 0
-    largest_component: int = 0
-    diameter: int = 0
-
-
-def read_members(ledger: Ledger) -> dict[int, Member]:
-    """What is known of each mix, by its number, components that were tasks of their own filled in."""
-    try:
-        found = {number: member_of(row) for number, row in ResultRows(ledger, MIXES).all().items()}
-        for number, row in ResultRows(ledger, COMPONENTS).all().items():
-            # That of a mix which a repair has forgotten waits until the mix is measured again.
-            if (mix := number // _ROOM) in found:
-                found[mix] = replace(found[mix], components=_filled(found[mix].components, member_of(row).components))
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedError(f"run {ledger.directory.name}: a row of a mix is none: {error}") from error
-    return found
-
-
-def _filled(known: Components, more: Components) -> Components:
-    """`known`, and of some components diameter and pairs."""
-    diameter, pair, pairs = list(known.diameter), list(known.pair), list(known.pairs)
-    for place, number in enumerate(more.number):
-        diameter[number], pair[number], pairs[number] = more.diameter[place], more.pair[place], more.pairs[place]
-    return replace(known, diameter=diameter, pair=pair, pairs=pairs)
-
-
-def counted_of(mixes: int, members: Mapping[int, Member]) -> Counted:
-    """The figures of a study so far."""
-    known = [member.components for member in members.values()]
-    return Counted(
-        mixes,
-        sum(not components.left() for components in known),
-        sum(member.configurations for member in members.values()),
-        sum(len(components.number) for components in known),
-        sum(components.size.count(1) for components in known),
-        max((components.size[0] for components in known), default=0),
-        max((max(components.diameter) for components in known), default=0),
-    )
 
 
 class _Studying:
@@ -120,9 +75,9 @@ class _Studying:
             ResultRows(self._store, MIXES).stage(mix, plain(found))
             self._members[mix] = found
         else:
-            ResultRows(self._store, COMPONENTS).stage(mix * _ROOM + component, plain(found))
+            ResultRows(self._store, COMPONENTS).stage(mix * ROOM + component, plain(found))
             known = self._members[mix]
-            self._members[mix] = replace(known, components=_filled(known.components, found.components))
+            self._members[mix] = replace(known, components=filled(known.components, found.components))
         whole = [member.configurations for member in self._members.values() if not member.components.left()]
         total, mixes = sum(each.configurations for each in self._mixes), f"{len(whole)} of {len(self._mixes)} mixes"
         self._session.tell(Progress(sum(whole), total, headline=mixes))
@@ -213,7 +168,7 @@ class StudyBoards(Job):
         found = measure(self.puzzle, self.plan.asked(mix))
         for component in found.components.left():
             more = measure(self.puzzle, self.plan.asked(mix, component))
-            found = replace(found, components=_filled(found.components, more.components))
+            found = replace(found, components=filled(found.components, more.components))
         check.report.count("mixes")
         check.report.count("components", len(found.components.number))
         if known.configurations != mix.configurations:
@@ -264,45 +219,3 @@ class StudyBoards(Job):
         mixes = self.plan.mixes()
         for number, member in sorted(read_members(self.store).items()):
             yield from component_rows(mixes[number], member, self.puzzle.member(mixes[number].board))
-
-
-def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
-    """What a study says of a mix: of its components together, and of the one with the greatest diameter."""
-    known, puzzle = member.components, family.member(mix.board)
-    widest = max(range(len(known.number)), key=lambda place: (known.diameter[place], -place))
-    far = max(range(len(known.number)), key=lambda place: (known.moves[place], -place))
-    goal = known.moves[far] != OPEN
-    return {
-        "mix": str(mix),
-        "empty": mix.empty,
-        "configurations": member.configurations,
-        "edges": member.edges,
-        "components": len(known.number),
-        "isolated": known.size.count(1),
-        "largest": known.size[0],
-        "diameter": known.diameter[widest],
-        "pair": [puzzle.render(key) for key in known.pair[widest]],
-        "pairs": None if known.pairs[widest] == OPEN else known.pairs[widest],
-        "moves": known.moves[far] if goal else None,
-        "hardest": puzzle.render(known.hardest[far]) if goal else None,
-    }
-
-
-def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:
-    """A row for each component of a mix."""
-    known = member.components
-    for place, component in enumerate(known.number):
-        one, other = (puzzle.render(key) for key in known.pair[place])
-        open_one, far = known.diameter[place] == OPEN, known.moves[place] != OPEN
-        yield {
-            "mix": str(mix),
-            "empty": mix.empty,
-            "component": component,
-            "size": known.size[place],
-            "diameter": None if open_one else known.diameter[place],
-            "one": None if open_one else one,
-            "other": None if open_one else other,
-            "pairs": None if known.pairs[place] == OPEN else known.pairs[place],
-            "moves": known.moves[place] if far else None,
-            "hardest": puzzle.render(known.hardest[place]) if far else None,
-        }

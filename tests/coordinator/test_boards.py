@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.errors import OverBudgetError
-from coordinator.families.boards import StudyBoards, read_members
+from coordinator.families.boards import StudyBoards
+from coordinator.families.mixes import read_members
 from coordinator.families.plan import BoardsPlan, family_of
 from coordinator.runs.create import make_run
 from coordinator.session.resources import Resources

@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.deals.hunt import legs_of
 from coordinator.deals.study import kept_deals
-from coordinator.families.boards import read_members
+from coordinator.families.mixes import read_members
 from coordinator.families.sizes import read_rows
 from coordinator.plays.optimise import best_of, rounds_of
 from puzzles.nakuron.board import random_board

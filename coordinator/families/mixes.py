@@ -1,0 +1,110 @@
+"""What a study of boards knows of its mixes: as the run has it, summed up, and as rows of tables."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from puzzles.capabilities import Family
+from puzzles.families.mixes import Mix
+from storage.errors import DamagedError
+from storage.ledger.ledger import Ledger
+from storage.ledger.manifest import Figures
+from storage.results.rows import ResultRows
+from worker.graphs.family import OPEN, Components, Member, member_of
+
+MIXES, COMPONENTS = "mix", "component"
+#: A component of its own is the row of its mix's number times this, and its own.
+ROOM = 1 << 12
+
+
+@dataclass(frozen=True)
+class Counted(Figures):
+    """How many mixes there are and how many are done, and what these have.
+
+    `isolated` is the number of components that are single configurations, `diameter` the largest known.
+    """
+
+    mixes: int = 0
+    mixes_done: int = 0
+    configurations: int = 0
+    components: int = 0
+    isolated: int = 0
+    largest_component: int = 0
+    diameter: int = 0
+
+
+def read_members(ledger: Ledger) -> dict[int, Member]:
+    """What is known of each mix, by its number, components that were tasks of their own filled in."""
+    try:
+        found = {number: member_of(row) for number, row in ResultRows(ledger, MIXES).all().items()}
+        for number, row in ResultRows(ledger, COMPONENTS).all().items():
+            # That of a mix which a repair has forgotten waits until the mix is measured again.
+            if (mix := number // ROOM) in found:
+                found[mix] = replace(found[mix], components=filled(found[mix].components, member_of(row).components))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedError(f"run {ledger.directory.name}: a row of a mix is none: {error}") from error
+    return found
+
+
+def filled(known: Components, more: Components) -> Components:
+    """`known`, and of some components diameter and pairs."""
+    diameter, pair, pairs = list(known.diameter), list(known.pair), list(known.pairs)
+    for place, number in enumerate(more.number):
+        diameter[number], pair[number], pairs[number] = more.diameter[place], more.pair[place], more.pairs[place]
+    return replace(known, diameter=diameter, pair=pair, pairs=pairs)
+
+
+def counted_of(mixes: int, members: Mapping[int, Member]) -> Counted:
+    """The figures of a study so far."""
+    known = [member.components for member in members.values()]
+    return Counted(
+        mixes,
+        sum(not components.left() for components in known),
+        sum(member.configurations for member in members.values()),
+        sum(len(components.number) for components in known),
+        sum(components.size.count(1) for components in known),
+        max((components.size[0] for components in known), default=0),
+        max((max(components.diameter) for components in known), default=0),
+    )
+
+
+def mix_row(mix: Mix, member: Member, family: Family) -> dict[str, Any]:
+    """What a study says of a mix: of its components together, and of the one with the greatest diameter."""
+    known, puzzle = member.components, family.member(mix.board)
+    widest = max(range(len(known.number)), key=lambda place: (known.diameter[place], -place))
+    far = max(range(len(known.number)), key=lambda place: (known.moves[place], -place))
+    goal = known.moves[far] != OPEN
+    return {
+        "mix": str(mix),
+        "empty": mix.empty,
+        "configurations": member.configurations,
+        "edges": member.edges,
+        "components": len(known.number),
+        "isolated": known.size.count(1),
+        "largest": known.size[0],
+        "diameter": known.diameter[widest],
+        "pair": [puzzle.render(key) for key in known.pair[widest]],
+        "pairs": None if known.pairs[widest] == OPEN else known.pairs[widest],
+        "moves": known.moves[far] if goal else None,
+        "hardest": puzzle.render(known.hardest[far]) if goal else None,
+    }
+
+
+def component_rows(mix: Mix, member: Member, puzzle: Family) -> Iterator[dict[str, Any]]:
+    """A row for each component of a mix."""
+    known = member.components
+    for place, component in enumerate(known.number):
+        one, other = (puzzle.render(key) for key in known.pair[place])
+        open_one, far = known.diameter[place] == OPEN, known.moves[place] != OPEN
+        yield {
+            "mix": str(mix),
+            "empty": mix.empty,
+            "component": component,
+            "size": known.size[place],
+            "diameter": None if open_one else known.diameter[place],
+            "one": None if open_one else one,
+            "other": None if open_one else other,
+            "pairs": None if known.pairs[place] == OPEN else known.pairs[place],
+            "moves": known.moves[place] if far else None,
+            "hardest": puzzle.render(known.hardest[place]) if far else None,
+        }
