@@ -9,7 +9,8 @@ from coordinator.layers.job import layer_summary
 from coordinator.session.job import Check, Job, Table
 from coordinator.session.resources import Budget
 from coordinator.session.session import Session
-from coordinator.trees.search import Grown, TreeSearch, prefix_nodes
+from coordinator.trees.grown import Grown, prefix_nodes
+from coordinator.trees.search import TreeSearch
 from coordinator.trees.verify import TreeVerifier
 from puzzles.capabilities import Placements
 from puzzles.contract import Puzzle

@@ -9,7 +9,7 @@ half a second, so a kill costs the chunks under way.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,13 @@ from coordinator.errors import ContradictionError, StopRun
 from coordinator.session.session import Executor, Session
 from coordinator.steps.inspection import inspected_expansion
 from coordinator.trees.estimate import seconds_left
+from coordinator.trees.grown import Grown, chunk_roots, shuffled, tree_digest
 from puzzles.capabilities import Placements
 from puzzles.keys.layout import Keys
 from puzzles.keys.order import is_increasing, sort_keys
-from puzzles.keys.splitmix import first_words
 from storage.layers.blocks import Packed
-from storage.layers.digest import NOTHING, Lanes, add_lanes, chain, digest_text
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Figures, Progress
+from storage.layers.digest import NOTHING, add_lanes
+from storage.ledger.manifest import Progress
 from storage.names import FOUND
 from storage.results.subtrees import (
     ChunkRecord,
@@ -48,51 +47,6 @@ _LOOK_SECONDS, _LOOKS = 0.1, 16
 _WORTH_SENDING_SECONDS = 0.5
 #: Merging what was found holds it three times: as read, together, and in order.
 _COPIES = 3
-
-
-@dataclass(frozen=True)
-class Grown(Figures):
-    """What is counted of a tree (`puzzles.capabilities.SubtreeCounts`), in how many chunks and seconds of a processor.
-
-    ``None`` is not known before the tree is cut.
-    """
-
-    solutions: int = 0
-    orbits: int | None = None
-    classes: int | None = None
-    nodes: int = 0
-    chunks: int | None = None
-    chunks_done: int = 0
-    processor_seconds: float = 0.0
-    exhausted: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """With the name that the counts of all runs have."""
-        return super().as_dict() | {"configurations": self.solutions}
-
-
-def shuffled(count: int) -> np.ndarray:
-    """The numbers below `count` in the order in which prefixes are taken: that of as many random numbers.
-
-    The same on every machine and in every session, and unrelated to the order of the keys.
-    """
-    return np.argsort(first_words(count), kind="stable")
-
-
-def chunk_roots(store: RunStore, cutting: Cutting) -> list[Keys]:
-    """The prefixes of each chunk."""
-    keys = store.layer(cutting.depth)[shuffled(cutting.prefixes)]
-    return [keys[begin : begin + cutting.chunk] for begin in range(0, cutting.prefixes, cutting.chunk)]
-
-
-def prefix_nodes(store: RunStore, puzzle: Placements, depth: int) -> int:
-    """The nodes of the layers of prefixes."""
-    return sum(store.layer_record(level).size * puzzle.numbers_placed(level) for level in range(1, depth + 1))
-
-
-def tree_digest(solutions: int, orbits: int, classes: int, lanes: Lanes) -> str:
-    """The digest of a finished run: of its counts and of one solution of each orbit, the same for every strategy."""
-    return chain([str(solutions), str(orbits), str(classes), digest_text(lanes)])
 
 
 class TreeSearch:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from coordinator.session.verifier import Verifier
-from coordinator.trees.search import Grown, chunk_roots, prefix_nodes, tree_digest
+from coordinator.trees.grown import Grown, chunk_roots, prefix_nodes, tree_digest
 from puzzles.capabilities import Placements, SubtreeCounts
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.order import sort_keys

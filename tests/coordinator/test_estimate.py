@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coordinator.trees.estimate import LEAST_SAMPLE, nodes_left, seconds_left
-from coordinator.trees.search import shuffled
+from coordinator.trees.grown import shuffled
 
 
 def test_nothing_is_said_of_too_few() -> None:

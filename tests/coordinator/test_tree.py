@@ -18,8 +18,9 @@ from coordinator.session.resources import Resources
 from coordinator.session.session import Control, SilentObserver
 from coordinator.session.tuning import Tuning
 from coordinator.trees import verify
+from coordinator.trees.grown import Grown
 from coordinator.trees.job import Subtrees
-from coordinator.trees.search import Grown, TreeSearch
+from coordinator.trees.search import TreeSearch
 from hakoiri.api import Run, explore
 from hakoiri.export.files import export_run
 from puzzles.errors import PuzzleError, Step
