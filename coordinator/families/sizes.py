@@ -11,37 +11,26 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
-from coordinator.executors.opening import open_context
-from coordinator.graphs.bounding import component_keys
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import Measured as Distances
-from coordinator.graphs.diameter import by_orbits, kinds_of
-from coordinator.graphs.eccentricities import Settling
-from coordinator.runs.create import make_planned, plan_run
-from coordinator.runs.drive import drive
+from coordinator.families.member import measure_member
 from coordinator.session.job import Check, Job, Request, Table
 from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import ComputeContext, Control, Observer, Session
+from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Sized, SizedMember
 from puzzles.contract import Puzzle
 from puzzles.errors import PuzzleError, Step
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 from storage.errors import DamagedError, StorageError
-from storage.layers.store import RunStore
 from storage.ledger.ledger import Ledger
 from storage.ledger.lock import require_held
 from storage.ledger.manifest import Figures, Progress, State
-from storage.names import DATA_FILE
 from storage.results.rows import ResultRows
-from worker.graphs.bounds import Aim
 
 SIZE = "size"
 #: A size has fewer members.
 _ROOM = 64
 #: Members up to so many configurations are derived again without ``--full``.
 _SAMPLE = 50_000
-_FOLDER, _RUN = "members", "member"
+_FOLDER = "members"
 
 
 @dataclass(frozen=True)
@@ -90,18 +79,6 @@ def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
         return {number: SizeRow(**row) for number, row in ResultRows(ledger, SIZE).all().items()}
     except TypeError as error:
         raise DamagedError(f"run {ledger.directory.name}: a row of {SIZE} is none: {error}") from error
-
-
-class _Within(Control):
-    """Of a member's run: it stops when the study is to stop, too."""
-
-    def __init__(self, study: Control) -> None:
-        super().__init__()
-        self._study = study
-
-    def check(self) -> None:
-        self._study.check()
-        super().check()
 
 
 class StudySizes(Job):
@@ -183,7 +160,7 @@ class StudySizes(Job):
         size, member = self._members()[number]
         folder = self.store.directory / _FOLDER / str(number)
         try:
-            found = _member(folder, self._spec(member), self._resources, session.control, session.observer)
+            found = measure_member(folder, self._spec(member), self._resources, session.control, session.observer)
         except StorageError as error:
             # Of the study, which alone the user knows.
             error.steps = (Step("repair" if isinstance(error, DamagedError) else "resume", self.store.directory.name),)
@@ -214,7 +191,7 @@ class StudySizes(Job):
         spec = self._spec(SizedMember(row.options, row.place, row.series))
         with tempfile.TemporaryDirectory(prefix="hakoiri-member-") as data:
             resources = Resources(memory=check.context.budget.memory)
-            found = _member(Path(data), spec, resources, check.control, check.observer)
+            found = measure_member(Path(data), spec, resources, check.control, check.observer)
         check.report.count("members")
         check.report.count("configurations", row.configurations)
         said = (row.layers, row.diameter, row.radius, row.pairs, row.digest)
@@ -261,49 +238,3 @@ def b_files(rows: Iterable[SizeRow]) -> dict[str, str]:
         lines = found.setdefault(f"b-{before}layers.txt", [])
         lines += [f"{number} {size}" for number, size in enumerate(row.layers, len(lines) + 1)]
     return {name: "\n".join(lines) + "\n" for name, lines in found.items()}
-
-
-#: Sizes of layers, diameter, radius, pairs, digest.
-_Found = tuple[list[int], int | None, int | None, int | None, str]
-
-
-def _member(data: Path, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> _Found:
-    """What a run by layers finds of a member, gone on with where it lies in `data` already; `StopRun` by `control`."""
-    directory = data / _RUN
-    if not (directory / DATA_FILE).exists():
-        make_planned(data, plan_run(data, spec, "explore", {}, resources, _RUN), False, None)
-    state = drive(directory, resources, _Within(control), observer)
-    if state.status != "complete":
-        raise StopRun(state.status, state.reason)
-    with RunStore(directory) as store, open_context(spec.build(), spec, resources, control, observer) as context:
-        layers = [record.size for record in store.layer_records()]
-        return layers, *_distances(context, store, control, observer), store.state.digest
-
-
-def _distances(
-    context: ComputeContext, store: RunStore, control: Control, observer: Observer
-) -> tuple[int | None, int | None, int | None]:
-    """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
-    kinds = kinds_of(context.puzzle, store)
-    try:
-        if kinds is not None:
-            found = by_orbits(context, store, kinds, control, observer)
-        else:
-            found = _searched(context, store, control, observer)
-    except (OverBudgetError, UnanswerableError) as error:
-        observer.note(f"{error}; the diameter stays open", *error.steps)
-        return None, None, None
-    return found.diameter, found.radius, found.pair_count
-
-
-def _searched(context: ComputeContext, store: RunStore, control: Control, observer: Observer) -> Distances:
-    """The distances of all from all, by their graph in memory; `OverBudgetError` if that is too little."""
-    keys = component_keys(store, 0, context, control)
-    settling = Settling(context, keys, build_graph(context, keys, control=control))
-
-    def report() -> None:
-        control.check()
-        observer.progress(settling.progress(Aim.ENDS))
-
-    settling.settle(Aim.ENDS, report)
-    return settling.measured(every=False)

@@ -1,0 +1,76 @@
+"""One member of a study of sizes: a run by layers, and the distances of all its configurations from each other."""
+
+from pathlib import Path
+
+from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
+from coordinator.executors.opening import open_context
+from coordinator.graphs.bounding import component_keys
+from coordinator.graphs.building import build_graph
+from coordinator.graphs.diameter import Measured, by_orbits, kinds_of
+from coordinator.graphs.eccentricities import Settling
+from coordinator.runs.create import make_planned, plan_run
+from coordinator.runs.drive import drive
+from coordinator.session.resources import Resources
+from coordinator.session.session import ComputeContext, Control, Observer
+from puzzles.registry import PuzzleSpec
+from storage.layers.store import RunStore
+from storage.names import DATA_FILE
+from worker.graphs.bounds import Aim
+
+_RUN = "member"
+#: Sizes of layers, diameter, radius, pairs, digest.
+Found = tuple[list[int], int | None, int | None, int | None, str]
+
+
+class _Within(Control):
+    """Of a member's run: it stops when the study is to stop, too."""
+
+    def __init__(self, study: Control) -> None:
+        super().__init__()
+        self._study = study
+
+    def check(self) -> None:
+        self._study.check()
+        super().check()
+
+
+def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> Found:
+    """What a run by layers finds of a member, gone on with where it lies in `data` already; `StopRun` by `control`."""
+    directory = data / _RUN
+    if not (directory / DATA_FILE).exists():
+        make_planned(data, plan_run(data, spec, "explore", {}, resources, _RUN), False, None)
+    state = drive(directory, resources, _Within(control), observer)
+    if state.status != "complete":
+        raise StopRun(state.status, state.reason)
+    with RunStore(directory) as store, open_context(spec.build(), spec, resources, control, observer) as context:
+        layers = [record.size for record in store.layer_records()]
+        return layers, *_distances(context, store, control, observer), store.state.digest
+
+
+def _distances(
+    context: ComputeContext, store: RunStore, control: Control, observer: Observer
+) -> tuple[int | None, int | None, int | None]:
+    """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
+    kinds = kinds_of(context.puzzle, store)
+    try:
+        if kinds is not None:
+            found = by_orbits(context, store, kinds, control, observer)
+        else:
+            found = _searched(context, store, control, observer)
+    except (OverBudgetError, UnanswerableError) as error:
+        observer.note(f"{error}; the diameter stays open", *error.steps)
+        return None, None, None
+    return found.diameter, found.radius, found.pair_count
+
+
+def _searched(context: ComputeContext, store: RunStore, control: Control, observer: Observer) -> Measured:
+    """The distances of all from all, by their graph in memory; `OverBudgetError` if that is too little."""
+    keys = component_keys(store, 0, context, control)
+    settling = Settling(context, keys, build_graph(context, keys, control=control))
+
+    def report() -> None:
+        control.check()
+        observer.progress(settling.progress(Aim.ENDS))
+
+    settling.settle(Aim.ENDS, report)
+    return settling.measured(every=False)
