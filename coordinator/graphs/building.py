@@ -5,6 +5,7 @@ import numpy as np
 from coordinator.errors import ContradictionError, UnanswerableError
 from coordinator.session.session import ComputeContext, Control
 from coordinator.spaces.faults import stray_move
+from puzzles.contract import Puzzle
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import equal_rows
 from puzzles.keys.places import Places
@@ -51,10 +52,15 @@ def build_graph(context: ComputeContext, keys: Keys, closed: bool = True, contro
     offsets = np.zeros(len(keys) + 1, dtype=np.int64)
     np.cumsum(np.concatenate(counts), out=offsets[1:])
     graph = Graph(offsets, np.concatenate(targets))
-    if puzzle.undirected and (edge := one_way_edge(graph)):
+    if puzzle.undirected:
+        _require_counterparts(puzzle, keys, graph)
+    return graph
+
+
+def _require_counterparts(puzzle: Puzzle, keys: Keys, graph: Graph) -> None:
+    if edge := one_way_edge(graph):
         here, there = (key_at(keys, vertex) for vertex in edge)
         raise ContradictionError(
             f"{puzzle.name} says that every move can be taken back, but {here:#x} ({puzzle.render(here)}) leads to "
             f"{there:#x} ({puzzle.render(there)}) and not back"
         )
-    return graph

@@ -69,7 +69,7 @@ class Slabs:
     def parts(self, components: Sequence[int], control: Control) -> Iterator[tuple[Keys, Labels]]:
         """The same slab by slab."""
         numbers = np.full(max(components) + 2, len(components), dtype=np.uint32)
-        numbers[list(components)] = np.arange(len(components), dtype=np.uint32)
+        numbers[np.asarray(components)] = np.arange(len(components), dtype=np.uint32)
         for slab in range(len(self)):
             control.check()
             part = range(slab, slab + 1)

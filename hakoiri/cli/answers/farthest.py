@@ -61,7 +61,7 @@ def diameter(
     """
     from coordinator.graphs.bounding import make_bounding
     from coordinator.session.resources import Resources
-    from hakoiri.rows.answers import component_row, diameter_row
+    from hakoiri.rows.answers import diameter_row
 
     if pairs is not None:
         from hakoiri.export.rows import check_ending as check_table
@@ -93,6 +93,13 @@ def diameter(
     if json:
         print_json({"run": run.name} | diameter_row(run, found))
         return
+    _print_diameter(run, found, of_start)
+
+
+def _print_diameter(run: "Run", found: "Diameter", of_start: bool) -> None:
+    """A component in a column; `of_start` if it is that of the puzzle's start. Then the pairs."""
+    from hakoiri.rows.answers import component_row
+
     row, count = component_row(found.record, run.puzzle), found.record.pair_count
     row |= {name: "not measured: --all does" for name in ("radius", "centre", "periphery") if row[name] is None}
     if of_start:

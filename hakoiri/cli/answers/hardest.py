@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import drive_to_end, report_queued
+from hakoiri.cli.driving import drive_to_end, refuse_with_queue, report_queued
 from hakoiri.cli.options import (
     ChunkOption,
     DataOption,
@@ -22,7 +22,7 @@ from hakoiri.cli.options import (
     redis_url,
 )
 from hakoiri.render.tables import facts, print_json, stderr, stdout
-from puzzles.errors import PuzzleError, counted
+from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from coordinator.session.resources import Resources
@@ -65,8 +65,7 @@ def hardest(
     """
     from coordinator.session.resources import Resources
 
-    if queue and plot is not None:
-        raise PuzzleError("--plot goes with no --queue: give the same command without --queue when the run is complete")
+    refuse_with_queue(queue, {"--plot": plot})
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
     base, metric = _computed(name, resources, metric, queue, data, json)
     if queue:
