@@ -1,1 +1,1 @@
-"""Runs and their life, and the kinds of work: layers, graphs, trees, solitaires, Nakuron."""
+"""Runs and their life, and the kinds of work: layers, graphs, trees, goals, deals, families, plays."""

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -314,13 +314,25 @@ def picture() -> str:
     return "\n".join(["```mermaid", "graph TD", *lines, "```"])
 
 
+def rooms() -> str:
+    """What is in each room, by the first line that it says of itself, as docs/architecture.md tells it."""
+    lines = []
+    for package in reversed(PACKAGES):
+        inside = {name.partition(".")[2]: tree for name, tree in modules(package) if name.count(".") == 1}
+        first = {room: str(ast.get_docstring(tree)).splitlines()[0] for room, tree in inside.items()}
+        told = [f"- `{room}`: {text}" for room, text in sorted(first.items())]
+        lines += [f"**`{package}/`**", "", *told, ""]
+    return "\n".join(lines)
+
+
 def _in(room: str, package: str) -> bool:
     return room.partition(".")[0] == package
 
 
-def test_the_picture_of_the_rooms_is_true() -> None:
+@pytest.mark.parametrize("part", [picture, rooms])
+def test_the_picture_of_the_rooms_is_true(part: Callable[[], str]) -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert picture() in text, f"docs/architecture.md shows other arrows than these:\n{picture()}"
+    assert part() in text, f"docs/architecture.md shows other rooms than these:\n{part()}"
 
 
 def test_the_packages_are_all_there() -> None:

@@ -1,1 +1,1 @@
-"""Good plays of large boards of Nakuron."""
+"""Good plays of boards too large to exhaust, for any puzzle whose moves score."""
