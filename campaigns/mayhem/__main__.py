@@ -2,7 +2,7 @@
 
     python -m campaigns.mayhem                          # all parts, each with its usual number of trials
     python -m campaigns.mayhem --part kills --count 50 --minutes 10
-    python -m campaigns.mayhem --part kills --run tree  # the trials that disturb runs of one kind
+    python -m campaigns.mayhem --part kills --case worker --case tree    # those trials alone
     python -m campaigns.mayhem --only kills:417         # one trial again; nothing is written down
     python -m campaigns.mayhem --publish                # writes campaigns/mayhem/results.json and docs/mayhem.md
 
@@ -13,9 +13,10 @@ Exits 1 if a promise of Hakoiri's was not kept.
 import argparse
 import json
 import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ from campaigns.mayhem.requests import Requests
 from campaigns.mayhem.shim import preload
 from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, TrialBooks
 from campaigns.mayhem.web import Web
-from campaigns.mayhem.works import WORKS
 
 PARTS: dict[str, type[Part]] = {
     part.name: part for part in (Kills, Disks, Queues, Hosts, Payloads, Web, Requests, Damage)
@@ -62,6 +62,7 @@ def campaign(
     trials: Iterable[tuple[Part, int]], minutes: float, seed: int, books: TrialBooks
 ) -> Iterator[dict[str, Any]]:
     """The rows of the trials that were not in the books yet, as they come, until the time is up."""
+    on = {"code": code()}
     end = time.monotonic() + 60 * minutes
     for part, number in trials:
         trial = Trial(part.name, number, seed)
@@ -73,19 +74,25 @@ def campaign(
             except ImpossibleError as error:
                 print(f"{trial.name} is left out: {error}", file=sys.stderr)
                 continue
-            yield books.add(vars(trial) | vars(outcome) | {"seconds": round(seconds, 2)})
+            yield books.add(vars(trial) | on | vars(outcome) | {"seconds": round(seconds, 2)})
+
+
+def code() -> str:
+    """The commit of Hakoiri's that is tried, with a mark if files differ from it; empty outside of a clone."""
+    asked = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False, cwd=Path(__file__).parent).stdout.strip()
 
 
 def wanted(
-    parts: list[Part], count: int | None, short: bool = False, work: str | None = None
+    parts: list[Part], count: int | None, short: bool = False, names: Collection[str] = ()
 ) -> Iterator[tuple[Part, int]]:
     """The trials of a campaign: so many of each part, by default the usual ones; or those of its short form.
 
-    With `work` those alone of them that disturb a run of that kind.
+    Of these only those in whose case are all `names`.
     """
     for part in parts:
         for number in part.short if short else range(part.usual if count is None else count):
-            if work in (None, part.work_of(number)):
+            if {*names} <= {*part.case_of(number).split(" / ")}:
                 yield part, number
         part.close()
 
@@ -96,7 +103,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--part", action="append", choices=PARTS, help="may be repeated; all if there is none")
     parser.add_argument("--count", type=int, help="trials of each part, those in the results file with them")
     parser.add_argument("--short", action="store_true", help="a few trials of each part, as in CI")
-    parser.add_argument("--run", choices=WORKS, help="of these trials those alone that disturb a run of this kind")
+    parser.add_argument("--case", action="append", default=[], help="of these those of this way, or kind of run, alone")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no trial after that time")
     parser.add_argument("--seed", type=int, default=1, help="which moments and places")
     parser.add_argument("--only", metavar="PART:NUMBER", help="one trial, whether it is in the results file or not")
@@ -126,7 +133,7 @@ def main() -> int:
             return int(bool(outcome.faults))
         faults = 0
         parts = [PARTS[name](place) for name in asked.part or PARTS]
-        for row in campaign(wanted(parts, asked.count, asked.short, asked.run), asked.minutes, asked.seed, books):
+        for row in campaign(wanted(parts, asked.count, asked.short, asked.case), asked.minutes, asked.seed, books):
             faults += bool(row["faults"])
             print(f"{row['part']}:{row['number']} {row['case']}: {row['figures']} {row['seconds']} s", file=sys.stderr)
             for fault in row["faults"]:

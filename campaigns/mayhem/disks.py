@@ -129,7 +129,7 @@ def _error(ended: Finished) -> str:
 class Disks(Disturbed):
     """A trial is one failure in a run of one kind."""
 
-    name, usual, short = "disks", 500, (0, 8)
+    name, usual, short = "disks", 480, (0, 8)
     headings = ("failure", "run")
     ways: ClassVar = {name: partial(_failing, failure=failure) for name, failure in FAILURES.items()} | {
         "power cut": _power_cut, "remounted read-only": _remounted,

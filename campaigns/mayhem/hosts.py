@@ -82,7 +82,7 @@ def _other_file(scene: Scene, beside: bool) -> None:
     other.write_text(OWN_FILE.read_text(encoding="utf-8").replace("not ends[hole]", "ends[hole]"), encoding="utf-8")
     scene.farm(env={FILES: str(other)})
     if beside:
-        scene.hosts.append(scene.start_host(env={FILES: str(OWN_FILE)}))
+        scene.hosts.append(scene.start_host())
     running = scene.drive()
     scene.finish(running)
     scene.outcome.figures["harms"] += 1
@@ -93,7 +93,7 @@ def _other_file(scene: Scene, beside: bool) -> None:
 class Hosts(Disturbed):
     """A trial is a farmed run of one kind, and somebody who takes part in it and is otherwise."""
 
-    name, usual, short = "hosts", 126, (64,)
+    name, usual, short = "hosts", 112, (64,)
     headings = ("what is otherwise", "run")
     ways: ClassVar = {
         **{f"clock of the {name}": partial(_jumps, whose=(name,)) for name in _CLOCKS},

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-import psutil
-
 from campaigns.mayhem.scene import AUTO, MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import the_run
@@ -56,19 +54,10 @@ def farming_coordinator(scene: Scene) -> None:
     scene.finish(scene.start("coordinator", "--burst"))
 
 
-def kill_server(scene: Scene, server: Running) -> None:
-    """SIGKILL to it alone; all that it has started leave by themselves."""
-    family = server.children()
-    server.kill()
-    _, alive = psutil.wait_procs(family, timeout=30)
-    if alive:
-        scene.outcome.faults.append(f"the server is dead, and {len(alive)} of its processes are left")
-
-
 def web_server(scene: Scene) -> None:
     """The server on the web, which drives queued runs in a process of its own: that one leaves, too."""
     scene.queue()
-    again_and_again(scene, lambda: scene.start("serve", *ADDRESS), partial(kill_server, scene))
+    again_and_again(scene, lambda: scene.start("serve", *ADDRESS), scene.leave_alone)
     scene.finish(scene.start("coordinator", "--threads", "--burst"))
 
 
@@ -139,6 +128,24 @@ def redis_forgetting(scene: Scene) -> None:
     _blow_by_blow(scene, lambda: scene.restart_redis(wipe=True))
 
 
+def supervisor(scene: Scene) -> None:
+    """The process of which the workers of a host are forked; they and their data Redis leave, another host begins."""
+    scene.farm(env=AUTO)
+    _blow_by_blow(scene, scene.replace_supervisor)
+
+
+def stopped_host(scene: Scene) -> None:
+    """One of two hosts stands still with its data Redis, which nobody can reach meanwhile."""
+    scene.farm(hosts=2, workers=1, env=AUTO)
+    _blow_by_blow(scene, scene.pause_host)
+
+
+def stopped_redis(scene: Scene) -> None:
+    """The one Redis stands still for so long that it has forgotten all workers when it goes on."""
+    scene.farm()
+    _blow_by_blow(scene, scene.pause_redis)
+
+
 def stopped_worker(scene: Scene) -> None:
     """A worker stands still until it is taken for dead, and goes on: its late answers change nothing."""
     scene.farm()
@@ -148,27 +155,28 @@ def stopped_worker(scene: Scene) -> None:
 def stopped_driver(scene: Scene) -> None:
     """The driver stands still, somebody else wants to drive the run and is refused; then the first goes on."""
     running = scene.drive()
-    at_work = scene.let_work(running, scene.seconds)
-    if at_work:
-        running.send(signal.SIGSTOP)
-        at_work = scene.standing().state.status == "running"
-        if at_work:
-            second = scene.hakoiri.here("resume", the_run(scene.work, scene.hakoiri.data).name, check=False)
-            if second.code != 1 or "is held by process" not in second.error:
-                scene.outcome.faults.append(f"two drivers: {second}")
-        running.send(signal.SIGCONT)
+    if at_work := _stands_still(scene, running) and scene.standing().state.status == "running":
+        second = scene.hakoiri.here("resume", the_run(scene.work, scene.hakoiri.data).name, check=False)
+        if second.code != 1 or "is held by process" not in second.error:
+            scene.outcome.faults.append(f"two drivers: {second}")
+    running.send(signal.SIGCONT)
     scene.outcome.figures["blows" if at_work else "late"] += 1
     scene.finish(running)
+
+
+def _stands_still(scene: Scene, driver: Running) -> bool:
+    """SIGSTOP to a driver at a random moment; whether it holds its run then."""
+    wait_until(lambda: _is_held(scene) or driver.process.poll() is not None, what="the run to be held")
+    # What it takes in all is mostly its start.
+    at_work = scene.let_work(driver, scene.seconds / 4)
+    driver.send(signal.SIGSTOP)
+    return at_work and _is_held(scene)
 
 
 def two_holders(scene: Scene, start: Callable[[], Running]) -> None:
     """The driver stands still and its lock is removed, so that a second one holds the run, too; then it goes on."""
     began, first = time.time(), start()
-    wait_until(lambda: _is_held(scene) or first.process.poll() is not None, what="the run to be held")
-    # What it takes in all is mostly its start.
-    at_work = scene.let_work(first, scene.seconds / 4)
-    first.send(signal.SIGSTOP)
-    if not (at_work and _is_held(scene)):
+    if not _stands_still(scene, first):
         scene.outcome.figures["late"] += 1
         first.send(signal.SIGCONT)
         scene.finish(first)
@@ -225,7 +233,7 @@ def two_coordinators(scene: Scene) -> None:
 class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 720, (0, 15)
+    name, usual, short = "kills", 912, (0, 15)
     headings = ("who is killed", "run")
     crossed = "blows"
     ways: ClassVar = {
@@ -245,6 +253,9 @@ class Kills(Disturbed):
         "worker stopped": stopped_worker,
         "two coordinators hold it": two_services,
         "two with workers hold it": two_services_with_workers,
+        "supervisor": supervisor,
+        "host stopped": stopped_host,
+        "one Redis stopped": stopped_redis,
     }
     measures: ClassVar = {
         "blows": Measure("kills"),
@@ -256,9 +267,10 @@ class Kills(Disturbed):
     text = """\
 A run of each kind, small enough to take a second, and one to three kills (SIGKILL, or SIGSTOP for longer than it takes
 to be missed, and SIGCONT) of somebody who takes part in it, at random moments. Where the driver dies, somebody goes on
-with the run. Of *two* that *hold it*, and where a lock is removed, the first one stands still while the second one
-drives the run, and then goes on: it must write nothing. Afterwards the run must be complete; its digest and all of its
-layers, rows and components must be those of a run that nobody disturbed; every layer, row and chunk that was durable at
-a kill must be there untouched (else it was *made twice*); and `hakoiri verify` must agree. *Seconds of work lost* are
-those from the last commit to the kill. *Seconds until it went on* are those to the next commit where the driver lives:
-a worker is missed after five seconds of silence."""
+with the run. The *supervisor* is the process of which the workers of a host are forked: it alone is killed, and what it
+has started must leave by itself. Of *two* that *hold it*, and where a lock is removed, the first one stands still while
+the second one drives the run, and then goes on: it must write nothing. Afterwards the run must be complete; its digest
+and all of its layers, rows and components must be those of a run that nobody disturbed; every layer, row and chunk that
+was durable at a kill must be there untouched (else it was *made twice*); and `hakoiri verify` must agree. *Seconds of
+work lost* are those from the last commit to the kill. *Seconds until it went on* are those to the next commit where the
+driver lives: a worker is missed after five seconds of silence."""

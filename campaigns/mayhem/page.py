@@ -19,12 +19,14 @@ _BEGINS = """\
 
 `campaigns/mayhem` kills, damages, starves and deceives Hakoiri on purpose, by seeds and by the thousand, and compares
 what comes of it with what a run finds that nobody disturbs. This page is made of its results; no figure is put in by
-hand. A part of it runs in CI.
+hand. A part of it runs in CI. Above the tables of a part stands how many trials they are of, on which commits, and how
+often each case was tried; trials of before commits were written down bear the one that published them. What all of them
+found, and was mended, is at the end.
 
 ```sh
 python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
 python -m campaigns.mayhem --part kills --minutes 10
-python -m campaigns.mayhem --part kills --run tree   # the trials that disturb runs of one kind
+python -m campaigns.mayhem --part kills --case worker --case tree    # those trials alone
 python -m campaigns.mayhem --only kills:417       # one trial again, by its number (and `--seed`)
 python -m campaigns.mayhem --publish              # this page
 ```
@@ -32,28 +34,41 @@ python -m campaigns.mayhem --publish              # this page
 _FOUND = """\
 ## Found and mended
 
-What the campaign has found, each with a test in the ordinary suite:
+What the campaign has found, each with a test in the ordinary suite.
 
-- An entry without a number in LMDB's list of free pages, as a sector of zeroes leaves it, ended in a traceback.
+By kills:
+
 - What a kill left of a run that was being made (`.creating-...`) stayed for ever.
+- A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go;
+  one of a study removed what the other one was measuring; and it was told to go on with a run that it had lost.
+- Levels of a tree that were broken off by a stop were kept, and made again.
+- Processes that compile kernels outlived a kill of the one that had started them.
+
+By disks that fail:
+
 - A write that failed (EIO) was told as a full disk.
+- The name of a spill folder that was made anew was not durable when the books named its files: after a power cut a run
+  had to be repaired.
+- An error of what a study of sizes was measuring named a run that nobody knows as the one to go on with.
+
+By trouble with Redis:
+
 - A worker whose result did not fit into Redis any more, or whose connection was cut for good, told nobody: its chunk
   was waited for until it was overdue, a minute later.
 - A value of another type under one of Hakoiri's names in Redis was told without a next step, and without the name.
 - Under `rq:workers` it ended each worker as soon as it had begun: they were started again for ever, and a run waited.
 - So did, without a word, values under eight other names of RQ's, an entry of its queue or registries that is no text,
   and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
-- A driver that stood still while its lock was removed and another drove its run went on to write, once it was let go.
-- Levels of a tree that were broken off by a stop were kept, and made again.
-- Such a driver of a study removed what the other one was measuring.
+- With `?protocol=2` in its URL a worker waited for the rest of what Redis says where nothing is there, and did no work.
+- Of the address of a data Redis that had lost its `@` on the way, as one that is cut off has, the password was told.
 - Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
-- The name of a spill folder that was made anew was not durable when the books named its files: after a power cut a run
-  had to be repaired.
-- An error of what a study of sizes was measuring named a run that nobody knows as the one to go on with.
-- A driver that had lost its run was told to go on with it, and a certificate that names a search tree was explored.
+
+By damage:
+
+- An entry without a number in LMDB's list of free pages, as a sector of zeroes leaves it, ended in a traceback.
+- A certificate that names a search tree was explored.
 - Where the row of an optimisation's first round was damaged, the mended run had one round less than before: it went on
   with the last one.
-- Processes that compile kernels outlived a kill of the one that had started them.
 """
 
 
@@ -75,7 +90,10 @@ def _of(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     crossed = Counter[str]()
     for row in rows if part.crossed else []:
         crossed[row["case"]] += row["figures"].get(part.crossed, 0)
+    each_case = Counter(row["case"] for row in rows)
     return _totals(part, rows) | {
+        "code": Counter(row["code"] for row in rows),
+        "fewest": [len(each_case), min(each_case.values()), max(each_case.values())],
         "seeds": sorted({row["seed"] for row in rows}),
         "until": date.today().isoformat(),
         "seconds": round(sum(row["seconds"] for row in rows)),
@@ -119,7 +137,10 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     told = [f"## {part.name.capitalize()}\n", f"{part.text}\n"]
     promised = f"{len(faults)} did not" if faults else "all kept every promise"
     seeds = ", ".join(map(str, results["seeds"]))
-    told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}.\n")
+    told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}.")
+    code = ", ".join(f"{count:,} on `{commit}`" for commit, count in results["code"].items())
+    cases, fewest, most = results["fewest"]
+    told.append(f"{code}. {cases:,} cases, each {fewest:,} to {most:,} times.\n")
     for place, heading in enumerate(part.headings):
         rows = [case for case in results["cases"] if case["place"] == place]
         told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))

@@ -3,6 +3,7 @@
 import random
 import zlib
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -15,6 +16,11 @@ from rq.exceptions import DeserializationError, NoSuchJobError
 
 from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from coordinator.executors.company import Company
+from coordinator.executors.plane import Plane
+from coordinator.session.session import SilentObserver
+from coordinator.session.tuning import DEFAULT
+from puzzles.contract import Puzzle
 from puzzles.errors import HakoiriError
 from puzzles.keys.layout import LAYOUTS, ints
 from puzzles.registry import PuzzleSpec
@@ -22,15 +28,22 @@ from storage.layers.blocks import HEADER_BYTES
 from storage.layers.coded import Block, code_keys, decode
 from storage.ledger.records import seal
 from storage.names import block_key
+from tests.support.engine import PlainRedis
 from worker.errors import TaskError
+from worker.layers.partition import partition_by
 from worker.transport import payload
-from worker.transport.depots import open_depot
+from worker.transport.depots import MAIN, Depots, open_depot
+from worker.transport.lots import BLOCKS, Lot, Origin
 from worker.transport.messages import Event, MsgpackSerializer, TaskRequest
+from worker.transport.names import input_key
 from worker.transport.payload import pack_arrays, unpack_arrays
 from worker.transport.pieces import read_answer
-from worker.transport.rq_worker import TaskJob
+from worker.transport.rq_worker import TaskJob, _outcome
 
-_AT_ONCE, _MOST_SECONDS = 5_000, 60.0
+_AT_ONCE, _MOST_SECONDS = 5_000, 120.0
+#: Numbers at which something ends.
+_EDGES = (0, 1, -1, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, -(2**63))
+_DEPTH, _NO_KEYS = 14, np.empty(0, dtype=np.uint32)
 _CRC_BYTES = 4
 
 
@@ -101,8 +114,73 @@ def _blocks(chance: random.Random) -> None:
 
 
 def _beats(chance: random.Random) -> None:
-    url = mutated(b"redis://:secret@10.0.0.1:6379/0", chance).decode(errors="replace")
+    """What lies under the names of workers, which say where they have a data Redis."""
+    server, company = PlainRedis(), Company(SilentObserver())
+    server.beats = {mutated(b"den-17", chance): mutated(b"redis://:secret@10.0.0.1:6379/0", chance)}
+    depots = Depots(cast(redis.Redis, server))
+    (url,) = company.look(depots.main)
+    Plane(depots, DEFAULT, lambda call: call(), lambda text: None).announced([url])
+    # Without its colon nobody can know it for one.
+    assert ":secret" not in company.data_redis_of(*company.living), "a password is told"
     open_depot(url).close()
+
+
+def _halves(chance: random.Random) -> None:
+    """What a worker is asked for where blocks lie in Redis, as somebody says who is no coordinator."""
+    spec, puzzle, held, asked = _half_of_a_step()
+    server, task = PlainRedis(), chance.choice(sorted(asked))
+    arrays = [*asked[task]]
+    for _ in range(chance.randint(1, 2)):
+        _harm(arrays, chance)
+    server.held = {**held, input_key("feed", "1.0"): pack_arrays(arrays)}
+    request = TaskRequest("feed", "1.0", 1, -1, 60, spec.as_dict(), puzzle.version)
+    kind, why = _outcome(cast(redis.Redis, server), task, request, puzzle)
+    if kind != "done":
+        raise TaskError(f"{kind}: {why}")
+
+
+@cache
+def _half_of_a_step() -> tuple[PuzzleSpec, Puzzle, dict[str, bytes], dict[str, list[Any]]]:
+    """A puzzle, blocks of three of its layers by their keys in Redis, and how both halves of a step ask for them."""
+    spec, server = PuzzleSpec("klotski"), PlainRedis()
+    puzzle, layers, lots = spec.build(), [_NO_KEYS], []
+    layers.append(puzzle.keys([puzzle.start]))
+    while len(layers) < _DEPTH:
+        found = np.unique(puzzle.expand(layers[-1]).successors)
+        layers.append(np.setdiff1d(found, np.concatenate(layers[-2:])))
+    for number, keys in enumerate(layers[-3:]):
+        origin, coded = Origin("feed", 0, number, 0), code_keys(number, keys)
+        server.set(origin.key(BLOCKS), coded.data, ex=60)
+        lots.append(origin.lot(MAIN, BLOCKS, number, coded))
+    cuts, nothing = partition_by(layers[-1], 3).numbers, Lot.empty(puzzle.layout)
+    head, ends = np.array([0, len(layers[-2]), 2]), puzzle.layout.pack([0, puzzle.layout.greatest])
+    return spec, puzzle, server.held, {
+        "spread": [head, cuts, *lots[1], *lots[0], *nothing],
+        "gather": [np.array([2, 1]), ends, cuts, *lots[2], *lots[1], *lots[0]],
+    }  # fmt: skip
+
+
+def _harm(arrays: list[Any], chance: random.Random) -> None:
+    """One of them is gone, there twice, another one, of other numbers, shorter, of another shape, or changed."""
+    place = chance.randrange(len(arrays))
+    array = arrays[place]
+    match chance.randrange(7):
+        case 0:
+            del arrays[place]
+        case 1:
+            arrays.insert(place, array)
+        case 2:
+            arrays[place] = chance.choice(arrays)
+        case 3:
+            arrays[place] = array.astype(chance.choice(("u1", "u2", "u4", "u8", "i4", "i8")))
+        case 4:
+            arrays[place] = array[: chance.randrange(len(array) + 1)]
+        case 5:
+            arrays[place] = array.reshape(-1, 1)
+        case _ if array.size:
+            arrays[place] = array.copy()
+            number = chance.choice((*_EDGES, chance.getrandbits(10), chance.getrandbits(31)))
+            arrays[place].flat[chance.randrange(array.size)] = np.array(number).astype(array.dtype)
 
 
 def _jobs(chance: random.Random) -> None:
@@ -158,7 +236,8 @@ READERS: dict[str, Callable[[random.Random], None]] = {
     "events": _events,
     "coded blocks": _blocks,
     "jobs": _jobs,
-    "URLs of data Redis": _beats,
+    "what workers say of themselves": _beats,
+    "halves of steps": _halves,
     "arrays of the other byte order": _other_order,
 }
 
@@ -182,7 +261,7 @@ def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
 class Payloads(Part):
     """A trial is some thousand payloads of one kind."""
 
-    name, usual, short = "payloads", 245, range(7)
+    name, usual, short = "payloads", 280, range(8)
     headings = ("what reads them",)
     measures: ClassVar = {
         "payloads": Measure("payloads"),
@@ -192,7 +271,9 @@ class Payloads(Part):
     text = """\
 Values as they lie in Redis, changed: bits and bytes, cut off, doubled in part, noise, fields of other types; most of
 them behind a checksum that fits, as anybody can compute it. Whatever reads them must refuse them by name, or read what
-they say; a coded block that is read has as many increasing keys as it says. No other exception, signal or hang.
+they say; a coded block that is read has as many increasing keys as it says. No other exception, signal or hang. Of
+*halves of steps* the arrays say where other blocks lie, and how many, than there are: a worker then does what it is
+asked for, or says why not.
 What a machine of the other byte order sends must be the same bytes, and what it reads the same numbers."""
 
     def __init__(self, place: Path) -> None:

@@ -1,6 +1,7 @@
 """Trouble with the one Redis, with what lies in it, and with who else uses it."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from random import Random
 from typing import Any, ClassVar
@@ -8,25 +9,59 @@ from typing import Any, ClassVar
 import redis
 
 from campaigns.mayhem.proxies import Proxy
-from campaigns.mayhem.scene import Disturbed, Scene
+from campaigns.mayhem.scene import AUTO, Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from tests.system.helpers import Running
-from worker.transport.names import QUEUE, SHARED_TYPES
+from worker.transport.connection import living_workers
+from worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
 
 _MOST_SECONDS = 180
 #: How often somebody does harm while a run is under way, and how long he waits in between at most.
 _HARMS, _PAUSE_SECONDS = 40, 0.1
+#: How often somebody looks for what is there for a moment.
+_LOOKS = 50
 #: Names of RQ's that Hakoiri has no need of.
 _OF_RQ = ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}", f"rq:ready:{QUEUE}")
 
 
 def _little_room(scene: Scene, policy: str) -> None:
     scene.farm()
-    client = scene.one_redis.client
+    _limit(scene.one_redis.client, scene.chance, policy)
+    running = scene.drive()
+    running.finish(_MOST_SECONDS)
+    scene.outcome.figures["harms"] += _missed(scene.one_redis.client)
+    _ends(scene, running)
+
+
+def _little_room_for_data(scene: Scene, policy: str) -> None:
+    """The same of the data Redis of two hosts."""
+    scene.farm(hosts=2, workers=1, env=AUTO)
+    with ExitStack() as opened:
+        stores = [opened.enter_context(redis.Redis.from_url(url)) for url in _data_redis(scene.one_redis.client)]
+        for store in stores:
+            _limit(store, scene.chance, policy)
+        running = scene.drive()
+        running.finish(_MOST_SECONDS)
+        for store in stores:
+            scene.outcome.figures["harms"] += _missed(store)
+            store.config_set("maxmemory", 0)
+    _ends(scene, running)
+
+
+def _limit(client: redis.Redis, chance: Random, policy: str) -> None:
     used = client.info("memory")["used_memory"]
-    client.config_set("maxmemory", used + scene.chance.choice((200_000, 1_000_000, 3_000_000)))
     client.config_set("maxmemory-policy", policy)
-    _ends(scene, scene.drive())
+    client.config_set("maxmemory", used + chance.choice((5_000, 50_000, 300_000)))
+
+
+def _missed(client: redis.Redis) -> int:
+    """How many keys it threw away, and how many commands it refused."""
+    refused = client.info("errorstats").get("errorstat_OOM", {}).get("count", 0)
+    return int(client.info("stats")["evicted_keys"]) + int(refused)
+
+
+def _data_redis(client: redis.Redis) -> list[str]:
+    return sorted({*living_workers(client).values()} - {""})
 
 
 def _through(scene: Scene, **options: Any) -> None:
@@ -54,9 +89,9 @@ def _ends(scene: Scene, running: Running) -> None:
     scene.finish(running)
 
 
-def _beside(scene: Scene, harm: Callable[[redis.Redis, Random], bool]) -> None:
+def _beside(scene: Scene, harm: Callable[[redis.Redis, Random], bool], **hosts: Any) -> None:
     """Somebody does harm now and then while the run is under way."""
-    scene.farm()
+    scene.farm(**hosts)
     running = scene.drive()
     for _ in range(_HARMS):
         if not scene.let_work(running, _PAUSE_SECONDS):
@@ -66,17 +101,38 @@ def _beside(scene: Scene, harm: Callable[[redis.Redis, Random], bool]) -> None:
 
 
 def _double_jobs(client: redis.Redis, chance: Random) -> bool:
-    """Jobs of the queue stand there twice, in another order."""
-    queue = f"rq:queue:{QUEUE}"
-    if not (jobs := client.lrange(queue, 0, -1)):
+    """Jobs stand in a queue twice, in another order: in that for all, or in one for a worker, perhaps another's."""
+    queues = sorted(client.scan_iter(f"rq:queue:{QUEUE}*", count=1000, _type="list"))
+    return bool(queues) and _double(client, chance, chance.choice(queues), chance.choice(queues))
+
+
+def _double(client: redis.Redis, chance: Random, queue: bytes, into: bytes) -> bool:
+    if not (entries := client.lrange(queue, 0, -1)):
         return False
-    jobs = [*jobs, *chance.sample(jobs, chance.randint(1, len(jobs)))]
-    chance.shuffle(jobs)
+    entries = [*entries, *chance.sample(entries, chance.randint(1, len(entries)))]
+    chance.shuffle(entries)
     pipeline = client.pipeline(transaction=True)
     pipeline.delete(queue)
-    pipeline.rpush(queue, *jobs)
+    pipeline.rpush(into, *entries)
     pipeline.execute()
     return True
+
+
+def _double_events(client: redis.Redis, chance: Random) -> bool:
+    """The same of what workers tell, which is there for a moment only."""
+    for _ in range(_LOOKS):
+        for events in client.scan_iter("hakoiri:*:events", count=1000):
+            if _double(client, chance, events, events):
+                return True
+    return False
+
+
+def _spoil_data(client: redis.Redis, chance: Random) -> bool:
+    """A value of a data Redis is spoiled."""
+    if not (stores := _data_redis(client)):
+        return False
+    with redis.Redis.from_url(chance.choice(stores)) as store:
+        return _spoil_key(store, chance)
 
 
 def _spoil_key(client: redis.Redis, chance: Random) -> bool:
@@ -118,10 +174,12 @@ def _other_keys(client: redis.Redis, chance: Random) -> bool:
 
 def _taken_names(client: redis.Redis, chance: Random) -> bool:
     """A name that Hakoiri needs holds a value of another type, until somebody removes that."""
-    name = chance.choice(sorted(SHARED_TYPES))
+    beats = [beat.decode() for beat in client.scan_iter(worker_key("*"), count=1000)]
+    own = [name for beat in beats for name in (beat, f"rq:queue:{own_queue(beat.rpartition(':')[2])}")]
+    name = chance.choice([*sorted(SHARED_TYPES), *sorted(own)])
     client.delete(name)
     if chance.random() < 0.5:
-        client.set(name, "something else")
+        client.set(name, "something else") if name in SHARED_TYPES else client.sadd(name, "something else")
     return True
 
 
@@ -135,7 +193,7 @@ def _protocol(scene: Scene, number: int) -> None:
 class Queues(Disturbed):
     """A trial is a farmed run of one kind, and one kind of trouble."""
 
-    name, usual, short = "redis", 168, (8,)
+    name, usual, short = "redis", 256, (8,)
     headings = ("trouble", "run")
     ways: ClassVar = {
         "no room (noeviction)": partial(_little_room, policy="noeviction"),
@@ -150,6 +208,10 @@ class Queues(Disturbed):
         "names of Hakoiri's taken": partial(_beside, harm=_taken_names),
         "RESP2": partial(_protocol, number=2),
         "RESP3": partial(_protocol, number=3),
+        "events doubled and reordered": partial(_beside, harm=_double_events),
+        "data Redis: no room": partial(_little_room_for_data, policy="noeviction"),
+        "data Redis: eviction": partial(_little_room_for_data, policy="allkeys-random"),
+        "data Redis: garbage in keys": partial(_beside, harm=_spoil_data, hosts=2, workers=1, env=AUTO),
     }
     measures: ClassVar = {
         "harms": Measure("harms done"),
@@ -158,6 +220,8 @@ class Queues(Disturbed):
     }
     text = """\
 A run by two workers, and a Redis with little room, one that throws keys away, that is slow or whose connections are cut
-after some bytes; jobs that are in the queue twice and in another order; values that are overwritten, of another type or
-gone; keys of other programs, under names of RQ's and of Hakoiri's, too, and its workers suspended. The run must end as
-one that nobody disturbed, at once or, where it was ended with one line that says why, when it is gone on with."""
+after some bytes; jobs that are in the queues twice, in another order or in that of another worker, and events that come
+twice and in another order; values that are overwritten, of another type or gone; keys of other programs, under names of
+RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts. *Harms done* are these,
+connections cut, keys thrown away and commands refused for want of room. The run must end as one that nobody disturbed,
+at once or, where it was ended with one line that says why, when it is gone on with."""

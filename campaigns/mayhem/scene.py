@@ -15,6 +15,7 @@ import psutil
 
 from campaigns.mayhem.trials import Outcome, Part, Trial
 from campaigns.mayhem.works import (
+    OWN_FILE,
     WORKS,
     Standing,
     Undisturbed,
@@ -25,6 +26,7 @@ from campaigns.mayhem.works import (
     the_run,
     undisturbed_in,
 )
+from puzzles.user.files import FILES
 from storage.names import runs_being_made
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -37,6 +39,16 @@ MOST_SECONDS = 120
 AUTO = {"HAKOIRI_DATA_REDIS": "auto"}
 #: A worker that does not say for so long that it lives is taken for dead.
 _DEAD_SECONDS = 6.0
+
+
+def pause(processes: list[psutil.Process]) -> None:
+    """SIGSTOP, longer than it takes to be taken for dead, and SIGCONT."""
+    for process in processes:
+        process.suspend()
+    time.sleep(_DEAD_SECONDS)
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
 
 
 class Scene:
@@ -101,10 +113,9 @@ class Scene:
     def start_host(
         self, workers: int = 1, before: Callable[[], object] | None = None, env: Mapping[str, str] | None = None
     ) -> Running:
-        """One supervisor with its workers, which calls `before` first."""
-        return self.hakoiri.start(
-            "worker", "-n", str(workers), env={"HAKOIRI_REDIS": self.url} | dict(env or {}), before=before
-        )
+        """One supervisor with its workers, which know the user's puzzle; it calls `before` first."""
+        settings = {"HAKOIRI_REDIS": self.url, FILES: str(OWN_FILE)} | dict(env or {})
+        return self.hakoiri.start("worker", "-n", str(workers), env=settings, before=before)
 
     @property
     def one_redis(self) -> RedisServer:
@@ -174,12 +185,29 @@ class Scene:
         self.one_redis.start(wipe=wipe)
 
     def pause_worker(self) -> None:
-        """SIGSTOP, longer than it takes to be taken for dead, and SIGCONT."""
-        process = self.chance.choice(self.children(data_redis=False))
-        process.suspend()
-        time.sleep(_DEAD_SECONDS)
-        with suppress(psutil.NoSuchProcess):
-            process.resume()
+        """SIGSTOP to one worker, and SIGCONT."""
+        pause([self.chance.choice(self.children(data_redis=False))])
+
+    def pause_host(self) -> None:
+        """The same to all processes of a host."""
+        host = self.chance.choice(self.hosts)
+        pause([psutil.Process(host.pid), *host.children()])
+
+    def pause_redis(self) -> None:
+        """The same to the one Redis."""
+        pause([psutil.Process(self.one_redis.pid)])
+
+    def leave_alone(self, running: Running) -> None:
+        """SIGKILL to a process alone; all that it has started must leave by themselves."""
+        family = running.children()
+        running.kill()
+        if left := psutil.wait_procs(family, timeout=30)[1]:
+            self.outcome.faults.append(f"{running.arguments[0]} is dead, and {len(left)} of its processes are left")
+
+    def replace_supervisor(self) -> None:
+        """That to the supervisor of the one host, whose place another takes."""
+        self.leave_alone(self.hosts[0])
+        self.hosts = [self.start_host(2, env=AUTO)]
 
     # The end
 
@@ -227,17 +255,14 @@ class Disturbed(Part):
         super().__init__(place)
         self._undisturbed = undisturbed_in(place / "undisturbed")
 
-    def _way_of(self, number: int) -> str:
-        return list(self.ways)[number % len(self.ways)]
-
-    def work_of(self, number: int) -> str:
-        works = list(WORKS)
+    def case_of(self, number: int) -> str:
+        works, way = list(WORKS), list(self.ways)[number % len(self.ways)]
         turn = number + number // lcm(len(self.ways), len(works))
-        return self.of_work.get(self._way_of(number), works[turn % len(works)])
+        return f"{way} / {self.of_work.get(way, works[turn % len(works)])}"
 
     def run(self, trial: Trial) -> Outcome:
-        way, work = self._way_of(trial.number), self.work_of(trial.number)
-        outcome = Outcome(f"{way} / {work}", dict.fromkeys(self.measures, 0))
+        outcome = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0))
+        way, work = outcome.case.split(" / ")
         scene = Scene(WORKS[work], self._undisturbed, self.place / trial.folder, trial.chance(), outcome)
         with scene.ended:
             self.ways[way](scene)

@@ -75,8 +75,8 @@ class Part(ABC):
     def run(self, trial: Trial) -> Outcome:
         """Do it below the trial's folder; whatever it starts for this trial alone is ended on return."""
 
-    def work_of(self, number: int) -> str:
-        """Which kind of run a trial disturbs; empty where it is not one of `campaigns.mayhem.works`."""
+    def case_of(self, number: int) -> str:
+        """The case of a trial, where its number says that before it is done; else empty."""
         return ""
 
     def close(self) -> None:  # noqa: B027  (most share nothing that has to be ended)

@@ -88,6 +88,7 @@ WORKS = {
         Work("hunt", ("hunt", "gap", "-o", "ranks=6", "--legs", "10", "--seed", "2")),
         Work("optimise", ("optimise", "nakuron", "--from", _BOARD, "--width", "200", "--rounds", "5")),
         Work("hardest", ("hardest", "last"), _SMALL, ("run", "klotski"), farmed=_FARMED),
+        Work("hardest, spilled", ("hardest", "last"), _SCARCE, ("run", "klotski"), before=be_starved),
         Work("eccentricities", ("diameter", "last", "--all"), base=_LARGE, before=_keep_often),
         Work("own puzzle", ("run", f"{OWN_FILE}:LeftEnds", "-o", "aces=2", "-o", "holes=2"), ("--chunk", "1"),
              farmed=("--chunk", "1", "--farm-from", "1")),

@@ -12,10 +12,12 @@ from typing import ClassVar
 import psutil
 import pytest
 
-from campaigns.mayhem.__main__ import PARTS, campaign, wanted
+from campaigns.mayhem.__main__ import PARTS, campaign, code, wanted
 from campaigns.mayhem.page import PAGE, RESULTS, page, summary
 from campaigns.mayhem.places import own_folder
+from campaigns.mayhem.scene import Disturbed
 from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial, TrialBooks
+from campaigns.mayhem.works import WORKS
 from tests.system.helpers import PATIENCE_SECONDS, wait_until
 
 
@@ -67,8 +69,22 @@ def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -
     assert "| all | 5 | 8 | 0.75 |" in told
     assert "Most seconds lost: 0.75 in `toy:3 --seed 7` (odd); 0.5 in `toy:2 --seed 7` (even)" in told
     assert "2 did not" in told
+    assert f"5 on `{code()}`. 3 cases, each 1 to 2 times." in told
     assert "- `toy:2 --seed 7` (even): it did not" in told
     assert "ValueError: broken" in told
+
+
+_DISTURBED = [kind for kind in PARTS.values() if issubclass(kind, Disturbed)]
+
+
+@pytest.mark.parametrize("kind", _DISTURBED, ids=lambda kind: kind.name)
+def test_each_way_is_tried_on_each_kind_of_run(kind: type[Disturbed], tmp_path: Path) -> None:
+    part = kind(tmp_path)
+    pairs = {(way, work) for way in part.ways for work in WORKS if part.of_work.get(way, work) == work}
+    assert {tuple(part.case_of(number).split(" / ")) for number in range(part.usual)} == pairs
+    way, work = chosen = min(pairs)
+    numbers = [number for _, number in wanted([part], None, names=chosen)]
+    assert numbers == [number for number in range(part.usual) if part.case_of(number) == f"{way} / {work}"] != []
 
 
 def test_chance_is_that_of_the_trial_alone() -> None:

@@ -78,12 +78,18 @@ def test_what_others_keep_under_our_names_is_told_as_such() -> None:
         ("rediss://:se@cret@den/1?ssl_cert_reqs=none", "rediss://den/1"),
         ("unix:///run/redis.sock?password=secret", "unix:///run/redis.sock"),
         ("den", "den"),
+        ("localhost:6379", "localhost:6379"),
+        ("redis://[::1]:6379/0", "redis://[::1]:6379/0"),
         # Where one is not written as it should be, whoever wrote it knows it.
         ("fox:secret@den:6379", "an address that is not readable"),
         (":secret@den", "an address that is not readable"),
         ("redis://:se/cret@den:6379/0", "an address that is not readable"),
         ("redis://:secret?@den", "an address that is not readable"),
         ("redis://[secret@den", "an address that is not readable"),
+        # As is left of one that is cut off, or whose @ is another letter.
+        ("redis://:secret", "an address that is not readable"),
+        ("redis://fox:secret", "an address that is not readable"),
+        ("redis://:secret`den:6379/0", "an address that is not readable"),
     ],
 )
 def test_no_password_is_told(url: str, told: str) -> None:

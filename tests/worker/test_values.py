@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from worker.transport.values import ValueParser
+from worker.transport.values import OldValueParser, ValueParser, parser_of
 
 LARGE = bytes(range(256)) * 160
 
@@ -17,12 +17,22 @@ def bulk(value: bytes) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(value), value)
 
 
+#: How each says that nothing is there: a value, an array.
+NOTHING = {"3": (b"_\r\n", b"_\r\n"), "2": (b"$-1\r\n", b"*-1\r\n")}
+
+
+@pytest.fixture(params=sorted(NOTHING))
+def protocol(request: pytest.FixtureRequest) -> str:
+    """That of a connection."""
+    return str(request.param)
+
+
 @pytest.fixture
-def ends() -> Iterator[tuple[Any, socket.socket]]:
+def ends(protocol: str) -> Iterator[tuple[Any, socket.socket]]:
     """A parser that reads what is sent into the socket."""
     mine, other = socket.socketpair()
     mine.settimeout(0.05)
-    parser = ValueParser(socket_read_size=1 << 16)
+    parser = parser_of(f"redis://den:6379/0?protocol={protocol}")(socket_read_size=1 << 16)
     parser.on_connect(SimpleNamespace(_sock=mine, socket_timeout=0.05, encoder=redis.Redis().get_encoder()))
     yield parser, other
     mine.close()
@@ -30,10 +40,11 @@ def ends() -> Iterator[tuple[Any, socket.socket]]:
 
 
 @pytest.mark.parametrize("first", [0, 1, 5, 9, 30_000, len(LARGE) + 9, len(LARGE) + 11])
-def test_values_of_a_pipeline(first: int, ends: tuple[Any, socket.socket]) -> None:
+def test_values_of_a_pipeline(first: int, ends: tuple[Any, socket.socket], protocol: str) -> None:
     """However much of the next one comes with one of them."""
     parser, other = ends
-    sent = bulk(b"small") + bulk(LARGE) + bulk(LARGE[::-1]) + b"_\r\n" + bulk(b"x" * 40_000) + b":7\r\n"
+    sent = bulk(b"small") + bulk(LARGE) + bulk(LARGE[::-1]) + b"".join(NOTHING[protocol]) + bulk(b"x" * 40_000)
+    sent += b":7\r\n"
     other.sendall(sent[:first])
     if first > len(bulk(b"small")):
         assert parser.read_response() == b"small"
@@ -41,8 +52,8 @@ def test_values_of_a_pipeline(first: int, ends: tuple[Any, socket.socket]) -> No
     else:
         other.sendall(sent[first:])
         assert parser.read_response() == b"small"
-    found = [parser.read_response() for _ in range(5)]
-    assert found == [LARGE, LARGE[::-1], None, b"x" * 40_000, 7]
+    found = [parser.read_response() for _ in range(6)]
+    assert found == [LARGE, LARGE[::-1], None, None, b"x" * 40_000, 7]
     assert found[0].readonly
 
 
@@ -59,3 +70,10 @@ def test_a_server_that_ends_in_a_value(ends: tuple[Any, socket.socket]) -> None:
     other.shutdown(socket.SHUT_WR)
     with pytest.raises(redis.ConnectionError, match="closed by server"):
         parser.read_response()
+
+
+def test_the_url_says_which_protocol() -> None:
+    assert parser_of("redis://den:6379/0") is ValueParser
+    assert parser_of("redis://den:6379/0?protocol=2") is OldValueParser
+    with pytest.raises(ValueError, match="scheme"):
+        parser_of("den")

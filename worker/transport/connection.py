@@ -1,6 +1,7 @@
 """Connections to Redis, whose errors become Hakoiri's own, and which workers are alive. A password is never printed."""
 
 import os
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -14,11 +15,13 @@ from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissi
 from puzzles.errors import Step
 from worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
 from worker.transport.names import SHARED_TYPES, WORKERS, worker_key
-from worker.transport.values import ValueParser
+from worker.transport.values import parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Each worker says so often that it is alive, and is taken for dead after so long a silence.
 BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
+#: A URL without user and password: scheme, host and port, path. What stands after another colon may be a password.
+_ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?")
 
 
 def connect(url: str) -> redis.Redis:
@@ -29,7 +32,7 @@ def connect(url: str) -> redis.Redis:
                 url,
                 socket_connect_timeout=_CONNECT_SECONDS,
                 socket_timeout=_ANSWER_SECONDS,
-                parser_class=ValueParser,
+                parser_class=parser_of(url),
             )
         except ValueError:
             raise RedisUnavailableError(
@@ -93,13 +96,12 @@ def refused(where: str) -> RedisRefusedError:
 
 def without_password(url: str) -> str:
     """Scheme, host, port and database only; nothing where a password may stand anywhere else than it should."""
-    if "@" not in url:
-        return url.partition("?")[0]
+    plain = url.partition("?")[0]
     with suppress(ValueError):
         scheme, host, *rest = urlsplit(url)
         if scheme and "@" in host and "@" not in "".join(rest):
-            return f"{scheme}://{host.rpartition('@')[2]}{rest[0]}"
-    return "an address that is not readable"
+            plain = f"{scheme}://{host.rpartition('@')[2]}{rest[0]}"
+    return plain if _ADDRESS.fullmatch(plain) else "an address that is not readable"
 
 
 def worker_name(process: int) -> str:
