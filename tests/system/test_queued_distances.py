@@ -80,15 +80,15 @@ def test_goal_distances_are_the_same_whoever_dies(
 def test_goal_distances_of_a_directed_run_are_the_same_whoever_dies(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, tmp_path: Path
 ) -> None:
-    """All its moves are looked at, in a thousand chunks, before there is a layer beyond the goals."""
-    twins = Twins(hakoiri, redis_server.url, "18", DIRECTED, tmp_path / "alone")
+    """All its moves are looked at, in some hundred chunks, before there is a layer beyond the goals."""
+    twins = Twins(hakoiri, redis_server.url, "60", DIRECTED, tmp_path / "alone")
     with workers(redis_server.url, 2) as team:
-        first = start_coordinator(hakoiri, redis_server.url)
-        wait_until(lambda: depth_of(hakoiri, twins.distances) == 0, what="the goals")
+        first = start_coordinator(hakoiri, redis_server.url, before=partial(stand_still_beyond, "depth", -1))
+        first.stands_still()
         first.kill()
         assert hakoiri.ask("status", twins.distances)["status"] == "interrupted"
         second = start_coordinator(hakoiri, redis_server.url, "--burst")
-        wait_until(lambda: status_of(hakoiri, twins.distances) == "running", what="the run to go on")
+        wait_until(redis_server.waiting_jobs, what="moves that are still to be looked at")
         team.kill_one()
         assert second.finish().code == 0
     twins.assert_alike()
