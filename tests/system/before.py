@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from coordinator.session.tuning import DEFAULT
@@ -36,24 +37,32 @@ def stand_still(depth: int, what: str) -> None:
         if ledger.state.depth >= depth - 1:
             # Else a machine in good mood makes all of the layer before anything of it is due.
             vars(DEFAULT).update(checkpoint=0.0, range_commit=0.0)
-        partial = ledger.read_partial()
-        return bool(partial and (partial["depth"], partial[what]) > (depth, 0))
+        begun = ledger.read_partial()
+        return bool(begun and (begun["depth"], begun[what]) > (depth, 0))
 
     _stand_still_when(is_in_its_midst)
 
 
-def stand_still_beyond(figure: str, number: int) -> None:
-    """Stop as SIGSTOP does as soon as a run has committed more than `number` of a figure, or a ``depth`` beyond it."""
-    _stand_still_when(lambda ledger: (({"depth": ledger.state.depth} | ledger.state.figures).get(figure) or 0) > number)
+def stand_still_beyond(figure: str, *numbers: int) -> None:
+    """Stop as SIGSTOP does as soon as more of a figure than the first number, or a ``depth`` beyond it, is committed.
+
+    Then at a later commit that is beyond the second, and so on.
+    """
+
+    def is_beyond(number: int, ledger: Ledger) -> bool:
+        found = {"depth": ledger.state.depth} | ledger.state.figures
+        return int(found.get(figure) or 0) > number
+
+    _stand_still_when(*(partial(is_beyond, number) for number in numbers))
 
 
-def _stand_still_when(reached: Callable[[Ledger], bool]) -> None:
-    commit = Ledger.commit
+def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:
+    commit, left = Ledger.commit, list(stages)
 
     def commit_and_stand_still(ledger: Ledger, *arguments: Any, **named: Any) -> None:
         commit(ledger, *arguments, **named)
-        if reached(ledger):
-            Ledger.commit = commit  # type: ignore[method-assign]
+        if left and left[0](ledger):
+            left.pop(0)
             os.kill(os.getpid(), signal.SIGSTOP)
 
     Ledger.commit = commit_and_stand_still  # type: ignore[method-assign]

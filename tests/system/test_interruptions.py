@@ -4,6 +4,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from storage.errors import StorageError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import LayerRecord, State
 from tests.support.seeds import seeds
+from tests.system.before import stand_still_beyond
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -51,6 +53,11 @@ def at_depth(depth: int) -> Callable[[State], bool]:
     return lambda state: state.depth >= depth
 
 
+def stand_still_at(*depths: int) -> Callable[[], None]:
+    """What a driver does first, to stop as SIGSTOP does when these layers are committed: else it may be at its end."""
+    return partial(stand_still_beyond, "depth", *(depth - 1 for depth in depths))
+
+
 def moments(seed: int, count: int, most: int = LAYERS - 68) -> list[int]:
     """Seeded depths, increasing."""
     return sorted(random.Random(seed).sample(range(1, most), count))
@@ -78,23 +85,19 @@ def test_foreground_run_killed_again_and_again(
 ) -> None:
     command = [*EXPLORE, *SLOW_THREADS]
     before: list[LayerRecord] = []
-    kills = 0
     for depth in moments(seed, 3, most=80):
-        running = hakoiri.start(*command)
-        wait_until(reaches(hakoiri, at_depth(max(depth, len(before))), running), what=f"layer {depth}, seed {seed}")
+        running = hakoiri.start(*command, before=stand_still_at(max(depth, len(before))))
+        running.stands_still()
+        running.send(signal.SIGCONT)
         running.send(number)
         code = running.finish().code
         kept = layers_of(hakoiri)
         assert_kept(before, kept)
         before = kept
-        if hakoiri.state().status == "complete":
-            break  # It was faster than the signal.
-        kills += 1
         assert code == (-number if number == signal.SIGKILL else 128 + number), running.finish()
         row = hakoiri.ask("status", "last")
         assert (row["status"], row["depth"]) == ("interrupted", len(kept) - 1)
         command = ["resume", "last", *SLOW_THREADS]
-    assert kills, "no signal came in time"
     hakoiri.here("resume", "last")
     assert_kept(before, layers_of(hakoiri))
     assert_undisturbed(hakoiri, undisturbed)
@@ -153,8 +156,10 @@ def test_coordinator_killed_again_and_again(
     before: list[LayerRecord] = []
     with workers(redis_server.url, 2):
         for depth in moments(seed, 3):
-            service = hakoiri.start("coordinator", "--redis", redis_server.url)
-            wait_until(reaches(hakoiri, at_depth(max(depth, len(before))), service), what=f"layer {depth}, seed {seed}")
+            still = stand_still_at(max(depth, len(before)))
+            service = hakoiri.start("coordinator", "--redis", redis_server.url, before=still)
+            service.stands_still()
+            service.send(signal.SIGCONT)
             assert service.kill().code == -signal.SIGKILL, service.stderr
             kept = layers_of(hakoiri)
             assert_kept(before, kept)
@@ -170,11 +175,12 @@ def test_workers_killed_in_mid_chunk(
 ) -> None:
     chance = random.Random(seed)
     with workers(redis_server.url, 2) as team:
-        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", redis_server.url)
-        for depth in moments(seed, 3):
-            wait_until(reaches(hakoiri, at_depth(depth), running), what=f"layer {depth}, seed {seed}")
-            assert running.process.poll() is None, running.finish()
+        still = stand_still_at(*moments(seed, 3))
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", redis_server.url, before=still)
+        for _ in range(3):
+            running.stands_still()
             alive = wait_until(team.pids)
+            running.send(signal.SIGCONT)
             os.kill(chance.choice(alive), signal.SIGKILL)
         assert running.finish().code == 0, running.finish()
     assert hakoiri.state().session == 1
@@ -206,9 +212,10 @@ def test_all_workers_killed(
     hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, undisturbed: dict[str, Any], successors: int
 ) -> None:
     with workers(redis_server.url, 2) as team:
-        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", redis_server.url)
-        wait_until(reaches(hakoiri, at_depth(60), running), what="layer 60")
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", redis_server.url, before=stand_still_at(60))
+        running.stands_still()
         team.supervisor.end()
+        running.send(signal.SIGCONT)
     if successors:
         with workers(redis_server.url, successors):
             assert running.finish().code == 0, running.finish()
@@ -233,10 +240,11 @@ def test_redis_killed_again_and_again(
     appendonly: bool, wipe: bool, seed: int,
 ) -> None:  # fmt: skip
     with RedisServer(tmp_path / "redis", appendonly=appendonly) as server, workers(server.url, 2):
-        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", server.url)
-        for depth in moments(seed, 2):
-            wait_until(reaches(hakoiri, at_depth(depth), running), what=f"layer {depth}, seed {seed}")
-            assert running.process.poll() is None, running.finish()
+        still = stand_still_at(*moments(seed, 2))
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", server.url, before=still)
+        for _ in range(2):
+            running.stands_still()
+            running.send(signal.SIGCONT)
             server.kill()
             server.start(wipe=wipe)
         assert running.finish().code == 0, running.finish()
@@ -248,8 +256,9 @@ def test_everything_killed_at_once(
     hakoiri: Hakoiri, workers: StartWorkers, tmp_path: Path, undisturbed: dict[str, Any]
 ) -> None:
     with RedisServer(tmp_path / "redis", appendonly=True) as server, workers(server.url, 2) as team:
-        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", server.url)
-        wait_until(reaches(hakoiri, at_depth(80), running), what="layer 80")
+        running = hakoiri.start(*EXPLORE, *SLOW_REDIS, "--redis", server.url, before=stand_still_at(80))
+        running.stands_still()
+        running.send(signal.SIGCONT)
         running.kill()
         team.supervisor.end()
         server.kill()

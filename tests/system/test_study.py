@@ -4,16 +4,19 @@ import csv
 import re
 import shlex
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib.image
 import pytest
 
+from coordinator.deals import study
 from coordinator.deals.study import kept_deals
 from coordinator.deals.study_table import Deal
 from storage.names import run_directories
 from tests.support.runs import opened
+from tests.system.before import stand_still_beyond
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers
 
@@ -119,6 +122,12 @@ def test_numbers_that_are_none_are_wrong_usage(line: str, hakoiri: Hakoiri) -> N
 # Signals
 
 
+def stand_still_after(deals: int) -> None:
+    """Make each deal durable by itself, and stop as SIGSTOP does as soon as there are more than so many."""
+    vars(study)["_KEEP_SECONDS"] = 0.0
+    stand_still_beyond("deals_done", deals)
+
+
 def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
     line = ("study", "superpuzz", "--columns", "3,5", "--deals", "40", "--seed", "2")
 
@@ -128,16 +137,17 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
                 return [deal for deals in kept_deals(job.study, job.store).values() for deal in deals]
         return []
 
-    running = hakoiri.start(*line)
-    wait_until(lambda: len(there()) > 40)
+    running = hakoiri.start(*line, before=partial(stand_still_after, 40))
+    running.stands_still()
     assert running.kill().code == -signal.SIGKILL
     killed = there()
     assert 40 < len(killed) < 80
     assert hakoiri.ask("status", "last")["status"] == "interrupted"
 
-    again = hakoiri.start(*line, "--json")
-    wait_until(lambda: len(there()) > len(killed))
+    again = hakoiri.start(*line, "--json", before=partial(stand_still_after, len(killed)))
+    again.stands_still()
     again.send(signal.SIGINT)
+    again.send(signal.SIGCONT)
     interrupted = again.finish()
     assert interrupted.code == 130
     assert interrupted.json["complete"] is False
