@@ -1,6 +1,5 @@
 """Workers that are slow, or of another version, and a coordinator that is away: none of it fails a run."""
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,6 +105,16 @@ def keys() -> Keys:
     return next(Klotski().configurations())
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """What executors take for the time module; its clock stands still unless it is told otherwise."""
+    clock = Mock()
+    clock.monotonic.return_value = 0.0
+    monkeypatch.setattr(remote, "time", clock)
+    monkeypatch.setattr(flight, "time", clock)
+    return clock
+
+
 def test_chunks_and_queues_slower_than_anything_is_kept(
     tmp_path: Path, hakoiri: Hakoiri, redis_server: RedisServer
 ) -> None:
@@ -144,28 +153,40 @@ def test_what_is_waited_for_is_renewed(kind: str, redis_server: RedisServer, key
         wait_until(renewed)
 
 
-def test_a_coordinator_that_was_away_goes_on(farm: Workers, keys: Keys) -> None:
-    """Longer than results and inputs are kept; which is nobody's fault, although a single loss would be too much."""
-    connection, notes = connect(farm.url), Notes()
-    tuning = Tuning(keep=1, most_losses=1)
+def test_results_that_nobody_took_in_time_are_made_again(farm: Workers, keys: Keys) -> None:
+    """By a coordinator that was away for longer than they are kept; no chunk counts as lost: one would be too many."""
+    connection, tuning = connect(farm.url), Tuning(most_losses=1)
     puzzle, spec = Klotski(), PuzzleSpec("klotski")
-    with closing(RemoteExecutor(farm.url, connection, puzzle, spec, Control(), notes, 1 << 28, tuning)) as executor:
-        chunks: list[Arrays] = [[keys[begin : begin + 10]] for begin in range(0, 100, 10)]
-        results = executor.map("neighbours", chunks)
-        numbers = [next(results)[0]]
-        wait_until(lambda: not [key for key in connection.scan_iter("hakoiri:*") if re.search(b":(in|out):", key)])
-        numbers += [number for number, _ in results]
-    assert sorted(numbers) == list(range(10))
+
+    def chunks() -> Iterator[Arrays]:
+        for begin in range(0, 100, 10):
+            if begin == 30:
+                results = wait_until(lambda: len(found := connection.keys("hakoiri:*:out:*")) == 3 and found)
+                connection.delete(*results)
+            yield [keys[begin : begin + 10]]
+
+    with closing(RemoteExecutor(farm.url, connection, puzzle, spec, Control(), Notes(), 1 << 28, tuning)) as executor:
+        assert sorted(number for number, _ in executor.map("neighbours", chunks())) == list(range(10))
 
 
-def test_a_job_that_was_just_taken_is_no_lost_one(
-    redis_server: RedisServer, keys: Keys, monkeypatch: pytest.MonkeyPatch
+def test_what_a_coordinator_did_not_renew_while_it_was_away_is_not_lost(
+    redis_server: RedisServer, keys: Keys, clock: Mock
 ) -> None:
+    """It is sent again, which is nobody's fault: a single loss would be too much."""
+    queue, tuning = TaskQueue(connection=redis_server.client), Tuning(most_losses=1)
+    with working(redis_server, [[keys[:1]]], "neighbours", (), tuning):
+        (key,) = redis_server.client.scan_iter("hakoiri:*:in:*")
+        redis_server.client.delete(key)
+        queue.empty()
+        clock.monotonic.return_value = 1.0 * tuning.keep
+        (job,) = wait_until(lambda: queue.jobs)
+        assert job.kwargs["attempt"] == 2
+        assert redis_server.client.exists(key)
+
+
+def test_a_job_that_was_just_taken_is_no_lost_one(redis_server: RedisServer, keys: Keys, clock: Mock) -> None:
     """However long it waited in the queue: only who has taken it and says nothing for seconds has lost it."""
-    clock, queue = Mock(), TaskQueue(connection=redis_server.client)
-    clock.monotonic.return_value = 0.0
-    monkeypatch.setattr(remote, "time", clock)
-    monkeypatch.setattr(flight, "time", clock)
+    queue = TaskQueue(connection=redis_server.client)
 
     def look_at(seconds: float) -> None:
         """Let the executor look after its chunks at that time, which renews what was kept for ever."""
