@@ -11,6 +11,7 @@ A message is one line: what was expected and what was found. The next step goes 
 and Python have other words for it (`hakoiri.steps`). Only the command line exits.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
@@ -70,6 +71,18 @@ class PuzzleError(HakoiriError, ValueError):
 
 class ConfigurationError(PuzzleError):
     """A text or a key is not a configuration of the puzzle."""
+
+
+def require_within(name: str, value: int, least: int, most: int) -> None:
+    """`PuzzleError` for a number that is not between two others."""
+    if not least <= value <= most:
+        raise PuzzleError(f"{name} {value}: allowed are {least}..{most}")
+
+
+def require_seconds(seconds: float) -> None:
+    """`PuzzleError` for what is no length of time."""
+    if not 0 < seconds < math.inf:
+        raise PuzzleError(f"{seconds} is no number of seconds")
 
 
 class PuzzleWarning(UserWarning):

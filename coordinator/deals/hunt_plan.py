@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from coordinator.session.job import require_within
 from puzzles.capabilities import Dealt
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import PuzzleError, Step, require_within
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.keys.splitmix import random_words
 from puzzles.registry import PuzzleSpec, names_of

@@ -10,12 +10,12 @@ from coordinator.deals.dealing import fitted
 from coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
 from coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
 from coordinator.errors import OverBudgetError, StopRun
-from coordinator.session.job import Check, Job, Request, Table, require_within
+from coordinator.session.job import Check, Job, Request, Table
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import Observer, Session
 from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import PuzzleError, Step, require_within
 from puzzles.keys.layout import Key
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from coordinator.deals.dealing import has_sizes
-from coordinator.session.job import require_within
 from puzzles.capabilities import Convention, Dealt, SearchOrder
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import PuzzleError, Step, require_within
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import names_of, puzzle_class
 from storage.layers.store import RunStore

@@ -179,12 +179,6 @@ def _cells(deal: Deal, text: str, conventions: Sequence[Convention]) -> list[Any
     return [*cells, deal.positions, deal.depth, int(deal.exhausted), int(deal.capped), f"{deal.seconds:.6f}"]
 
 
-def check_target(target: Path) -> None:
-    """`UnanswerableError` where a file clearly cannot be written, before the work that would fill it."""
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise UnanswerableError(f"cannot write {target}: it is a directory, or its directory is not there")
-
-
 def report(study: Study, found: StudyResult) -> dict[str, Any]:
     """Everything, for JSON."""
     return {

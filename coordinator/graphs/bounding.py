@@ -19,12 +19,12 @@ from coordinator.graphs.verify_bounds import check_bounds
 from coordinator.runs.belonging import open_base, plan_for, require_base
 from coordinator.runs.create import make_run, name_of_plan
 from coordinator.runs.kinds import kind_of
-from coordinator.session.job import Check, Job, Request, Table, require_within
+from coordinator.session.job import Check, Job, Request, Table
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import ComputeContext, Control, Session
 from coordinator.spaces.slabs import Slabs
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
+from puzzles.errors import PuzzleError, require_within
 from puzzles.keys.layout import Keys, key_at
 from puzzles.keys.order import sort_keys
 from puzzles.registry import PuzzleSpec

@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from coordinator.errors import OverBudgetError
-from coordinator.session.job import require_within
 from puzzles.capabilities import Scored
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import PuzzleError, Step, require_within
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec, names_of, puzzle_class
 

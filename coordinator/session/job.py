@@ -4,7 +4,6 @@ A new kind is one class and one row in `coordinator.runs.kinds`. Making, driving
 cancelling, resuming, verifying, repairing and deleting are then the same as for all others.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from coordinator.errors import UnanswerableError
 from coordinator.session.resources import Budget, Resources
 from coordinator.session.session import ComputeContext, Control, Observer, Session
 from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
+from puzzles.errors import Step, require_seconds, require_within
 from puzzles.keys.layout import Key
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec
@@ -53,19 +52,12 @@ class Request(NamedTuple):
     limits: Mapping[str, Any]
 
 
-def require_within(name: str, value: int, least: int, most: int) -> None:
-    """`PuzzleError` for a number that is not between two others."""
-    if not least <= value <= most:
-        raise PuzzleError(f"{name} {value}: allowed are {least}..{most}")
-
-
 def limited(seconds: float, things: str, number: int | None) -> dict[str, Any]:
     """The limits of a run that goes on for so long, or up to so many `things` where a number of them is given."""
     if number is not None:
         require_within(things, number, 1, MOST_SEED)
         return {"seconds": None, things: number}
-    if not 0 < seconds < math.inf:
-        raise PuzzleError(f"{seconds} is no number of seconds")
+    require_seconds(seconds)
     return {"seconds": seconds, things: None}
 
 

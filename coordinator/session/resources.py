@@ -9,9 +9,12 @@ import psutil
 from coordinator.errors import OverBudgetError
 from coordinator.session.tuning import DEFAULT, Tuning
 from puzzles.contract import Puzzle
-from puzzles.errors import Step
+from puzzles.errors import Step, require_seconds, require_within
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline")
+#: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
+_MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
+_BOUNDS = {"workers": (1, MOST_WORKERS), "memory": (1, _MOST), "chunk": (1, _MOST), "farm_from": (0, _MOST)}
 #: Below this many configurations a round trip to a worker costs more than the work (design measurement).
 SEND_FROM = 50_000
 #: What the process may take beyond its budget: the interpreter, its libraries and compiled kernels.
@@ -132,6 +135,8 @@ class Resources:
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
     half of what is free; `chunk` and `farm_from` in configurations (`coordinator.session.resources`); `deadline` in
     seconds, after which a chunk is given to another worker as well. `tuning` is what only tests set.
+
+    Raises `PuzzleError` for numbers that no run could be kept to.
     """
 
     redis: str | None = None
@@ -141,6 +146,13 @@ class Resources:
     farm_from: int | None = None
     deadline: float | None = None
     tuning: Tuning = field(default=DEFAULT, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, bounds in _BOUNDS.items():
+            if (value := getattr(self, name)) is not None:
+                require_within(name.replace("_", "-"), value, *bounds)
+        if self.deadline is not None:
+            require_seconds(self.deadline)
 
     def lasting(self) -> dict[str, Any]:
         """What a manifest keeps for whoever drives the run.

@@ -26,7 +26,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 def parse_size(text: str) -> int:
     """Bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is no size; write 512MB or 2GB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
@@ -43,7 +43,7 @@ def parse_memory(text: str) -> int:
 
 def parse_count(text: str) -> int:
     """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
     if not match or float(match[1]) * _COUNTS[match[2]] < 1:
         raise typer.BadParameter(f"{text!r} is no number of positions; write 500k or 10M")
     return round(float(match[1]) * _COUNTS[match[2]])
@@ -51,7 +51,7 @@ def parse_count(text: str) -> int:
 
 def parse_time(text: str) -> float:
     """Seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([smh]?)\s*", text)
     if not match or not float(match[1]):
         raise typer.BadParameter(f"{text!r} is no time; write 10m, 90s or 1h")
     return float(match[1]) * _SECONDS[match[2]]

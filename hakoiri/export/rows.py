@@ -6,10 +6,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from coordinator.deals.study_table import check_target
 from coordinator.errors import UnanswerableError
 from hakoiri.export.tables import pyarrow_here
-from storage.engine.files import replaced
+from storage.engine.files import replaced, require_place
 
 _ENDINGS = (".csv", ".parquet")
 #: Columns of texts; all others are numbers.
@@ -19,12 +18,12 @@ _GROUP = 10_000
 
 
 def check_ending(target: Path) -> None:
-    """`UnanswerableError` for a file that could not be written, before the work that would fill it."""
+    """`UnanswerableError` or `NotWritableError` for a file that could not be written, before the work for it."""
     if target.suffix not in _ENDINGS:
         raise UnanswerableError(f"cannot write {target.name!r}: the name must end in {' or '.join(_ENDINGS)}")
     if target.suffix == ".parquet":
         pyarrow_here()
-    check_target(target)
+    require_place(target)
 
 
 def write_rows(rows: Iterator[dict[str, Any]], target: Path) -> int:

@@ -44,6 +44,13 @@ def naming(target: Path) -> Iterator[None]:
         raise NotWritableError(f"cannot write {target}: {error.strerror or error}; name another file") from error
 
 
+def require_place(target: Path) -> None:
+    """`NotWritableError` where a file clearly cannot be written, before the work that would fill it."""
+    why = "it is a directory" if target.is_dir() else "its directory is not there"
+    if target.is_dir() or not target.absolute().parent.is_dir():
+        raise NotWritableError(f"cannot write {target}: {why}; name another file")
+
+
 def flush(path: Path) -> None:
     """Let a file, or the names in a folder, outlive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)

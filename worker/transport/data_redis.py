@@ -131,4 +131,4 @@ def free_port(host: str) -> int:
                 return port
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise WorkerError(f"{host} is no address of this machine ({error})") from error
+                raise WorkerError(f"{host} is no address of this machine: name one that is") from error

@@ -49,8 +49,12 @@ def layers(
     from hakoiri.rows.answers import layer_rows
 
     if depth is not None:
+        if plot is not None:
+            raise typer.BadParameter("--plot draws the sizes of all layers, --depth one layer: leave one of them out")
         _show_layer(name, depth, limit, data, json)
         return
+    if limit is not None:
+        raise typer.BadParameter("--limit says how many configurations of a layer are drawn: it goes with --depth")
 
     with opened(name, data) as run:
         rows = layer_rows(run)

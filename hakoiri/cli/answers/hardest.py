@@ -66,6 +66,11 @@ def hardest(
     from coordinator.session.resources import Resources
 
     refuse_with_queue(queue, {"--plot": plot})
+    if plot is not None:
+        from hakoiri.render.pictures.files import check_ending
+        from hakoiri.render.plots import PLOTS
+
+        check_ending(plot, PLOTS)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
     base, metric = _computed(name, resources, metric, queue, data, json)
     if queue:

@@ -30,7 +30,10 @@ def draw_map(
     """
     from hakoiri.export.maps import write_map
     from hakoiri.rows.answers import map_row
+    from storage.engine.files import require_place
 
+    # Before the work, which may take minutes.
+    require_place(target)
     with opened(name, data, memory) as run:
         with answering(": nothing is written") as (control, progress):
             found = run.map(component, int(dim), control, progress)

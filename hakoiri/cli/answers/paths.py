@@ -69,8 +69,11 @@ def path(
     count: Annotated[bool, typer.Option("--count", help="Only count the shortest paths.")] = False,
     every: Annotated[bool, typer.Option("--all", help="List the moves of all shortest paths.")] = False,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, metavar="N", help="With --all no more than N of them.")
-    ] = _USUALLY_LISTED,
+        int | None,
+        typer.Option(
+            "--limit", min=1, metavar="N", help="With --all no more than N of them.", show_default=str(_USUALLY_LISTED)
+        ),
+    ] = None,
     film: Annotated[
         Path | None,
         typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
@@ -85,6 +88,8 @@ def path(
     """
     from hakoiri.rows.answers import path_row
 
+    if limit is not None and not every:
+        raise typer.BadParameter("--limit says how many shortest paths are listed: it goes with --all")
     if film is not None:
         from hakoiri.render.pictures.files import FILMS, check_ending
 
@@ -93,7 +98,8 @@ def path(
             raise PuzzleError("a film shows one path: leave out --film, or --count and --all")
     with opened(name, data, memory) as run:
         if count or every:
-            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), limit if every else 0, json)
+            listed = (limit or _USUALLY_LISTED) if every else 0
+            _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, json)
             return
         found = run.path(*_ends(target, source), _patterns(avoid))
     if film is not None:

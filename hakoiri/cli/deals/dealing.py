@@ -129,11 +129,11 @@ def study(
     """
     from coordinator.deals.study import StudyDeals
     from coordinator.deals.study_plan import dealt_class
-    from coordinator.deals.study_table import check_target
     from coordinator.session.resources import Resources
     from hakoiri.render.pictures.files import check_ending
     from hakoiri.render.plots import PLOTS
     from puzzles.registry import PuzzleSpec, with_own_file
+    from storage.engine.files import require_place
 
     if puzzle == BOARDS:
         resources = Resources(redis_url(redis), workers, memory)
@@ -154,9 +154,8 @@ def study(
     # Before the work: hours of it should not end in a name that cannot be written.
     if plot is not None:
         check_ending(plot, PLOTS)
-    for target in (csv, plot):
-        if target is not None:
-            check_target(target)
+    if csv is not None:
+        require_place(csv)
     resources = Resources(redis_url(redis), workers, memory)
 
     def finish(job: StudyDeals, _: "Control") -> dict[str, Any]:
@@ -249,6 +248,7 @@ def hunt(
     """
     from coordinator.deals.hunt import HuntDeals
     from coordinator.session.resources import Resources
+    from storage.engine.files import require_place
     from storage.names import certificate_file
 
     spec = spec_of(puzzle, options, start, goal)
@@ -258,6 +258,8 @@ def hunt(
     refuse_with_queue(queue, {"--certificate": certificate})
     if certificate is not None and spec.digest:
         raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
+    if certificate is not None:
+        require_place(certificate)
     resources = Resources(redis_url(redis), workers, memory)
 
     def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:

@@ -52,7 +52,7 @@ def optimise(
         ),
     ] = None,
     strategy: Annotated[
-        str, typer.Option("--strategy", metavar="cycle|random|greedy|two-step|beam", help="How to look for plays.")
+        str, typer.Option("--strategy", metavar="NAME", help="How to play: cycle, random, greedy, two-step or beam.")
     ] = "beam",
     seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which search.")] = 1,
     rounds: Annotated[

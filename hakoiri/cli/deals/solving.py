@@ -99,9 +99,9 @@ def solve(
 def deal(
     puzzle: GameArgument,
     options: PuzzleOptions = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, help="Which deals.")] = 1,
-    first: Annotated[int, typer.Option("--first", min=0, metavar="N", help="Begin with deal N.")] = 0,
-    count: Annotated[int, typer.Option("--count", min=1, metavar="N", help="How many.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which deals.")] = 1,
+    first: Annotated[int, typer.Option("--first", min=0, max=MOST_SEED, metavar="N", help="Begin with deal N.")] = 0,
+    count: Annotated[int, typer.Option("--count", min=1, max=MOST_SEED, metavar="N", help="How many.")] = 1,
     json: JsonOption = False,
 ) -> None:
     """Print random deals, the same on every machine, in the contest's format: their number, then each in four lines."""
@@ -109,9 +109,10 @@ def deal(
     from puzzles.registry import PuzzleSpec, with_own_file
 
     game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
-    texts = [game.random_deal(seed, number) for number in range(first, first + count)]
+    texts = (game.random_deal(seed, number) for number in range(first, first + count))
     if json:
-        print_json({"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first, "deals": texts})
+        head = {"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first}
+        print_json(head | {"deals": list(texts)})
         return
     print_line(str(count))
     for text in texts:

@@ -38,7 +38,7 @@ DiametersOption = Annotated[
     str | None,
     typer.Option(
         "--diameters",
-        metavar="all|largest=K|below=N|none",
+        metavar="largest=K|below=N|none",
         help="Of a whole space: of the K largest components, of those below N configurations, or only list it.",
         show_default="all",
     ),

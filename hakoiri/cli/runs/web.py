@@ -19,7 +19,7 @@ _LEAST_TOKEN, _BACKLOG = 16, 2_048
 
 def serve(
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 for any that is free.")] = 8080,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8080,
     names: Annotated[
         list[str] | None,
         typer.Option("--name", metavar="NAME", help="Another name that clients call it by; may be repeated."),
@@ -38,7 +38,7 @@ def serve(
         list[str] | None,
         typer.Option("--puzzle", metavar="FILE.py:NAME", help="A user puzzle that clients may name; may be repeated."),
     ] = None,
-    processes: Annotated[int, typer.Option("--workers", min=1, max=64, help="Processes that answer.")] = 1,
+    processes: Annotated[int, typer.Option("--workers", min=1, max=64, metavar="N", help="Processes that answer.")] = 1,
     redis: RedisOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,

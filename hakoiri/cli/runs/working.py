@@ -1,6 +1,7 @@
 """``worker``: processes that work for runs, and the data Redis of their host."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
 
 #: A data Redis that is started here takes this part of the free memory.
 _MEMORY_PART = 4
+#: Less has no room for some pieces of a layer.
+_LEAST_DATA_MEMORY = 16 << 20
 AUTO = "auto"
+
+
+def _parse_data_memory(text: str) -> int:
+    """Bytes of a data Redis that can be worked with."""
+    if (size := parse_size(text)) < _LEAST_DATA_MEMORY:
+        raise typer.BadParameter(f"{text} is too little for a data Redis; give {_LEAST_DATA_MEMORY >> 20}MB or more")
+    return size
 
 
 def worker(
@@ -53,7 +63,7 @@ def worker(
     data_memory: Annotated[
         int | None,
         typer.Option(
-            parser=parse_size, metavar="SIZE", help="With auto: what it takes at most.",
+            parser=_parse_data_memory, metavar="SIZE", help="With auto: what it takes at most, 16MB or more.",
             show_default="a quarter of what is free",
         ),
     ] = None,
@@ -92,13 +102,16 @@ def worker(
 
 def _processes(text: str) -> tuple[int, list[int]]:
     """How many processes -n asks for, and the cores that they keep to, if they are to keep to any."""
+    from coordinator.session.resources import MOST_WORKERS
     from worker.cores import cores_for_workers
 
     if text == AUTO:
         cores = cores_for_workers()
         return len(cores), cores
-    if not text.isdecimal() or not int(text):
-        raise typer.BadParameter(f"-n {text}: no number of processes; write 4, or auto for one on each core")
+    if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MOST_WORKERS:
+        raise typer.BadParameter(
+            f"-n {text}: no number of processes up to {MOST_WORKERS:,}; write 4, or auto for one on each core"
+        )
     return int(text), []
 
 

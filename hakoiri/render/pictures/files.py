@@ -9,7 +9,7 @@ from hakoiri.render.pictures.page import film_page
 from hakoiri.render.pictures.sheet import captioned
 from hakoiri.render.pictures.svg import svg
 from puzzles.pictures.shapes import Picture
-from storage.engine.files import replaced, write_file
+from storage.engine.files import replaced, require_place, write_file
 
 PICTURES, FILMS = (".svg", ".png"), (".gif", ".svg", ".html")
 #: A GIF is enlarged at most so many times, and has so many colours.
@@ -19,9 +19,10 @@ _SAMPLES = 12
 
 
 def check_ending(target: Path, endings: Sequence[str] = PICTURES) -> None:
-    """`UnanswerableError` for a name that says no kind of picture."""
+    """`UnanswerableError` for a name that says no kind of picture, `NotWritableError` where none can be."""
     if target.suffix not in endings:
         raise UnanswerableError(f"cannot draw {target.name!r}: the name must end in {', '.join(endings)}")
+    require_place(target)
 
 
 def write_picture(picture: Picture, title: str, target: Path) -> None:
