@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from coordinator.deals.study_plan import Study
-from coordinator.errors import UnanswerableError
 from coordinator.session.job import Table
 from puzzles.capabilities import Convention
 from storage.engine.files import replaced

@@ -81,9 +81,9 @@ def _no_type(param: Any, ctx: Any) -> str:
 class Command(_ShortHelp, TyperCommand):
     """A command; what a user's puzzle prints meanwhile does not mix with its results."""
 
-    def __init__(self, *args: Any, help: str = "", **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         # Paragraphs are filled to the terminal's width, not broken where the source breaks them.
-        super().__init__(*args, help=re.sub(r"(?<!\n)\n(?!\n)", " ", help), **options)
+        super().__init__(*args, **options | {"help": re.sub(r"(?<!\n)\n(?!\n)", " ", options["help"])})
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""

@@ -123,7 +123,7 @@ def test_a_killed_search_goes_on_and_loses_nothing(hakoiri: Hakoiri, tmp_path: P
     path = written(LARGE.text(), tmp_path / "large.txt")
     line = ("optimise", "nakuron", "--from", path, "--width", "8")
     running = hakoiri.start(*line, "--time", "1h")
-    wait_until(lambda: has_beam(hakoiri), what="a beam on disk")
+    wait_until(lambda: has_beam(hakoiri), seconds=240, what="a beam on disk")
     running.kill()
     before = best_there(hakoiri)
     assert before is not None

@@ -39,8 +39,10 @@ async function show() {
 function arrive() {
   const heading = main.querySelector("h1");
   document.title = heading ? `${heading.textContent} – Hakoiri` : "Hakoiri";
+  const here = parsed(location.hash).path[0] ?? "";
   for (const link of document.querySelectorAll("header nav a")) {
-    link.toggleAttribute("aria-current", link.hash === (location.hash || "#/"));
+    if (here === (parsed(link.hash).path[0] ?? "")) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
 }
 

@@ -48,7 +48,10 @@ class RunForm {
     this.mode = modesOf(puzzle);
     this.merge = notes.has("--merge-mirrors") && check("merge", "take mirror images as one");
     put(this.fields,
-      [...this.inputs].map(([option, input]) => field(`option-${option}`, option, input, puzzle.options.find(({name: known}) => known === option).allowed)),
+      puzzle.options.map(({name: option, allowed}) => {
+        const input = this.inputs.get(option);
+        return field(`option-${option}`, option, input, input.tagName === "SELECT" ? "" : allowed);
+      }),
       this.mode.element,
       field("start", needed ? "Board (needed)" : "Start", this.start, "rows, or one line with / between them"),
       h("details", {}, h("summary", {}, "More"),
