@@ -163,7 +163,9 @@ def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
 
 def _myself() -> dict[str, Any]:
     # Of the arguments only the command's name: a Redis URL may hold a password.
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.name == "__main__.py" else program.name
+    command = " ".join([name, *sys.argv[1:2]])
     return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
 
 

@@ -173,3 +173,34 @@ def test_light_and_dark_can_be_chosen(page: Page) -> None:
     expect(page.locator("html")).to_have_css("color-scheme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_css("color-scheme", "dark")
+
+
+def test_figures_and_times_are_short_and_keep_their_zeros(page: Page, site: Site) -> None:
+    page.goto("/")
+    short, duration = (
+        page.evaluate("async ([name, values]) => values.map((await import('/js/lib/format.js'))[name])", [name, values])
+        for name, values in [
+            ("short", [0, 999, 1_000, 25_955, 100_000, 500_000, 999_999, 120_000_000, 10**11]),
+            ("duration", [0.5, 5, 59.97, 60, 119.6, 600, 3599.7, 7199.9]),
+        ]
+    )
+    assert short == ["0", "999", "1 k", "26 k", "100 k", "500 k", "1000 k", "120 M", "100 G"]
+    assert duration == [
+        "500 ms",
+        "5.0 s",
+        "1 min 0 s",
+        "1 min 0 s",
+        "2 min 0 s",
+        "10 min 0 s",
+        "1 h 0 min",
+        "2 h 0 min",
+    ]
+
+
+def test_the_page_that_is_shown_is_marked_in_the_navigation(page: Page, site: Site) -> None:
+    page.goto("/")
+    marked = page.locator("header nav [aria-current=page]")
+    expect(marked).to_have_text("Runs")
+    page.get_by_role("link", name="New run", exact=True).first.click()
+    expect(page.locator(".drawn svg")).to_be_visible()
+    expect(marked).to_have_text("New run")

@@ -7,7 +7,7 @@ export const number = value => (value === null || value === undefined ? "–" : 
 // 25.9 k, 240 M: for where there is little room.
 export function short(value) {
   for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
-    if (value >= size) return `${(value / size).toPrecision(3).replace(/\.?0+$/, "")} ${unit}`;
+    if (value >= size) return `${Number((value / size).toPrecision(3))} ${unit}`;
   }
   return String(Math.round(value));
 }
@@ -17,9 +17,10 @@ export const bytes = value => (value === null || value === undefined ? "–" : `
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+  const [whole, minutes] = [Math.round(seconds), Math.round(seconds / 60)];
+  if (whole < 60) return `${seconds.toFixed(1)} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 // Bounds on the seconds left, as the server gives them.

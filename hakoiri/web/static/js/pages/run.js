@@ -3,7 +3,7 @@
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {options} from "../lib/format.js";
-import {lifeButtons, stateBadge} from "../parts/life.js";
+import {lifeButtons, stateBadge, whyOf} from "../parts/life.js";
 import {address} from "../router.js";
 
 // Which questions there are for which kind of run; the module of each is fetched when it is asked.
@@ -58,7 +58,7 @@ function drawHead(head, run, tab, notes, redraw) {
     h("div", {class: "heading"},
       h("h1", {}, run.puzzle, h("small", {}, ` ${options(run.parameters)}`)),
       h("div", {class: "row"}, stateBadge(run), ...lifeButtons(run, gone))),
-    run.reason && h("p", {class: "reason"}, run.reason),
+    whyOf(run),
     tabs.length > 1 && h("nav", {class: "tabs", "aria-label": "Questions"},
       tabs.map(({name, words}) => h("a", {href: address(["runs", run.run, ...(name ? [name] : [])]), "aria-current": name === tab.name ? "page" : null}, words))));
   // Where not all of them fit, that of the page is seen.

@@ -3,7 +3,7 @@
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {counted, duration, left, options, short, when} from "../lib/format.js";
-import {barOf, lifeButtons, lonely, moving, stateBadge} from "../parts/life.js";
+import {barOf, lifeButtons, lonely, moving, stateBadge, whyOf} from "../parts/life.js";
 import {address} from "../router.js";
 import {startOf} from "../parts/pictures.js";
 import {still} from "../picture/shapes.js";
@@ -96,7 +96,7 @@ function bodyOf(run, refresh) {
     h("p", {}, figures.join(" · ")),
     moving(run) && barOf(run),
     moving(run) && left(run.seconds_left) && h("p", {class: "muted"}, `${left(run.seconds_left)} left`),
-    run.reason && h("p", {class: "reason"}, run.reason),
+    whyOf(run),
     lonely(run),
     h("p", {class: "muted small"}, run.run, run.created && ` · ${when(run.created)}`,
       run.digest && [" · digest ", h("code", {title: run.digest}, run.digest.slice(0, 12))]),

@@ -12,7 +12,10 @@ export const lonely = run => run.status === "queued" && run.served === false && 
 
 export const moving = run => run.status === "queued" || run.status === "running";
 
-export const stateBadge = run => h("span", {class: `state is-${run.status.replace(" ", "-")}`}, h("span", {"aria-hidden": "true"}, SIGNS[run.status] ?? "!"), ` ${run.status}`);
+export const stateBadge = run => h("span", {class: `state is-${run.status.replace(" ", "-")}`}, h("span", {"aria-hidden": "true"}, SIGNS[run.status] ?? "!"), ` ${run.status === "cancelled" ? "paused" : run.status}`);
+
+// Why it came to rest, where that was not the user's wish.
+export const whyOf = run => run.reason && run.status !== "cancelled" && h("p", {class: "reason"}, run.reason);
 
 export function barOf({progress}) {
   const {done, total} = progress;
