@@ -109,7 +109,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("worker -n 0", 2, "no number of processes"),
         ("worker -n many", 2, "write 4, or auto"),
         ("worker -n 99999999", 2, "no number of processes up to 1,024"),
-        ("worker -n 1 --data-redis auto --data-memory 1MB", 2, "give 16MB or more"),
+        ("worker -n 1 --data-redis auto --data-memory 1MB", 2, "1MB is too little"),
         ("solve klotski", 2, "solve"),
     ],
 )
