@@ -177,7 +177,7 @@ def found_solutions(store: RunStore, puzzle: Placements) -> Iterator[Keys]:
     """
     run = store.manifest.run
     if not puzzle.keeps:
-        text = f"run {run} counted its solutions and kept none; run it again to have them"
+        text = f"run {run} counted its solutions and kept none; only one with solutions=keep has them"
         raise UnanswerableError(text, Step("give", "option", f"{KEEPING}=keep"))
     cutting = read_cutting(store)
     if cutting is None:

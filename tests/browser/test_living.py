@@ -139,3 +139,21 @@ def test_workers_and_their_hosts_are_seen_at_a_run(browser: Browser, tmp_path: P
             assert page.request.get(f"/api/runs/{run}").json()["status"] == "cancelled"
         context.close()
     hakoiri.close()
+
+
+def test_it_is_said_that_the_server_is_gone(browser: Browser, tmp_path: Path) -> None:
+    hakoiri = Hakoiri(tmp_path)
+    serving = hakoiri.start("serve", "--port", "0", executable=HAKOIRI)
+    address, token = entered(serving)
+    # Nobody watches what the browser says of it: requests fail.
+    page = browser.new_page(base_url=address)
+    page.goto(f"/?token={token}")
+    page.goto("/#/new/tiles")
+    page.get_by_label("rows", exact=True).fill("4")
+    page.get_by_label("columns", exact=True).fill("4")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".histogram")).to_be_visible()
+    serving.kill()
+    expect(page.locator(".progress")).to_contain_text("The server does not answer")
+    page.close()
+    hakoiri.close()

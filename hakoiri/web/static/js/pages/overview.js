@@ -58,7 +58,7 @@ class Overview {
         this.#plot();
       },
       state: found => this.#state(found, () => stop()),
-    });
+    }, gone => (gone ? this.#lost() : this.#helpers()));
     return stop;
   }
 
@@ -72,8 +72,14 @@ class Overview {
     await this.redraw();
   }
 
+  #lost() {
+    this.run.missing = "The server does not answer. This page goes on when it does.";
+    this.#figures();
+  }
+
   #heard(found) {
-    Object.assign(this.run, found);
+    // What lay on disk when the page was loaded is no longer true.
+    Object.assign(this.run, {stored_bytes: null}, found);
     this.#figures();
     if (performance.now() - this.told < PAUSE) return;
     this.told = performance.now();
