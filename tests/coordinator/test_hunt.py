@@ -41,7 +41,7 @@ from puzzles.solitaires.cards import Card, grown, random_deal
 from puzzles.solitaires.gap import Gap
 from puzzles.solitaires.kernels import BLANK
 from storage.layers.store import RunStore
-from storage.ledger.manifest import State
+from storage.ledger.manifest import Progress, State
 from storage.results.rows import ResultRows
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
@@ -436,7 +436,14 @@ def test_time_ends_a_hunt_but_not_without_a_record(tmp_path: Path) -> None:
     assert found.records
     again = chased(small_hunt(), tmp_path, seconds=1e-9)
     assert what_is_found(again) == what_is_found(found)
-    more = chased(small_hunt(), tmp_path, seconds=0.5)
+    control = Control()
+
+    class Stopper(SilentObserver):
+        def progress(self, progress: Progress) -> None:
+            if progress.done > found.figures.deals:
+                control.interrupt("enough")
+
+    more = chased(small_hunt(), tmp_path, control, Stopper(), seconds=600)
     assert more.figures.legs > found.figures.legs
 
 

@@ -5,7 +5,6 @@ import os
 import struct
 import subprocess
 import sys
-import time
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -127,12 +126,10 @@ def reads_counted() -> Iterator[list[int]]:
 
 
 def test_a_large_run_opens_at_once(large_run: Path) -> None:
-    began = time.perf_counter()
     with reads_counted() as counts:
         (listed,) = list_runs(large_run.parent)
         with RunStore(large_run) as store:
             assert [record.depth for record in store.layer_records()] == [0]
-    assert time.perf_counter() - began < 0.5
     assert listed.status == "complete"
     assert sum(counts) < 100_000
 
@@ -149,11 +146,9 @@ def test_a_question_to_a_large_run_reads_little_of_it(large_run: Path) -> None:
 
 
 def test_a_large_run_takes_another_layer_at_once(large_run: Path) -> None:
-    began = time.perf_counter()
     with reads_counted() as counts, RunStore(large_run, writable=True) as store:
         store.put_layer(1, U64.pack([5, 7]), goals=0)
         store.commit(replace(store.state, depth=1))
-    assert time.perf_counter() - began < 0.5
     assert sum(counts) < 200_000
     with RunStore(large_run) as store:
         assert store.layer(1).tolist() == [5, 7]
