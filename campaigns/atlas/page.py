@@ -28,7 +28,12 @@ python -m campaigns.atlas --publish              # this page
 
 **{_SAME}** stands beside a value that was published before, and is the same; a published value that differs is told.
 **{_NONE}** stands where a published value was looked for and none was found, which does not mean that there is none.
-Other values were not looked up. What was found is verified by the command that is told, before large runs are removed;
+Other values were not looked up. `open` was not measured. The first column is the size, or which row it is. *So far
+away*: how many configurations lie at the greatest distance. *Layers*: how many there are, that of the start among them;
+a mark there is of all their sizes. *Capped*: deals that were given up, after as many positions as the search was
+allowed. *Deciles*: a tenth of the deals lie below the first, two tenths below the second, and so on.
+
+What was found is verified by the command that is told, before large runs are removed;
 digests are those of runs, or of the rows of a table (SHA-256 of their JSON). A digest that is a link leads to a
 certificate, which holds size and digest of each layer, but no diameters: `hakoiri verify docs/atlas/NAME.json` makes
 the run again, from nothing, and compares.
@@ -119,8 +124,9 @@ def _told(part: Part, found: Mapping[str, Any]) -> Iterator[str]:
             yield f"Layers of {row['row']}: {', '.join(f'{size:,}' for size in row['layers'])}.\n"
     if sources := sorted({f"{part.columns[known.column]}: {known.source}" for known in part.known}):
         yield f"Published: {'; '.join(sources)}.\n"
-    for column, where in part.searched.items():
-        yield f"{_NONE} {part.columns[column]}: looked for in {where}.\n"
+    for where in dict.fromkeys(part.searched.values()):
+        columns = ", ".join(part.columns[column] for column, place in part.searched.items() if place == where)
+        yield f"{_NONE} {columns}: looked for in {where}.\n"
     if found["not run"]:
         yield "Not run yet:\n"
         yield from (f"- {line['entry']}: `{_telling(line['commands'])}`" for line in found["not run"])
