@@ -255,7 +255,8 @@ class FarmedStep(LayerStep):
     def _take_in_coded(self, left: Left, coded: Coded) -> None:
         begin, first = self._partial.size, sum(len(lot.counts) for lot in self._taken)
         *summary, expanded = left.numbers
-        self._add(np.array(summary), self._store.stage_coded(self._depth, coded, self._partial.index))
+        staged = self._store.stage_coded(self._depth, coded, self._partial.index)
+        self._partial = self._partial.plus(np.array(summary), *staged)
         if not len(coded.firsts):
             return
         self._taken.append(left.blocks)

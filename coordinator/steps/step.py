@@ -10,57 +10,28 @@ it; a kill costs what was done since then (`Tuning.checkpoint`).
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import Any
 
 from coordinator.errors import StopRun
 from coordinator.session.session import Session
 from coordinator.steps.buckets import Buckets
 from coordinator.steps.inspection import inspected_expansion
 from coordinator.steps.pace import Pace
+from coordinator.steps.partial import Partial
 from coordinator.steps.window import HeldLayer, Layer, Source, StoredLayer
 from puzzles.keys.layout import Key, Keys
 from puzzles.keys.order import sort_keys
-from storage.layers.digest import NOTHING, add_lanes, digest_text
-from storage.layers.spill import Spill, SpillFiles
+from storage.layers.spill import Spill
 from storage.ledger.manifest import Depth, LayerRecord, Progress
 from storage.names import META, PARTIAL_KEY
 from worker.layers.halves import Found, Merged, Work, code_range, expand_chunk, merge_range
 from worker.layers.marks import marks_for
 from worker.layers.partition import Partition, partition_by
-from worker.tasks import Array
 
 #: How many times less memory a known key takes than a successor, which is also sorted, packed and kept.
 _KNOWN_WEIGHT = 5
-
-
-@dataclass(frozen=True)
-class Partial:
-    """How far a layer is, as its partial record has it.
-
-    `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1). `part`
-    is of a layer that is sifted out (`coordinator.steps.sifting`): how many keys others are compared with at a time.
-    """
-
-    depth: Depth
-    partition: dict[str, Any]
-    expanded: int = 0
-    merged: int = 0
-    size: int = 0
-    goals: int = 0
-    lane_0: int = NOTHING[0]
-    lane_1: int = NOTHING[1]
-    stored: int = 0
-    index: int = 0
-    spilled: SpillFiles = field(default_factory=SpillFiles)
-    part: int = 0
-
-    @classmethod
-    def from_record(cls, fields: dict[str, Any]) -> "Partial":
-        """The inverse of ``asdict``."""
-        return cls(**fields | {"spilled": SpillFiles(**fields["spilled"])})
 
 
 class LayerStep:
@@ -102,11 +73,7 @@ class LayerStep:
             # IMPORTANT: without their partial record the next session might cut these blocks differently.
             self._store.discard_staged()
             raise
-        done = self._partial
-        digest = digest_text((done.lane_0, done.lane_1))
-        record = LayerRecord(
-            self._depth, done.size, digest, done.goals, done.stored, done.index, self._store.state.session
-        )
+        record = self._partial.finished(self._store.state.session)
         self._store.erase(META, PARTIAL_KEY)
         if record.size:
             self._store.stage_layer(record)
@@ -276,22 +243,12 @@ class LayerStep:
     def _take_in(self, result: Merged) -> None:
         """Stage the blocks of a merged piece, and add it to the progress."""
         summary, coded, keys = result
-        self._add(summary, self._store.stage_coded(self._depth, coded, self._partial.index))
+        self._partial = self._partial.plus(summary, *self._store.stage_coded(self._depth, coded, self._partial.index))
         self._piece_bytes += keys.nbytes
         if len(keys) < int(summary[0]) or self._piece_bytes > self._shares.layer_bytes:
             self._pieces = None
         if self._pieces is not None:
             self._pieces.append(keys)
-
-    def _add(self, summary: Array, staged: tuple[int, int]) -> None:
-        """Add to the progress what a merge says of a piece, and its bytes, with the index of all blocks so far."""
-        old, (stored, index) = self._partial, staged
-        size, goals, *lanes = (int(value) for value in summary)
-        lane_0, lane_1 = add_lanes((old.lane_0, old.lane_1), (lanes[0], lanes[1]))
-        self._partial = replace(
-            old, size=old.size + size, goals=old.goals + goals, lane_0=lane_0, lane_1=lane_1,
-            stored=old.stored + stored, index=index,
-        )  # fmt: skip
 
     def _finish_range(self, number: int) -> None:
         self._partial = replace(self._partial, merged=number + 1)

@@ -1,0 +1,50 @@
+"""How far a layer is that takes long: the partial record, from which another session goes on."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from storage.layers.digest import NOTHING, add_lanes, digest_text
+from storage.layers.spill import SpillFiles
+from storage.ledger.manifest import Depth, LayerRecord
+from worker.tasks import Array
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What is done of a layer.
+
+    `expanded` counts keys of U(N) whose successors are durable in the spill files; `merged` ranges of U(N+1). `part`
+    is of a layer that is sifted out (`coordinator.steps.sifting`): how many keys others are compared with at a time.
+    """
+
+    depth: Depth
+    partition: dict[str, Any]
+    expanded: int = 0
+    merged: int = 0
+    size: int = 0
+    goals: int = 0
+    lane_0: int = NOTHING[0]
+    lane_1: int = NOTHING[1]
+    stored: int = 0
+    index: int = 0
+    spilled: SpillFiles = field(default_factory=SpillFiles)
+    part: int = 0
+
+    @classmethod
+    def from_record(cls, fields: dict[str, Any]) -> "Partial":
+        """The inverse of ``asdict``."""
+        return cls(**fields | {"spilled": SpillFiles(**fields["spilled"])})
+
+    def plus(self, summary: Array, stored: int, index: int) -> "Partial":
+        """With a merged piece: its size, goals and lanes of its digest; its bytes, and the index of all blocks then."""
+        size, goals, *lanes = (int(value) for value in summary)
+        lane_0, lane_1 = add_lanes((self.lane_0, self.lane_1), (lanes[0], lanes[1]))
+        return replace(
+            self, size=self.size + size, goals=self.goals + goals, lane_0=lane_0, lane_1=lane_1,
+            stored=self.stored + stored, index=index,
+        )  # fmt: skip
+
+    def finished(self, session: int) -> LayerRecord:
+        """The record of the layer, of which nothing is left to do."""
+        digest = digest_text((self.lane_0, self.lane_1))
+        return LayerRecord(self.depth, self.size, digest, self.goals, self.stored, self.index, session)
