@@ -93,3 +93,14 @@ def test_a_worker_that_dies_is_replaced_on_its_core(monkeypatch: pytest.MonkeyPa
     finally:
         team.request_stop()
         keeper.join()
+
+
+def test_a_process_that_has_threads_forks_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the user may have started some; a lock that one holds would stay shut in the worker."""
+    monkeypatch.setattr(supervisor, "connect", lambda url: None)
+    monkeypatch.setattr(supervisor, "fork", lambda work: "a fork")
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: "an interpreter")
+    team = Supervisor("redis://", 1, lambda text: None, work=lambda: None)
+    for threads, expected in ((1, "a fork"), (2, "an interpreter")):
+        monkeypatch.setattr(threading, "active_count", lambda threads=threads: threads)
+        assert str(team._start()) == expected

@@ -41,8 +41,8 @@ class Supervisor:
     `data_redis`, if it is any; if that is `server`, it is kept alive, too. Each keeps to one of `cores`, if there are
     any.
 
-    A worker is a fork that does `work`. Where there is none, because this process has other threads, it is a new
-    interpreter, which takes 0.3 s more (`worker.transport.forked`).
+    A worker is a fork that does `work`. Where there is none, or this process has other threads (as a user's file may
+    have started), it is a new interpreter, which takes 0.3 s more (`worker.transport.forked`).
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Supervisor:
         return started
 
     def _start(self) -> Started:
-        if self._work is not None:
+        if self._work is not None and threading.active_count() == 1:
             return fork(self._in_child)
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
