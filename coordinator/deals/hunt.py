@@ -26,7 +26,6 @@ from puzzles.capabilities import Dealt
 from puzzles.contract import Puzzle
 from puzzles.errors import counted
 from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress, local_time
 from storage.results.rows import ResultRows
@@ -53,10 +52,7 @@ class Hunted(Figures):
 
 def legs_of(ledger: Ledger) -> dict[int, Standing]:
     """How each leg ended, by number. `DamagedError` for a row that is none."""
-    try:
-        return {number: Standing.of(number, row) for number, row in ResultRows(ledger, LEG).all().items()}
-    except (KeyError, TypeError) as error:
-        raise DamagedError(f"run {ledger.directory.name}: a row of {LEG} is none: {error}") from error
+    return ResultRows(ledger, LEG).all(Standing.of)
 
 
 def records_of(ledger: Ledger) -> list[Record]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,7 +20,6 @@ from puzzles.errors import PuzzleError, Step, require_within
 from puzzles.keys.layout import Key
 from puzzles.keys.seeds import MOST_SEED
 from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures, Progress, State
 from storage.results.rows import ResultRows
@@ -43,18 +43,8 @@ class Studied(Figures):
 
 def kept_deals(study: Study, ledger: Ledger) -> dict[int, list[Deal]]:
     """The deals that are finished, of those that the limits ask for: by size, in the order of their numbers."""
-    return {size: list(_deals_of(study, ledger, size)) for size in study.sizes}
-
-
-def _deals_of(study: Study, ledger: Ledger, size: int) -> Iterator[Deal]:
-    for number, row in ResultRows(ledger, study.named(size)).all().items():
-        if number < study.deals:
-            try:
-                yield Deal.of(size, number, row)
-            except (KeyError, TypeError) as error:
-                raise DamagedError(
-                    f"run {ledger.directory.name}: deal {number} of {study.named(size)}: {error}"
-                ) from error
+    found = {size: ResultRows(ledger, study.named(size)).all(partial(Deal.of, size)) for size in study.sizes}
+    return {size: [deal for number, deal in deals.items() if number < study.deals] for size, deals in found.items()}
 
 
 def missing_deals(study: Study, ledger: Ledger) -> dict[int, list[int]]:

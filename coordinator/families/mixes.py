@@ -6,7 +6,6 @@ from typing import Any
 
 from puzzles.capabilities import Family
 from puzzles.families.mixes import Mix
-from storage.errors import DamagedError
 from storage.ledger.ledger import Ledger
 from storage.ledger.manifest import Figures
 from storage.results.rows import ResultRows
@@ -35,14 +34,11 @@ class Counted(Figures):
 
 def read_members(ledger: Ledger) -> dict[int, Member]:
     """What is known of each mix, by its number, components that were tasks of their own filled in."""
-    try:
-        found = {number: member_of(row) for number, row in ResultRows(ledger, MIXES).all().items()}
-        for number, row in ResultRows(ledger, COMPONENTS).all().items():
-            # That of a mix which a repair has forgotten waits until the mix is measured again.
-            if (mix := number // ROOM) in found:
-                found[mix] = replace(found[mix], components=filled(found[mix].components, member_of(row).components))
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedError(f"run {ledger.directory.name}: a row of a mix is none: {error}") from error
+    found, more = (ResultRows(ledger, table).all(lambda _, row: member_of(row)) for table in (MIXES, COMPONENTS))
+    for number, member in more.items():
+        # That of a mix which a repair has forgotten waits until the mix is measured again.
+        if (mix := number // ROOM) in found:
+            found[mix] = replace(found[mix], components=filled(found[mix].components, member.components))
     return found
 
 

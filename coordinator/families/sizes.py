@@ -75,10 +75,7 @@ def sized_class(spec: PuzzleSpec) -> type[Sized]:
 
 def read_rows(ledger: Ledger) -> dict[int, SizeRow]:
     """The members that are done, by their numbers."""
-    try:
-        return {number: SizeRow(**row) for number, row in ResultRows(ledger, SIZE).all().items()}
-    except TypeError as error:
-        raise DamagedError(f"run {ledger.directory.name}: a row of {SIZE} is none: {error}") from error
+    return ResultRows(ledger, SIZE).all(lambda _, row: SizeRow(**row))
 
 
 class StudySizes(Job):

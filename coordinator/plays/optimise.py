@@ -56,13 +56,13 @@ class Optimised(Figures):
 
 def best_of(ledger: Ledger) -> Best:
     """The best play on disk. `DamagedError` names a row that is broken."""
-    found = (Best(**row) for row in ResultRows(ledger, BEST).all().values())
-    return max(found, key=lambda best: best.rank, default=NO_PLAY)
+    found = ResultRows(ledger, BEST).all(lambda _, row: Best(**row))
+    return max(found.values(), key=lambda best: best.rank, default=NO_PLAY)
 
 
 def rounds_of(ledger: Ledger) -> dict[int, Round]:
     """The rounds that came to their end."""
-    return {number: Round.of(number, row) for number, row in ResultRows(ledger, ROUND).all().items()}
+    return ResultRows(ledger, ROUND).all(Round.of)
 
 
 class Optimisation:

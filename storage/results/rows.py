@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from storage.names import BEAM, ROWS, number_key
 _DIRECTORY = b"arrays"
 #: Small values find room where older ones were, so that the file does not grow with every commit.
 _PIECE = 1 << 20
+_Row = TypeVar("_Row")
 
 
 class ResultRows:
@@ -41,8 +42,21 @@ class ResultRows:
         """One row; `DamagedError` that names it."""
         return self._ledger.read_record(ROWS, self._prefix + number_key(number), f"row {number} of {self._table}")
 
-    def all(self) -> dict[int, dict[str, Any]]:
-        return {number: self.read(number) for number in self.numbers()}
+    def all(self, make: Callable[[int, dict[str, Any]], _Row]) -> dict[int, _Row]:
+        """What is made of each row and its number, by number.
+
+        `DamagedError` names one that cannot be read, or of which nothing can be made: a ``KeyError``, ``TypeError`` or
+        ``ValueError``.
+        """
+        found = {}
+        for number in self.numbers():
+            row = self.read(number)
+            try:
+                found[number] = make(number, row)
+            except (KeyError, TypeError, ValueError) as error:
+                run = self._ledger.directory.name
+                raise DamagedError(f"run {run}: row {number} of {self._table} is none: {error}") from error
+        return found
 
     def forget_damaged(self, note: Callable[[str], None], remedy: str) -> None:
         """With the next commit: rows that cannot be read are no more. `note` hears of each, and of the `remedy`."""

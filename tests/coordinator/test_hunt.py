@@ -464,7 +464,7 @@ def test_rows_that_are_none_of_a_hunt_are_damage(row: dict[str, int], tmp_path: 
     with RunStore(found.directory, writable=True) as store:
         ResultRows(store, "leg").stage(1, row)
         store.commit(store.state)
-    assert "a row of leg is none" in verified(found.directory).faults[0]
+    assert "row 1 of leg is none" in verified(found.directory).faults[0]
 
 
 def test_a_damaged_leg_is_said_and_walked_again(tmp_path: Path) -> None:

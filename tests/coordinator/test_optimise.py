@@ -159,6 +159,14 @@ def test_a_best_play_that_lies_is_found_out(change: dict[str, Any], found: Found
     assert "by the reference rules it scores" in verified(found.directory, full=False).faults[0]
 
 
+@pytest.mark.parametrize("table", ["best", "round"])
+def test_a_row_that_is_none_is_damage(table: str, found: Found) -> None:
+    with RunStore(found.directory, writable=True) as store:
+        ResultRows(store, table).stage(7, {"odd": 1})
+        store.commit(store.state)
+    assert f"row 7 of {table} is none" in verified(found.directory).faults[0]
+
+
 def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # So that a second is as much work wherever others have the processors.
     monkeypatch.setattr(time, "monotonic", time.process_time)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import lmdb
 import numpy as np
@@ -15,6 +16,11 @@ from storage.ledger.ledger import Ledger, create_run
 from storage.names import BEAM, DATABASES, ROWS
 from storage.results.rows import ResultRows, read_arrays, stage_arrays
 from tests.support.stores import manifest
+
+
+def as_it_is(_: int, row: dict[str, Any]) -> dict[str, Any]:
+    """The row."""
+    return row
 
 
 @pytest.fixture
@@ -33,12 +39,12 @@ def test_rows_come_back_by_table_in_the_order_of_their_numbers(directory: Path) 
         four.stage(2, {"moves": 6})
         ledger.commit(ledger.state)
     with Ledger(directory) as ledger:
-        assert list(ResultRows(ledger, "ranks=4").all().items()) == [
+        assert list(ResultRows(ledger, "ranks=4").all(as_it_is).items()) == [
             (2, {"moves": 6}),
             (300, {"moves": 12, "words": ["é", None]}),
         ]
         assert ResultRows(ledger, "ranks=5").read(2) == {"moves": 7}
-        assert ResultRows(ledger, "ranks=6").all() == {}
+        assert ResultRows(ledger, "ranks=6").all(as_it_is) == {}
 
 
 def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
@@ -57,7 +63,7 @@ def test_what_was_committed_outlives_a_kill(directory: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         last = [25, *map(int, said.read().split())][-1]
     with Ledger(directory) as ledger:
-        rows = ResultRows(ledger, "x").all()
+        rows = ResultRows(ledger, "x").all(as_it_is)
     # One more may have been committed and not been told.
     assert list(rows) in ([*range(last + 1)], [*range(last + 2)])
     assert all(row == {"square": number * number} for number, row in rows.items())
@@ -75,7 +81,7 @@ def test_a_damaged_row_is_named_and_the_others_are_read(directory: Path) -> None
         rows = ResultRows(ledger, "x")
         assert rows.read(2) == {"text": "long"}
         with pytest.raises(DamagedError, match="row 1 of x is damaged"):
-            rows.all()
+            rows.all(as_it_is)
         rows.forget_damaged(notes.append, "found again")
         assert rows.numbers() == [0, 1, 2]
         ledger.commit(ledger.state)
