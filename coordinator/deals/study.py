@@ -1,7 +1,7 @@
 """Studies: many random deals solved one by one on the workers, each durable, so that any stop costs little."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain

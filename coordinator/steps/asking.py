@@ -1,18 +1,21 @@
-"""What a layer step asks of workers, and whether what they say that they have left is there."""
+"""What a layer step asks of workers, and of which blocks; and whether what they say that they have left is there."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from coordinator.executors.lying import Left
 from coordinator.executors.remote import RemoteExecutor, Wanted
-from puzzles.keys.layout import Layout, ints
+from puzzles.keys.layout import Key, Layout, ints, key_at
+from storage.layers.blocks import Packed, unpack_blocks
 from storage.layers.coded import Block, Coded, has_bits, is_sound
 from storage.ledger.manifest import Depth
 from worker.errors import PayloadError, TaskError
 from worker.tasks import Arrays
-from worker.transport.lots import LENGTH, Lot, ValueName
+from worker.transport.lots import BEGIN, LENGTH, Lot, ValueName
 
 #: How many numbers an answer has.
 _NUMBERS = {"gather": 5, "spread": 0}
@@ -28,6 +31,32 @@ class Request(Generic[_What]):
     arrays: Arrays
     borrowed: Lot
     worker: str = ""
+
+
+class Unit(NamedTuple):
+    """The keys from `low` to `high`, which is not among them, of a range: what one task merges."""
+
+    number: int
+    low: Key
+    high: Key
+
+
+def reaches(packed: Packed, low: Key, high: Key) -> bool:
+    """Whether a spilled block may hold keys with low <= key < high.
+
+    IMPORTANT: only its keys tell where it ends, for the block after it may be of another batch.
+    """
+    (first,) = ints(packed.firsts)
+    return first < high and (first >= low or key_at(unpack_blocks(packed), -1) >= low)
+
+
+def overlapping(lot: Lot, unit: Unit) -> Lot:
+    """The blocks that may hold keys of a unit: a block ends before the next of its value begins, if that is greater."""
+    firsts = ints(lot.firsts)
+    together = [*(lot.places[1:, :BEGIN] == lot.places[:-1, :BEGIN]).all(axis=1).tolist(), False]
+    follows = zip(firsts, [*firsts[1:], 0], together, strict=True)
+    kept = [first < unit.high and not (same and first < after <= unit.low) for first, after, same in follows]
+    return lot.take(np.array(kept, dtype=np.bool_))
 
 
 class Asking:

@@ -20,12 +20,11 @@ import numpy as np
 from coordinator.executors.lying import Left, Pieces
 from coordinator.executors.remote import RemoteExecutor
 from coordinator.session.session import Session
-from coordinator.steps.asking import Asking, Request
+from coordinator.steps.asking import Asking, Request, Unit, overlapping, reaches
 from coordinator.steps.expanded import Ahead, Cut, Expanded
 from coordinator.steps.pace import Pace, Worth
 from coordinator.steps.shelf import Shelves
 from coordinator.steps.step import LayerStep
-from coordinator.steps.units import Unit, overlapping, reaches
 from coordinator.steps.window import Layer
 from puzzles.keys.layout import Key, Keys, ints
 from puzzles.keys.order import sort_keys
