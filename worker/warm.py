@@ -190,7 +190,8 @@ def kernels_of(task: str) -> Callable[[Puzzle], None]:
 #: Of the tasks that call other kernels than a search by layers.
 _LOADERS: dict[str, Callable[[Puzzle], None]] = {
     "before": load_retracting_kernels,
-    "eccentricities": load_distance_kernels,
+    "diameters": load_distance_kernels,
+    "eccentricities": load_graph_kernels,
     "forest": load_edge_kernels,
     "hunt": load_walking_kernels,
     "look": load_distance_kernels,

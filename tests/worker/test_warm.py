@@ -1,5 +1,9 @@
 """What a worker loads before a task."""
 
+import json
+import subprocess
+import sys
+
 from worker.tasks import SHUFFLES, TASKS
 from worker.warm import _LOADERS, kernels_of, load_search_kernels
 
@@ -7,6 +11,14 @@ from worker.warm import _LOADERS, kernels_of, load_search_kernels
 def test_a_task_has_the_kernels_of_its_family() -> None:
     assert _LOADERS.keys() <= TASKS.keys(), "a task that there is not"
     assert {kernels_of(half) for half in SHUFFLES} == {load_search_kernels}
-    for family in ({"forest", "neighbours"}, {"eccentricities", "look", "pairs", "searches"}, {"move", "play"}):
+    for family in ({"forest", "neighbours"}, {"diameters", "look", "pairs", "searches"}, {"move", "play"}):
         (load,) = {kernels_of(task) for task in family}
         assert load is not load_search_kernels
+
+
+def test_tasks_on_graphs_call_no_kernel_but_those_loaded_for_them() -> None:
+    """Those would be compiled by each worker, and not by one for all."""
+    words = [sys.executable, "-m", "tests.support.unloaded"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert len(said) == 8
+    assert [task for task, kernels in map(json.loads, said) if kernels] == []
