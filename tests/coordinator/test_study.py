@@ -288,7 +288,7 @@ def test_rows_that_are_none_of_a_study_are_damage(tmp_path: Path) -> None:
     with RunStore(directory, writable=True) as store:
         ResultRows(store, "columns=3").stage(0, {"moves": 3})
         store.commit(store.state)
-    assert "deal 0 of columns=3" in verified(directory).faults[0]
+    assert "row 0 of columns=3 is none" in verified(directory).faults[0]
 
 
 def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
