@@ -233,7 +233,7 @@ def two_coordinators(scene: Scene) -> None:
 class Kills(Disturbed):
     """A trial is a run of one kind, and one to three blows to one of those who take part."""
 
-    name, usual, short = "kills", 912, (0, 15)
+    name, usual, short = "kills", 912, (0, 15, 16)
     headings = ("who is killed", "run")
     crossed = "blows"
     ways: ClassVar = {

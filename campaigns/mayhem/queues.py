@@ -184,9 +184,7 @@ def _taken_names(client: redis.Redis, chance: Random) -> bool:
 
 
 def _protocol(scene: Scene, number: int) -> None:
-    scene.farm()
-    scene.url = f"{scene.one_redis.url}?protocol={number}"
-    scene.hosts.append(scene.start_host())
+    scene.farm(options=f"?protocol={number}")
     scene.finish(scene.drive())
 
 

@@ -101,12 +101,12 @@ class Scene:
 
     def farm(
         self, hosts: int = 1, workers: int = 2, keeps: bool = False, before: Callable[[], object] | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None, options: str = "",
     ) -> None:  # fmt: skip
-        """Have a Redis, and hosts with workers, alive when this returns."""
+        """Have a Redis, and hosts with workers, alive when this returns; these have `options` in its URL."""
         self.redis = RedisServer(self.place / "redis", appendonly=keeps)
         self.ended.callback(self.redis.close)
-        self.url = self.redis.url
+        self.url = f"{self.redis.url}{options}"
         self.hosts = [self.start_host(workers, before, env) for _ in range(hosts)]
         wait_until(lambda: len(living_workers(self.one_redis.client)) == hosts * workers, what="the workers")
 
