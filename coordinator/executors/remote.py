@@ -9,14 +9,14 @@ Whatever is waited for is renewed, so slowness, of a worker or of this process, 
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import redis
-from redis.exceptions import AuthenticationError
 
 from coordinator.executors.company import Company
 from coordinator.executors.flight import Chunk, Flight
 from coordinator.executors.lying import Answer, Lying
+from coordinator.executors.patience import AWAY, Patience
 from coordinator.executors.plane import Plane
 from coordinator.executors.shared import Shared
 from coordinator.session.places import Places
@@ -36,11 +36,7 @@ from worker.transport.payload import unpack_arrays
 from worker.transport.pieces import perform
 
 _WAIT_SECONDS = 0.25
-_RETRY_SECONDS = 0.2
 _MOST_EVENTS = 10_000
-_Value = TypeVar("_Value")
-_AWAY = (redis.ConnectionError, redis.TimeoutError)
-
 
 #: The arrays of a chunk, and the worker that had better do it, or nothing.
 Wanted = tuple[Arrays, str]
@@ -72,7 +68,8 @@ class RemoteExecutor:
         self._in_flight, self._tuning = in_flight, tuning
         self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
         self._events = event_key(self._request.session)
-        self._plane = Plane(Depots(connection), tuning, self._patiently, observer.note)
+        self._patience = Patience(url, connection, control, observer, tuning.patience, self._send_again)
+        self._plane = Plane(Depots(connection), tuning, self._patience.call, observer.note)
         self._shared = Shared(connection, self._request.session, tuning.keep)
         self._stage = 0
         self._flight = Flight(connection, "", self._stage, self._request, self._shared, self._plane.left_out)
@@ -89,7 +86,7 @@ class RemoteExecutor:
     @property
     def workers(self) -> int:
         """How many workers live now; at least one, for this process would work itself."""
-        self._patiently(self._look_for_workers)
+        self._patience.call(self._look_for_workers)
         return max(1, len(self._company.living))
 
     def map(self, task: str, chunks: Iterable[Arrays], shared: Arrays = ()) -> Iterator[tuple[int, list[Array]]]:
@@ -106,7 +103,7 @@ class RemoteExecutor:
         self._stage += 1
         numbered = enumerate(chunks)
         with redis_errors(self._url):
-            self._patiently(lambda: self._shared.become(shared))
+            self._patience.call(lambda: self._shared.become(shared))
             self._flight = Flight(self._redis, task, self._stage, self._request, self._shared, self._plane.left_out)
             while True:
                 results: list[_Landed] = []
@@ -120,8 +117,8 @@ class RemoteExecutor:
                     self._reap()
                     if not results:
                         results.extend(self._work_alone())
-                except _AWAY as error:
-                    self._outlast(error)
+                except AWAY as error:
+                    self._patience.outlast(error)
                 self._control.check()
                 yield from results
 
@@ -291,34 +288,11 @@ class RemoteExecutor:
 
     # Redis away
 
-    def _patiently(self, call: Callable[[], _Value]) -> _Value:
-        """What a call gives, once Redis is there."""
-        with redis_errors(self._url):
-            while True:
-                try:
-                    return call()
-                except _AWAY as error:
-                    self._outlast(error)
-
-    def _outlast(self, error: redis.RedisError) -> None:
-        """Wait until Redis is back, then send everything again, for it may have come back empty."""
-        patience = self._tuning.patience
-        self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {patience:.0f} s for it")
-        until = time.monotonic() + patience
-        while True:
-            if isinstance(error, AuthenticationError) or time.monotonic() > until:
-                raise error
-            self._control.check()
-            try:
-                self._redis.ping()
-                for chunk in self._flight.chunks.values():
-                    self._flight.resend(chunk)
-            except _AWAY as still:
-                error = still
-                time.sleep(_RETRY_SECONDS)
-            else:
-                break
-        self._observer.note(f"Redis is back; chunks sent again: {len(self._flight.chunks)}")
+    def _send_again(self) -> int:
+        """All that is in flight, for Redis may have come back empty; how many chunks that is."""
+        for chunk in self._flight.chunks.values():
+            self._flight.resend(chunk)
         # Workers have lost it too.
         self._company.expect_all()
         self._plane.expect_all()
+        return len(self._flight.chunks)

@@ -1,0 +1,54 @@
+"""Redis away: waited for as long as the patience of a run lasts, and then everything is sent again."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import redis
+from redis.exceptions import AuthenticationError
+
+from coordinator.session.session import Control, Observer
+from worker.transport.connection import redis_errors
+
+AWAY = (redis.ConnectionError, redis.TimeoutError)
+_RETRY_SECONDS = 0.2
+_Value = TypeVar("_Value")
+
+
+class Patience:
+    """Waits for `seconds`; `send_again` sends what Redis may have lost, and says how many chunks that is."""
+
+    def __init__(
+        self, url: str, connection: redis.Redis, control: Control, observer: Observer, seconds: float,
+        send_again: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self._url, self._redis = url, connection
+        self._control, self._observer = control, observer
+        self._seconds, self._send_again = seconds, send_again
+
+    def call(self, call: Callable[[], _Value]) -> _Value:
+        """What a call gives, once Redis is there."""
+        with redis_errors(self._url):
+            while True:
+                try:
+                    return call()
+                except AWAY as error:
+                    self.outlast(error)
+
+    def outlast(self, error: redis.RedisError) -> None:
+        """Wait until Redis is back, then send everything again, for it may have come back empty."""
+        self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {self._seconds:.0f} s for it")
+        until = time.monotonic() + self._seconds
+        while True:
+            if isinstance(error, AuthenticationError) or time.monotonic() > until:
+                raise error
+            self._control.check()
+            try:
+                self._redis.ping()
+                count = self._send_again()
+            except AWAY as still:
+                error = still
+                time.sleep(_RETRY_SECONDS)
+            else:
+                break
+        self._observer.note(f"Redis is back; chunks sent again: {count}")
