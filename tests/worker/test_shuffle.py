@@ -296,7 +296,7 @@ def test_what_a_worker_has_made_it_does_not_fetch() -> None:
 
 
 def test_what_another_worker_has_made_of_the_same_attempt_is_fetched() -> None:
-    """Where Redis stalls, a job may be sent twice without a word; two workers make one attempt, each of what it has."""
+    """Redis may come back with jobs that were done: then two workers make one attempt, each of what it has at hand."""
     line, windows = Line(), Windows(1 << 20)
     line.made(1, line.first(3_000 + 4 * 64), windows)
     _, (pieces, *_) = line.made(1, line.first(3_000), Windows(0))

@@ -3,8 +3,8 @@
 They are a short cut and nothing else: what was left counts only where the coordinator says so, by its name, and each
 attempt has names of its own. What is not here any more is fetched.
 
-IMPORTANT: where Redis stalls, its client may send a job twice, so that two workers make one attempt, each of what it
-has at hand; what the later one leaves is there then. So what is asked for must be, block by block, what was left here.
+IMPORTANT: where Redis comes back with the data of a while ago, jobs are in its queues again, so that two workers make
+one attempt, each of what it has at hand. So what is asked for must be, block by block, what was left from here.
 """
 
 from collections import deque
