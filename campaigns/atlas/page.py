@@ -41,11 +41,13 @@ the run again, from nothing, and compares.
 _RATES = """\
 **Where the rate falls, and why.** A process takes its time to start, so small runs are slow for their size, and the
 rate rises with it. Then it is the puzzle's own: how many moves a configuration has, and what its key costs. It falls
-where what a layer leads to is more than the memory allowed: pieces of it go to the disk and come back, one range of
-keys after another, and the files take more at some moment than is stored in the end (the last two columns, bytes a
-configuration of the largest run). Probably it also falls where the bitmap in which successors are marked, a bit for
-each possible key, no longer fits into the caches of the processor; that was not measured here. Memory grows with the
-widest layers until it reaches what is allowed; the disk takes about a byte a configuration.
+where the bitmap of a layer's successors, a bit for each possible key, does not fit into the memory allowed, so that
+successors are sorted: `run tiles -o rows=3 -o columns=4`, whose bitmap has 60 MB, took 21 ns of CPU a configuration
+with `--memory 8GB`, 28 with 400MB and 59 with 200MB; that of the 2x7 tiles would have 10.9 GB, where 9 GB were allowed.
+Where the sorted ones do not fit either, pieces of them go to the disk and come back, one range of keys after another,
+and the files take more at some moment than is stored in the end (the last two columns, bytes a configuration of the
+largest run). Memory grows with the widest layers until it reaches what is allowed; the disk takes about a byte a
+configuration.
 """
 #: Of the costs.
 _HEADS = ["command", "s", "CPU s", "computing s", "peak MB", "disk MB", "kills", "digest", "verified", "CPU s"]
