@@ -81,6 +81,7 @@ def test_every_route_has_a_line(served: Served) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_every_line_works_as_it_is_typed(tmp_path: Path) -> None:
     """By a shell, with curl, against a server; a line that is answered with 503, as too many are, is typed again."""
     wait = 'until curl -sf -H "$AUTH" $HERE/api/runs/last | grep -q \'"status":"complete"\'; do sleep 0.1; done'
@@ -104,9 +105,11 @@ def test_every_line_works_as_it_is_typed(tmp_path: Path) -> None:
         if " -d " in line and "towers" not in line:
             script.append(wait)
     environment_path = f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin"
+    # It ends the shell with the server, where the test would end the shell alone.
     done = subprocess.run(
-        ["bash", "-c", "\n".join(script)], cwd=tmp_path, env={"PATH": environment_path, "HOME": str(tmp_path)},
-        capture_output=True, text=True, errors="replace", timeout=280, check=False,
+        ["timeout", "1000", "bash", "-c", "\n".join(script)], cwd=tmp_path,
+        env={"PATH": environment_path, "HOME": str(tmp_path)}, capture_output=True, text=True, errors="replace",
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     answered = re.findall(r"^(curl .*)$(?s:.*?)^(\d{3})$", done.stdout, re.MULTILINE)
