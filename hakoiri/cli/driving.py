@@ -157,9 +157,18 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
     if json:
         print_json({"run": directory.name, "status": "queued", "served": served})
     else:
-        stdout().print(f"queued as {directory.name}; watch it with: hakoiri status {directory.name} --watch")
+        watch = command("status --watch", named(directory))
+        stdout().print(Text(f"queued as {directory.name}; watch it with: {watch}"), soft_wrap=True)
     if not served:
         stderr().print(Text(no_coordinator(directory.parent, redis)))
+
+
+def named(directory: Path, name: str = "") -> str:
+    """A run as commands take it, by `name` or its own; with --data where it lies elsewhere than they look."""
+    from coordinator.runs.catalogue import data_directory
+
+    where = directory.parent
+    return (name or directory.name) + ("" if data_directory() == where else f" --data {shlex.quote(str(where))}")
 
 
 def no_coordinator(data: Path, redis: str | None = None) -> str:
@@ -251,8 +260,8 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
             # What is wrong with the puzzle itself goes wrong again; of a run that another drives, or that is not there
             # any more, nothing is left to go on with.
             final = (ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError)
-            if not isinstance(error, final) and again.do not in (step.do for step in error.steps):
-                error.steps += (again,)
+            if not isinstance(error, final):
+                error.steps = (*(step for step in error.steps if step.do != again.do), again)
             raise
 
 
@@ -263,7 +272,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     console, complete = stdout(), summary["status"] == "complete"
     # A run that was gone on with, or taken again, need not be the last one made.
     last = find_run(job.store.directory.parent, LAST).name
-    run = LAST if summary["run"] == last else summary["run"]
+    run = named(job.store.directory, LAST if summary["run"] == last else summary["run"])
     common = {name: summary[name] or None for name in ("run", "puzzle", "parameters", "start", "status")}
     progress = None if complete else progress_text(job.store.state.progress)
     found = {"progress": progress} | job.facts(summary) | {"digest": summary["digest"] or None}
@@ -276,7 +285,7 @@ def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
         console.print(rows_table(table.rows))
         if table.rest:
             how = f": {command(table.ask, run)}" if table.ask else ""
-            console.print(f"[dim]and {table.rest}{how}[/dim]")
+            console.print(Text(f"and {table.rest}{how}", "dim"), soft_wrap=True)
     if complete:
         commands = ", ".join(command(question, run) for question in [*job.questions(), "verify"])
-        console.print(f"[dim]now ask: {commands}[/dim]")
+        console.print(Text(f"now ask: {commands}", "dim"), soft_wrap=True)

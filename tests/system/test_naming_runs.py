@@ -1,5 +1,6 @@
 """Runs by names that users choose, several deleted at once, and runs that were made before."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,14 @@ def test_what_to_ask_next_names_a_run_that_is_not_the_last(hakoiri: Hakoiri, fin
         said = hakoiri.here(*line).stdout
         assert f"now ask: hakoiri path {finished_before} --to farthest, " in said
         assert " last" not in said
+
+
+def test_what_to_do_next_says_where_the_run_lies(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    where = tmp_path / "other runs"
+    made = hakoiri.here(*TILES, "--data", str(where)).stdout
+    assert f"now ask: hakoiri path last --data '{where}' --to farthest, " in made
+    queued = hakoiri.here("enqueue", *TILES[1:], "--data", str(where)).stdout
+    assert re.search(rf"watch it with: hakoiri status \S+ --data '{where}' --watch", queued)
 
 
 def test_a_run_to_be_taken_cannot_be_given_a_name(hakoiri: Hakoiri) -> None:

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import answering
+from hakoiri.cli.driving import answering, named
 from hakoiri.cli.options import (
     ConfArgument,
     DataOption,
@@ -18,6 +18,7 @@ from hakoiri.cli.options import (
     redis_url,
 )
 from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
+from hakoiri.steps import command
 
 if TYPE_CHECKING:
     from coordinator.graphs.strong import StrongComponents
@@ -95,7 +96,7 @@ def _list_weak(run: "Run", limit: int | None) -> None:
 
 
 def _list_strong(run: "Run", limit: int | None, json: bool, resources: "Resources") -> None:
-    with answering(f"; ask again: hakoiri components {run.name} --strong") as (control, progress):
+    with answering(f"; ask again: {command('strong components', named(run.store.directory))}") as (control, progress):
         found = run.strong_components(control, progress, resources)
     if json:
         from hakoiri.rows.answers import strong_row

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import answering, drive_to_end, refuse_with_queue, report_queued
+from hakoiri.cli.driving import answering, drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.options import (
     DataOption,
     JsonOption,
@@ -19,6 +19,7 @@ from hakoiri.cli.options import (
     redis_url,
 )
 from hakoiri.render.tables import facts, print_json, stderr, stdout
+from hakoiri.steps import command
 from puzzles.errors import counted
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def diameter(
             return
         if run.needs_bounding(number, every):
             drive_to_end(make_bounding(run.store, resources, number, every), resources, data)
-        with answering(f"; ask again: hakoiri diameter {run.name}") as (control, progress):
+        with answering(f"; ask again: {command('diameter', named(run.store.directory))}") as (control, progress):
             found = run.diameter(number, control, progress, every=every)
         of_start = run.whole and run.start_component == found.record.component
     if pairs is not None:

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
-from hakoiri.cli.driving import drive_to_end, refuse_with_queue, report_queued
+from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.options import (
     ChunkOption,
     DataOption,
@@ -22,6 +22,7 @@ from hakoiri.cli.options import (
     redis_url,
 )
 from hakoiri.render.tables import facts, print_json, stderr, stdout
+from hakoiri.steps import command
 from puzzles.errors import counted
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _print_hardest(run: "Run", found: "Hardest") -> None:
         "metric": found.metric,
         "how many": f"{found.count:,}{f', {more:,} more with --limit' if more else ''}",
         "leading to no goal": found.dead or None,
-        "at each distance": f"hakoiri layers {found.distances}",
+        "at each distance": command("layers", named(run.store.directory, found.distances)),
     }
     stdout().print(facts(shown))
 
