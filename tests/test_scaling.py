@@ -168,15 +168,15 @@ def test_a_run_is_looked_at_after_each_layer(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_runs_on_slow_links_take_what_was_reckoned(tmp_path: Path) -> None:
-    """Within a third, as other work may slow them down: the aim of a machine that does nothing else is a fifth."""
+def test_runs_on_slow_links_send_what_was_reckoned_and_are_no_faster(tmp_path: Path) -> None:
+    """How much longer they take depends on who else is at work; docs/scaling.md tells what an idle machine takes."""
     if why := why_not():
         pytest.skip(f"no network namespaces here: {why}")
     kind = "pancakes 11"
     found = scaling.measure_all({kind: scaling.SPACES[kind]}, test=True, megabits=(4,))
     print(found["test"])
     assert [row["data_redis"] for row in found["test"]] == ["one", "each"]
-    assert all(2 / 3 < row["ratio"] < 3 / 2 for row in found["test"]), found["test"]
+    assert all(row["ratio"] < 3 / 2 for row in found["test"]), found["test"]
     assert all(row["reckoned_mb"] == pytest.approx(row["sent_mb"], rel=0.2) for row in found["test"]), found["test"]
     draw(found, tmp_path / "pancakes.svg")
     assert b"</svg>" in (tmp_path / "pancakes.svg").read_bytes()
