@@ -84,6 +84,7 @@ def fitted(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) ->
         raise OverBudgetError(
             f"a search of {cap:,} positions may take {needed >> 20:,} MB, {memory >> 20:,} MB are allowed",
             Step("lower", "cap"),
+            Step("give", "memory", f"{(needed >> 20) + 1}MB"),
         )
     threads = max(1, min(wanted, memory // needed))
     if threads < wanted:

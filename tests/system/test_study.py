@@ -101,7 +101,7 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
         ("gap --ranks 4 --cap 3G", "a cap of 3000000000 positions is none; give --cap 1..2147483646"),
         ("gap --ranks 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
         ("gap --ranks 4 --csv none/deals.csv", "cannot write none/deals.csv"),
-        ("gap --ranks 4 --memory 1MB", "1 MB are allowed; lower --cap"),
+        ("gap --ranks 4 --memory 1MB", "1 MB are allowed; lower --cap; give --memory "),
     ],
 )
 def test_bad_words_are_refused_in_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
