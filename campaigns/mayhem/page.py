@@ -20,8 +20,9 @@ _BEGINS = """\
 `campaigns/mayhem` kills, damages, starves and deceives Hakoiri on purpose, by seeds and by the thousand, and compares
 what comes of it with what a run finds that nobody disturbs. This page is made of its results; no figure is put in by
 hand. A part of it runs in CI. Above the tables of a part stands how many trials they are of, on which commits, and how
-often each case was tried; trials of before commits were written down bear the one that published them. What all of them
-found, and was mended, is at the end.
+often each case was tried; trials of before commits were written down bear the one that published them. A trial that
+finds something is done again on the commit that mends it; what all of them found is at the end. The machine did much
+else meanwhile, so that seconds are more than they need be.
 
 ```sh
 python -m campaigns.mayhem                        # every part; started again, it goes on where it was stopped
@@ -100,9 +101,7 @@ def _of(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
         "cases": [{"place": place, "case": name} | _totals(part, each) for (place, name), each in cases.items()],
         "crossed": crossed,
         "worst": {name: _greatest(name, rows) for name in worst},
-        "not kept": [
-            {"trial": _name(row), "case": row["case"], "faults": row["faults"]} for row in rows if row["faults"]
-        ],
+        "not kept": [_named(row) | {"faults": row["faults"]} for row in rows if row["faults"]],
     }
 
 
@@ -116,12 +115,13 @@ def _totals(part: type[Part], rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _greatest(name: str, rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ordered = sorted(rows, key=lambda row: row["figures"].get(name, 0), reverse=True)[:_WORST]
-    return [{"trial": _name(row), "case": row["case"], name: row["figures"].get(name, 0)} for row in ordered]
+    return [_named(row) | {name: row["figures"].get(name, 0)} for row in ordered]
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    """As the command line takes it."""
-    return f"{row['part']}:{row['number']}" + (f" --seed {row['seed']}" if row["seed"] != 1 else "")
+def _named(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A trial as the command line takes it, on which commit that is this one, and its case."""
+    name = f"{row['part']}:{row['number']}" + (f" --seed {row['seed']}" if row["seed"] != 1 else "")
+    return {"trial": name, "code": row["code"], "case": row["case"]}
 
 
 def page(found: Mapping[str, Any], parts: Mapping[str, type[Part]]) -> str:
@@ -140,16 +140,21 @@ def _told(part: type[Part], results: Mapping[str, Any]) -> list[str]:
     told.append(f"{trials:,} trials in {results['seconds']:,} s, seed {seeds}, until {results['until']}: {promised}.")
     code = ", ".join(f"{count:,} on `{commit}`" for commit, count in results["code"].items())
     cases, fewest, most = results["fewest"]
-    told.append(f"{code}. {cases:,} cases, each {fewest:,} to {most:,} times.\n")
+    times = f"{fewest:,} to {most:,}" if fewest < most else f"{most:,}"
+    told.append(f"{code}. {cases:,} cases, each tried {times} times.\n")
     for place, heading in enumerate(part.headings):
         rows = [case for case in results["cases"] if case["place"] == place]
         told.append(_table(part, heading, [*rows, {"case": "all"} | dict(results)] if place == 0 else rows))
     told += [_crossed(part, results)] if results.get("crossed") else []
     for name, rows in results["worst"].items():
-        most = "; ".join(f"{row[name]:g} in `{row['trial']}` ({row['case']})" for row in rows if row[name])
+        most = "; ".join(f"{row[name]:g} in {_trial(row)}" for row in rows if row[name])
         told += [f"Most {part.measures[name].words}: {most}.\n"] if most else []
-    told += [f"- `{fault['trial']}` ({fault['case']}): {fault['faults'][0][:200]}" for fault in faults]
+    told += [f"- {_trial(fault)}: {fault['faults'][0][:200]}" for fault in faults]
     return [*told, ""] if faults else told
+
+
+def _trial(named: Mapping[str, Any]) -> str:
+    return f"`{named['trial']}` on `{named['code']}` ({named['case']})"
 
 
 def _table(part: type[Part], heading: str, rows: list[Mapping[str, Any]]) -> str:
