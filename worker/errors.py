@@ -8,7 +8,14 @@ WorkerError (HakoiriError)
 └── TaskError                                a task raised: a mistake in a puzzle, or too little memory
 """
 
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
 from puzzles.errors import HakoiriError
+
+_Told = TypeVar("_Told")
+_Read = TypeVar("_Read")
 
 
 class WorkerError(HakoiriError):
@@ -37,3 +44,16 @@ class DepotLostError(PayloadError):
 
 class TaskError(WorkerError):
     """A task failed of itself; another attempt would fail again."""
+
+
+def refusing(read: Callable[[_Told], _Read]) -> Callable[[_Told], _Read]:
+    """A function that takes to pieces what a worker says, and raises `PayloadError` where that has another shape."""
+
+    @wraps(read)
+    def read_or_refuse(told: _Told) -> _Read:
+        try:
+            return read(told)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise PayloadError(f"what a worker says is not readable: {type(error).__name__}: {error}") from error
+
+    return read_or_refuse

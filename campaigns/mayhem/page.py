@@ -62,6 +62,7 @@ By trouble with Redis:
   and `rq suspend`. RQ went by times and repetitions of a job that anybody may have written.
 - With `?protocol=2` in its URL a worker waited for the rest of what Redis says where nothing is there, and did no work.
 - Of the address of a data Redis that had lost its `@` on the way, as one that is cut off has, the password was told.
+- An answer of another shape to what studies and hunts ask for ended these in a traceback (tried by hand).
 - Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
 
 By damage:

@@ -1,7 +1,9 @@
 """A Redis that is full, does not answer, or has other things in it: the coordinator is told, and so is the user."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import redis
 from redis.exceptions import OutOfMemoryError
@@ -9,8 +11,11 @@ from redis.exceptions import OutOfMemoryError
 from coordinator.executors.shared import Shared
 from puzzles.registry import PuzzleSpec
 from tests.support.engine import PlainRedis
-from worker.errors import WorkerError
+from worker.deals import hunting, solving
+from worker.errors import PayloadError, WorkerError
+from worker.graphs import family
 from worker.layers.partition import partition_by
+from worker.plays import moving
 from worker.transport.connection import redis_errors, without_password
 from worker.transport.messages import TaskRequest
 from worker.transport.names import input_key
@@ -60,6 +65,14 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     assert broken not in plain.held
     shared.send()
     assert _outcome(connection, "leading", request, puzzle)[0] == "done"
+
+
+@pytest.mark.parametrize("read", [solving.answered, hunting.answered, family.answered, moving.best_answered])
+@pytest.mark.parametrize("told", [None, b"\x91", b"\xa1", b"\x80\x80", b"\x81\x01\x01", b"\x81\xa3new\x01", b"\xc0"])
+def test_an_answer_of_another_shape_is_refused(read: Callable[[Any], Any], told: bytes | None) -> None:
+    """Another version may have other fields; or somebody else has written it."""
+    with pytest.raises(PayloadError, match="what a worker says is not readable"):
+        read([] if told is None else [np.frombuffer(told, dtype=np.uint8)])
 
 
 def test_what_others_keep_under_our_names_is_told_as_such() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from puzzles.capabilities import Dealt
 from puzzles.keys.splitmix import random_words
 from worker.deals.solving import DealFigures, hardest_of, packed, solve, unpacked
+from worker.errors import refusing
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.solitaires.hunting`.
@@ -119,6 +120,7 @@ def answer(walked: Walked) -> list[NDArray[Any]]:
     return [packed(asdict(walked))]
 
 
+@refusing
 def answered(result: Sequence[NDArray[Any]]) -> Walked:
     """The inverse of `answer`."""
     fields = unpacked(result[0])

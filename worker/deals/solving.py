@@ -15,7 +15,7 @@ from puzzles.capabilities import Dealt, Move, SearchOrder, Until
 from puzzles.contract import Puzzle
 from puzzles.keys.layout import Key, Keys, key_at
 from puzzles.keys.order import equal_rows, members, sort_keys
-from worker.errors import TaskError
+from worker.errors import TaskError, refusing
 from worker.layers.kernels import merge, split
 
 Arrays = Sequence[NDArray[Any]]
@@ -166,6 +166,7 @@ def answer(solved: Solved) -> list[NDArray[Any]]:
     return [packed(asdict(solved))]
 
 
+@refusing
 def answered(result: Arrays) -> Solved:
     """The inverse of `answer`."""
     fields = unpacked(result[0])

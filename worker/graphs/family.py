@@ -12,6 +12,7 @@ from puzzles.capabilities import Family
 from puzzles.errors import PuzzleError
 from puzzles.keys.layout import Keys, ints
 from puzzles.keys.places import Places
+from worker.errors import refusing
 from worker.graphs.bounds import widest
 from worker.graphs.closed import closed_graph
 from worker.graphs.components import inner_graph, label_components, part_of
@@ -193,6 +194,7 @@ def answer(member: Member) -> list[NDArray[Any]]:
     return [np.frombuffer(msgpack.packb(plain(member)), dtype=np.uint8)]
 
 
+@refusing
 def answered(result: Sequence[NDArray[Any]]) -> Member:
     """The inverse of `answer`."""
     return member_of(msgpack.unpackb(result[0].tobytes()))

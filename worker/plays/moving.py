@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from puzzles.capabilities import Scored
 from puzzles.keys.layout import Keys
+from worker.errors import refusing
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]
@@ -86,6 +87,7 @@ def best_answer(games: Sequence[Game]) -> list[Array]:
     return [np.array(best.sequence, dtype=np.uint16), np.array(figures, dtype=np.int64)]
 
 
+@refusing
 def best_answered(result: Arrays) -> Game:
     """The inverse of `best_answer`."""
     sequence, figures = result
