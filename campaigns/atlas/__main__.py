@@ -64,7 +64,7 @@ def entered(part: Part, entry: Entry, desk: Desk, run: Path | None, books: Books
     try:
         found = finished(entry, run, desk) if run else carried_out(entry, desk)
     except StoppedError as error:
-        print(f"{name} is stopped in: {error}", file=sys.stderr)
+        print(f"{name} is stopped in: {error}; the same command goes on", file=sys.stderr)
         return True
     except FailedError as error:
         print(f"{name} FAILED: {error}", file=sys.stderr)

@@ -197,6 +197,17 @@ def test_figures_and_times_are_short_and_keep_their_zeros(page: Page, site: Site
     ]
 
 
+def test_the_red_bar_says_what_it_is(page: Page, site: Site) -> None:
+    page.goto(f"/#/runs/{site.explored}")
+    said = page.get_by_text("layer 116: 73 configurations, the nearest goals among them (red)")
+    expect(said).to_be_visible()
+    box = page.locator(".histogram").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    expect(page.get_by_text("layer 167: 4 configurations")).to_be_visible()
+    expect(said).to_have_count(0)
+
+
 def test_the_page_that_is_shown_is_marked_in_the_navigation(page: Page, site: Site) -> None:
     page.goto("/")
     marked = page.locator("header nav [aria-current=page]")

@@ -49,6 +49,7 @@ export class Histogram extends Chart {
     this.under = s("rect", {class: "under", y: TOP, width: Math.max(this.across, 1), height: floor - TOP, visibility: "hidden"});
     put(this.plot, ...levels, this.under, s("path", {class: "bars", d: values.map(bar).join("")}),
       marked !== null && values[marked] !== undefined && s("path", {class: "marked", d: bar(values[marked], marked)}), ...ticks);
+    this.#reading(null);
     this.plot.setAttribute("aria-label", `${this.what.title}: ${number(values.length)} ${this.what.bar}s, the largest with ${number(most)} ${this.what.of}`);
   }
 
@@ -58,10 +59,16 @@ export class Histogram extends Chart {
   }
 
   #reading(place) {
-    const value = this.values[place];
-    const known = value !== undefined;
+    const known = this.values[place] !== undefined;
     this.under?.setAttribute("visibility", known ? "visible" : "hidden");
     if (known) this.under.setAttribute("x", LEFT + place * this.across);
-    this.read.textContent = known ? `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${place === this.marked ? ", the nearest goals" : ""}` : " ";
+    this.read.textContent = this.#words(known ? place : this.marked);
+  }
+
+  // What a bar says; of itself the marked one does.
+  #words(place) {
+    const value = this.values[place];
+    if (value === undefined) return " ";
+    return `${this.what.bar} ${number(place + this.first)}: ${number(value)} ${this.what.of}${place === this.marked ? ", the nearest goals among them (red)" : ""}`;
   }
 }
