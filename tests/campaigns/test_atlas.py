@@ -67,7 +67,8 @@ def test_a_run_that_is_killed_is_gone_on_with(tmp_path: Path) -> None:
     ]
     first, second = found["costs"]
     assert (first["kills"], second["kills"]) == (1, 0)
-    assert first["disk_bytes"] >= _MANY
+    # It may be killed in the midst of writing them.
+    assert first["disk_bytes"] > _MANY // 2
     assert first["seconds"] >= first["cpu_seconds"] > 0
     assert second["peak_bytes"] > 1_000_000
     assert (found["digest"], found["computing_seconds"], found["verified"]["checked"]) == ("abc", 0.5, {"layers": 4})
