@@ -34,7 +34,7 @@ START_OF_2 = "AABC/AADC/E.DF/E.GH/IIGJ"
 START_OF_201 = "AABC/AABD/EEFG/.HFI/JH.I"
 START_OF_248 = "AABC/AABD/EEFD/..FG/HIJG"
 #: How long a test waits in vain: many times what any of it takes on a machine that does much else.
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 240.0
 _POLL_SECONDS = 0.02
 _commands = cache(typer.main.get_command)
 _Result = TypeVar("_Result")
