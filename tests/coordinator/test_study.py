@@ -337,5 +337,6 @@ def test_threads_are_as_many_as_there_is_memory_for() -> None:
         return fitted(puzzle, 1_000_000, Resources(workers=4, memory=memory), SILENT).workers
 
     assert (threads(2 * needed + 1), threads(9 * needed)) == (2, 4)
-    with refused(OverBudgetError, "a search of 1,000,000 positions", Step("lower", "cap")):
+    steps = Step("lower", "cap"), Step("give", "memory", f"{(needed >> 20) + 1}MB")
+    with refused(OverBudgetError, "a search of 1,000,000 positions", *steps):
         threads(needed - 1)
