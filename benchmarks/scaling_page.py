@@ -29,7 +29,16 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
     if found["test"]:
         yield ""
         yield from _head(
-            "run", "data Redis", "Mbit/s", "without a limit s", "took s", "reckoned s", "ratio", "MB sent", "reckoned"
+            "run",
+            "data Redis",
+            "Mbit/s",
+            "without a limit s",
+            "kept",
+            "took s",
+            "reckoned s",
+            "ratio",
+            "MB sent",
+            "reckoned",
         )
         for row in found["test"]:
             yield f"| {' | '.join(str(value) for value in row.values())} |"
