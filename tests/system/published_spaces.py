@@ -21,6 +21,7 @@ class Space:
     `begin` and `end` are the first and last layer sizes, or all of them. `spills` says that there is a layer whose
     pieces certainly do not fit a small share of Redis, `threads_spill` that its successors do not fit the smallest
     budget of threads either, which mark those of dense keys in bitmaps. A small space stays in memory.
+    That share is a `part` of the bytes that it has configurations, less where no layer has much of them.
     `slow` is whether it takes longer than a second or two. `every_way`: the default suite drives it in every way, not
     by threads alone; one of a family will do.
     """
@@ -36,6 +37,7 @@ class Space:
     threads_spill: bool = False
     slow: bool = False
     every_way: bool = False
+    part: int = 5
 
     @property
     def words(self) -> list[str]:
@@ -68,7 +70,7 @@ _TILES = (
     Space(_tiles(2, 4), KORF, configurations=20_160, depth=36),
     Space(_tiles(2, 5), KORF, configurations=1_814_400, depth=55),
     Space(_tiles(3, 4), KORF, configurations=239_500_800, depth=53, spills=True, slow=True),
-    Space(_tiles(2, 6), KORF, configurations=239_500_800, depth=80, spills=True, slow=True),
+    Space(_tiles(2, 6), KORF, configurations=239_500_800, depth=80, spills=True, slow=True, part=50),
 )  # fmt: skip
 
 _PANCAKES = (

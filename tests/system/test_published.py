@@ -74,7 +74,9 @@ def found(hakoiri: Hakoiri, space: Space, way: Way, url: str = "") -> tuple[dict
             stack.enter_context(patch.dict(vars(DEFAULT), checkpoint=float("inf")))
         if way.workers and way.spilling:
             # About a tenth of the pieces of the widest layer.
-            stack.enter_context(patch.object(Lying, "share", lambda _: (space.configurations or 0) // 5 + 10_000))
+            stack.enter_context(
+                patch.object(Lying, "share", lambda _: (space.configurations or 0) // space.part + 10_000)
+            )
         return hakoiri.ask("run", *space.words, *way.arguments(space, url)), spilled["times"]
 
 
