@@ -34,7 +34,7 @@ USER 10001:10001
 WORKDIR /data
 
 # Compile the kernels once, here. On another kind of processor they are compiled again when they are needed.
-RUN XDG_CACHE_HOME=$BUILT_KERNELS python -m worker.built_in
+RUN XDG_CACHE_HOME=$BUILT_KERNELS python -m hakoiri.worker.built_in
 
 # docker-compose.yml has a check for each service.
 HEALTHCHECK NONE

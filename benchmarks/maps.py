@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 from hakoiri.api import Run, explore
-from worker.graphs.layout import choose_pivots, pivot_places, stress
-from worker.warm import load_layout_kernels
+from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, stress
+from hakoiri.worker.warm import load_layout_kernels
 
 #: Searches for the stress of the layout by pivots alone.
 SOURCES = 500

@@ -12,15 +12,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from coordinator.executors.opening import open_context
-from coordinator.plays.beam import Beam
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.nakuron.board import Board, random_board
-from puzzles.nakuron.kernels import field_of, ground_of
-from puzzles.nakuron.puzzle import Nakuron
-from puzzles.registry import PuzzleSpec
-from worker.nakuron.tilting import load_tilting_kernels, play_game
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.plays.beam import Beam
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.nakuron.board import Board, random_board
+from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.nakuron.tilting import load_tilting_kernels, play_game
 
 #: What a beam of width 100 with a price of 0.3 reaches on a board of each setting (puzzles.md).
 BASELINE = {1: 15_600, 2: 15_000, 3: 15_200}

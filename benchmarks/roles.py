@@ -25,8 +25,8 @@ from typing import Any
 import redis
 
 from benchmarks.watched import ALONE, Moment, Watched, calls
+from hakoiri.worker.transport.connection import living_workers
 from tests.support.namespaces import Network
-from worker.transport.connection import living_workers
 
 HAKOIRI = Path(sys.executable).parent / "hakoiri"
 CONTROL = "control"

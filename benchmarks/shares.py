@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.roles import Team, cpu_of
-from puzzles.nakuron.board import random_board
+from hakoiri.puzzles.nakuron.board import random_board
 
 _SLIDING = ("sliding", "--from", "MH.CC/AAJDI/AAKD./EELBB/GFFBB")
 _TILES_2X4 = ("tiles", "-o", "rows=2", "-o", "columns=4")

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import redis
 
-from coordinator.session.session import Session
 from hakoiri.__main__ import main as hakoiri
-from storage.ledger.manifest import Progress
+from hakoiri.coordinator.session.session import Session
+from hakoiri.storage.ledger.manifest import Progress
 
 
 class Watched(NamedTuple):

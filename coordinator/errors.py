@@ -10,8 +10,8 @@ RunError (HakoiriError)
 StopRun is not an error: it carries the wish to stop through the search.
 """
 
-from puzzles.errors import HakoiriError
-from storage.ledger.manifest import Status
+from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.storage.ledger.manifest import Status
 
 
 class RunError(HakoiriError):

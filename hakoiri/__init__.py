@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from coordinator.session.resources import Resources
     from hakoiri.api import (
         Diameter,
         Hardest,
@@ -32,25 +31,26 @@ if TYPE_CHECKING:
         resume_run,
         verify_run,
     )
-    from puzzles.capabilities import Dealt, Scored, ScoredMoves
-    from puzzles.contract import Choice, Expansion, Number, Puzzle, Text
-    from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError, Step
-    from puzzles.jit import jit
-    from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
-    from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.puzzles.capabilities import Dealt, Scored, ScoredMoves
+    from hakoiri.puzzles.contract import Choice, Expansion, Number, Puzzle, Text
+    from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, PuzzleError, Step
+    from hakoiri.puzzles.jit import jit
+    from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys
+    from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Span
 
 _PLACES = {
-    "coordinator.session.resources": ("Resources",),
+    "hakoiri.coordinator.session.resources": ("Resources",),
     "hakoiri.api": (
         "Diameter", "Hardest", "Map", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",
         "open_run", "resume_run", "verify_run",
     ),
-    "puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
-    "puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
-    "puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError", "Step"),
-    "puzzles.jit": ("jit",),
-    "puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
-    "puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
+    "hakoiri.puzzles.capabilities": ("Dealt", "Scored", "ScoredMoves"),
+    "hakoiri.puzzles.contract": ("Choice", "Expansion", "Number", "Puzzle", "Text"),
+    "hakoiri.puzzles.errors": ("ConfigurationError", "HakoiriError", "PuzzleError", "Step"),
+    "hakoiri.puzzles.jit": ("jit",),
+    "hakoiri.puzzles.keys.layout": ("U32", "U64", "U128", "U256", "Key", "Keys"),
+    "hakoiri.puzzles.pictures.shapes": ("Circle", "Label", "Line", "Part", "Picture", "Polygon", "Rectangle", "Span"),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 

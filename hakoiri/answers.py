@@ -7,23 +7,23 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.executors.opening import open_context
-from coordinator.goals.distances import GoalDistances
-from coordinator.graphs.building import build_graph
-from coordinator.layers.search import Reached
-from coordinator.runs.create import pinned_puzzle
-from coordinator.runs.kinds import kind_of
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, Step
-from puzzles.keys.layout import Configuration, Key, Keys
-from puzzles.keys.order import order_of, sort_keys
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, LayerRecord
-from storage.results.census import read_labels
-from worker.graphs.searches import Graph
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.goals.distances import GoalDistances
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.layers.search import Reached
+from hakoiri.coordinator.runs.create import pinned_puzzle
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.keys.layout import Configuration, Key, Keys
+from hakoiri.puzzles.keys.order import order_of, sort_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.results.census import read_labels
+from hakoiri.worker.graphs.searches import Graph
 
 #: What sorting a configuration takes besides two copies of its key: its place in the order, and its depth, twice.
 _BYTES_BESIDE_KEY = 16

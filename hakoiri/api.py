@@ -9,27 +9,27 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import RunError, UnanswerableError
-from coordinator.runs.catalogue import data_directory, find_run
-from coordinator.runs.catalogue import delete_run as delete_directory
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.runs.summary import summarise
-from coordinator.runs.verify import verify_directory
-from coordinator.session.job import Play, Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer, SilentObserver
-from coordinator.trees.job import found_solutions
 from hakoiri.components import Diameter
+from hakoiri.coordinator.errors import RunError, UnanswerableError
+from hakoiri.coordinator.runs.catalogue import data_directory, find_run
+from hakoiri.coordinator.runs.catalogue import delete_run as delete_directory
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.summary import summarise
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.job import Play, Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.coordinator.trees.job import found_solutions
 from hakoiri.goals import Hardest
 from hakoiri.maps import Map, MapAnswers
 from hakoiri.paths import ShortestPath, ShortestPaths
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Configuration, Keys, as_text
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.steps import noted
-from puzzles.capabilities import Placements
-from puzzles.errors import Step
-from puzzles.keys.layout import Configuration, Keys, as_text
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
+from hakoiri.storage.layers.store import RunStore
 
 __all__ = [
     "Diameter", "Hardest", "Map", "Play", "Run", "ShortestPath", "ShortestPaths", "census", "delete_run", "explore",

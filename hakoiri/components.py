@@ -5,22 +5,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from coordinator.errors import RunError, UnanswerableError
-from coordinator.graphs.bounding import component_keys, known_of, make_bounding
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.census import Census, Counted
-from coordinator.graphs.diameter import BOUNDED_FROM, Kind, by_orbits, kinds_of
-from coordinator.graphs.measuring import measured_in_keys
-from coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer, Session, SilentObserver
-from coordinator.spaces.slabs import NOWHERE, Slabs
+from hakoiri.coordinator.errors import RunError, UnanswerableError
+from hakoiri.coordinator.graphs.bounding import component_keys, known_of, make_bounding
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.census import Census, Counted
+from hakoiri.coordinator.graphs.diameter import BOUNDED_FROM, Kind, by_orbits, kinds_of
+from hakoiri.coordinator.graphs.measuring import measured_in_keys
+from hakoiri.coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer, Session, SilentObserver
+from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
-from puzzles.errors import Step
-from puzzles.keys.layout import Configuration, Key, Keys, key_at
-from storage.ledger.manifest import ComponentRecord, Progress
-from storage.results.census import read_component, read_pairs
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, key_at
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.results.census import read_component, read_pairs
 
 
 @dataclass(frozen=True)

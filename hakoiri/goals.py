@@ -7,12 +7,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.errors import UnanswerableError
-from coordinator.goals.distances import METRIC, GoalDistances, make_distances
-from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.components import ComponentAnswers
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import Keys
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.goals.distances import METRIC, GoalDistances, make_distances
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import Keys
 
 #: Configurations of the farthest that are given unless more are asked for.
 _USUALLY_GIVEN = 1_000

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.graphs.bounding import bounds_of
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import Settling
-from coordinator.graphs.layout import all_eccentricities, lay_out, nearest_layers, whole_layers
-from coordinator.session.session import Control, Observer, SilentObserver
-from coordinator.spaces.slabs import Slabs
+from hakoiri.coordinator.graphs.bounding import bounds_of
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.graphs.layout import all_eccentricities, lay_out, nearest_layers, whole_layers
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.goals import GoalAnswers
-from puzzles.keys.layout import Key, Keys, key_at, layout_of
-from puzzles.keys.order import lower_bounds, order_of
-from storage.results.census import read_component
-from worker.graphs.components import inner_graph
-from worker.graphs.searches import Distances, Graph, distances_from, search_order
-from worker.graphs.strong import both_ways, transposed
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
+from hakoiri.puzzles.keys.order import lower_bounds, order_of
+from hakoiri.storage.results.census import read_component
+from hakoiri.worker.graphs.components import inner_graph
+from hakoiri.worker.graphs.searches import Distances, Graph, distances_from, search_order
+from hakoiri.worker.graphs.strong import both_ways, transposed
 
 #: Components of up to so many configurations are shown whole; of larger ones the layers nearest to the origin that
 #: have up to so many together.

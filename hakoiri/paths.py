@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.layers.between import AllPaths, levels_back, levels_on
-from coordinator.layers.paths import (
+from hakoiri.answers import Answers
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.layers.between import AllPaths, levels_back, levels_on
+from hakoiri.coordinator.layers.paths import (
     goals_among,
     path_from_start,
     real_path,
@@ -17,15 +18,14 @@ from coordinator.layers.paths import (
     search_levels,
     search_path,
 )
-from coordinator.layers.search import Explored
-from coordinator.session.session import ComputeContext, Control
-from hakoiri.answers import Answers
-from puzzles.capabilities import Quotient
-from puzzles.contract import Puzzle
-from puzzles.errors import Step
-from puzzles.goals import any_of, avoiding
-from puzzles.keys.layout import Configuration, Key, Keys, as_text, key_at
-from storage.ledger.manifest import Depth
+from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.goals import any_of, avoiding
+from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, as_text, key_at
+from hakoiri.storage.ledger.manifest import Depth
 
 #: Words for where a path leads.
 GOAL, FARTHEST = "goal", "farthest"

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from puzzles.errors import Do, HakoiriError, Step
+from hakoiri.puzzles.errors import Do, HakoiriError, Step
 
 #: What is said of a command or a call, the command, and the call: nothing where Python has none.
 WORDS: dict[Do, tuple[str, str, str]] = {

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Number, Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Counts, Key, Keys, ints, key_at
-from puzzles.keys.numbering import Placings
-from puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.contract import Expansion, Number, Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Counts, Key, Keys, ints, key_at
+from hakoiri.puzzles.keys.numbering import Placings
+from hakoiri.puzzles.pictures.shapes import Picture
 
 Scores = NDArray[np.int64]
 

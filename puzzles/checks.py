@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 
 _MOST_DETAIL = 300
 

@@ -15,10 +15,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import ConfigurationError, PuzzleError, Step, did_you_mean
-from puzzles.keys.layout import Configuration, Counts, Key, Keys, Layout, Mask, as_line, as_text, ints, narrowest
-from puzzles.pictures.shapes import Picture
-from puzzles.pictures.words import text_pictures
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step, did_you_mean
+from hakoiri.puzzles.keys.layout import (
+    Configuration,
+    Counts,
+    Key,
+    Keys,
+    Layout,
+    Mask,
+    as_line,
+    as_text,
+    ints,
+    narrowest,
+)
+from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.pictures.words import text_pictures
 
 #: One number per key: keys with the same one are alike.
 Orbits = NDArray[np.int64]

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from puzzles.capabilities import Placements, Reversible
-from puzzles.contract import Expansion, Matching, Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError, Step
-from puzzles.keys.layout import Key, Keys, Mask, as_line, ints
-from puzzles.keys.order import equal_rows
-from puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.capabilities import Placements, Reversible
+from hakoiri.puzzles.contract import Expansion, Matching, Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask, as_line, ints
+from hakoiri.puzzles.keys.order import equal_rows
+from hakoiri.puzzles.keys.splitmix import random_words
 
 #: Texts of a random walk from the start, by which it is known what can stand in a text.
 _SAMPLE = 200

@@ -13,13 +13,13 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from puzzles.capabilities import Sized
-from puzzles.contract import Expansion, Number, Orbits
-from puzzles.errors import ConfigurationError
-from puzzles.jit import jit
-from puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
-from puzzles.pictures.colours import ink, scale
-from puzzles.pictures.shapes import EDGE, Label, Part, Picture, Rectangle
+from hakoiri.puzzles.capabilities import Sized
+from hakoiri.puzzles.contract import Expansion, Number, Orbits
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Mask, narrowest
+from hakoiri.puzzles.pictures.colours import ink, scale
+from hakoiri.puzzles.pictures.shapes import EDGE, Label, Part, Picture, Rectangle
 
 _MOST_DISCS = 20
 _LETTERS = "ABCDEFGHIJKLMNOPQRST"

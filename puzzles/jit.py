@@ -39,7 +39,7 @@ from numba.core.compiler import CompileResult  # noqa: E402
 from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 
-from puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
+from hakoiri.puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
 
 gc.freeze()
 if _collects:

@@ -12,12 +12,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Reversible
-from puzzles.contract import Choice, Expansion, Matching
-from puzzles.errors import ConfigurationError
-from puzzles.jit import jit, lowest_bit
-from puzzles.keys.layout import U64, Counts, Key, Keys, Mask
-from puzzles.pictures.shapes import EDGE, GROUND, Circle, Part, Picture, Rectangle
+from hakoiri.puzzles.capabilities import Reversible
+from hakoiri.puzzles.contract import Choice, Expansion, Matching
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.keys.layout import U64, Counts, Key, Keys, Mask
+from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Circle, Part, Picture, Rectangle
 
 _Cell = tuple[int, int]
 #: A peg's cell, the cell that it jumps over, and the cell where it lands.

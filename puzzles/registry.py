@@ -5,29 +5,29 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from puzzles.errors import PuzzleError, Step, did_you_mean
-from puzzles.user.files import is_own, known, load
+from hakoiri.puzzles.errors import PuzzleError, Step, did_you_mean
+from hakoiri.puzzles.user.files import is_own, known, load
 
 if TYPE_CHECKING:
-    from puzzles.contract import Puzzle
+    from hakoiri.puzzles.contract import Puzzle
 
 
 #: Name on the command line -> module and class. Imported only when asked for: numba costs a third of a second.
 PUZZLES: dict[str, tuple[str, str]] = {
-    "burnt-pancakes": ("puzzles.permutation.pancakes", "BurntPancakes"),
-    "cube2": ("puzzles.twisty.cube2", "Cube2"),
-    "gap": ("puzzles.solitaires.gap", "Gap"),
-    "hanoi": ("puzzles.hanoi", "Hanoi"),
-    "klotski": ("puzzles.sliding_blocks.klotski", "Klotski"),
-    "magic-star": ("puzzles.stars.magic_star", "MagicStar"),
-    "nakuron": ("puzzles.nakuron.puzzle", "Nakuron"),
-    "pancakes": ("puzzles.permutation.pancakes", "Pancakes"),
-    "peg-solitaire": ("puzzles.peg_solitaire", "PegSolitaire"),
-    "pyraminx": ("puzzles.twisty.pyraminx", "Pyraminx"),
-    "sliding": ("puzzles.sliding_blocks.sliding", "Sliding"),
-    "superpuzz": ("puzzles.solitaires.superpuzz", "Superpuzz"),
-    "tiles": ("puzzles.permutation.tiles", "Tiles"),
-    "topspin": ("puzzles.permutation.topspin", "TopSpin"),
+    "burnt-pancakes": ("hakoiri.puzzles.permutation.pancakes", "BurntPancakes"),
+    "cube2": ("hakoiri.puzzles.twisty.cube2", "Cube2"),
+    "gap": ("hakoiri.puzzles.solitaires.gap", "Gap"),
+    "hanoi": ("hakoiri.puzzles.hanoi", "Hanoi"),
+    "klotski": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
+    "magic-star": ("hakoiri.puzzles.stars.magic_star", "MagicStar"),
+    "nakuron": ("hakoiri.puzzles.nakuron.puzzle", "Nakuron"),
+    "pancakes": ("hakoiri.puzzles.permutation.pancakes", "Pancakes"),
+    "peg-solitaire": ("hakoiri.puzzles.peg_solitaire", "PegSolitaire"),
+    "pyraminx": ("hakoiri.puzzles.twisty.pyraminx", "Pyraminx"),
+    "sliding": ("hakoiri.puzzles.sliding_blocks.sliding", "Sliding"),
+    "superpuzz": ("hakoiri.puzzles.solitaires.superpuzz", "Superpuzz"),
+    "tiles": ("hakoiri.puzzles.permutation.tiles", "Tiles"),
+    "topspin": ("hakoiri.puzzles.permutation.topspin", "TopSpin"),
 }
 
 
@@ -81,7 +81,7 @@ class PuzzleSpec:
         """The puzzle. Raises `PuzzleError` for an unknown name or option, `ConfigurationError` for a bad start."""
         kind = puzzle_class(self.name, self.digest)
         if "goal" in self.options and "goal" not in kind.options:
-            from puzzles.goals import with_goal
+            from hakoiri.puzzles.goals import with_goal
 
             kind = with_goal(kind)
         puzzle = kind(self.options, self.start)
@@ -90,7 +90,7 @@ class PuzzleSpec:
         if not puzzle.has_mirrors:
             which = " that keep such a goal" if "goal" in self.options else ""
             raise PuzzleError(f"{self.name} has no mirror images to merge{which}", Step("leave out", "merge_mirrors"))
-        from puzzles.quotient import MergedMirrors
+        from hakoiri.puzzles.quotient import MergedMirrors
 
         return MergedMirrors(puzzle)
 

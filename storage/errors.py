@@ -12,7 +12,7 @@ StorageError (HakoiriError)
 └── PoisonedError                      a write failed before: this process may not write to the run any more
 """
 
-from puzzles.errors import HakoiriError
+from hakoiri.puzzles.errors import HakoiriError
 
 
 class StorageError(HakoiriError):

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import settings
 
 from hakoiri.api import Run, census, explore
-from puzzles.keys.layout import Key, Keys
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.searching import SlowRules, Successors
 
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.

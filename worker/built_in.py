@@ -1,4 +1,4 @@
-"""``python -m worker.built_in`` compiles the kernels of all built-in puzzles, so that no first run waits for them."""
+"""``python -m hakoiri.worker.built_in`` compiles the kernels of all built-in puzzles, so that no run waits for them."""
 
 import os
 from concurrent.futures import ProcessPoolExecutor
@@ -8,10 +8,10 @@ from multiprocessing import get_context
 from rich.console import Console
 from rich.progress import track
 
-from puzzles.jit import is_compiled
-from puzzles.registry import PUZZLES, PuzzleSpec
-from worker.parent import end_with
-from worker.warm import load_all_kernels
+from hakoiri.puzzles.jit import is_compiled
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.warm import load_all_kernels
 
 _BOARD = "AABB/AACC/DE../FGHH/FGII"
 #: Beside each puzzle as it is without options: those with which it has kernels of its own, mostly for longer keys.

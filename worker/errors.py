@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
-from puzzles.errors import HakoiriError
+from hakoiri.puzzles.errors import HakoiriError
 
 _Told = TypeVar("_Told")
 _Read = TypeVar("_Read")

@@ -1,4 +1,4 @@
-"""One worker process, started by `worker.transport.supervisor`: a fork, or ``python -m worker.main``.
+"""One worker process, started by `worker.transport.supervisor`: a fork, or ``python -m hakoiri.worker.main``.
 
 Its environment says all that it may do: HAKOIRI_REDIS holds the Redis URL, HAKOIRI_DATA_REDIS that of the data Redis,
 if any, and the only puzzle files that it ever runs are those named by HAKOIRI_PUZZLE_FILES when it starts. It ends with
@@ -15,12 +15,12 @@ from contextlib import suppress
 import redis
 from rq.worker import DequeueStrategy
 
-from puzzles.errors import PuzzleError
-from puzzles.user.files import configured_files, load_file
-from worker.errors import RedisUnavailableError, WorkerError
-from worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
-from worker.transport.depots import DATA_REDIS, OwnDepot
-from worker.transport.rq_worker import TaskWorker
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.user.files import configured_files, load_file
+from hakoiri.worker.errors import RedisUnavailableError, WorkerError
+from hakoiri.worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
+from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
+from hakoiri.worker.transport.rq_worker import TaskWorker
 
 _RETRY_SECONDS = 0.2
 #: The options of mallopt(3) for arrays so large that they are mapped, and for free memory that is kept.

@@ -11,30 +11,30 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
-from puzzles.contract import Puzzle
-from puzzles.errors import HakoiriError
-from puzzles.keys.order import members, sort_keys
-from storage.layers.blocks import pack_blocks
-from storage.layers.digest import lanes_of
-from worker.deals import hunting, solving
-from worker.errors import TaskError
-from worker.graphs import family
-from worker.graphs.closed import component_distances
-from worker.graphs.forests import balance, fold
-from worker.graphs.lanes import look_from, narrowed, pairs_at
-from worker.graphs.searches import Graph, eccentricities_of
-from worker.graphs.strong import all_diameters, bounded_diameter
-from worker.layers.bloom import may_hold
-from worker.layers.deriving import audit, derive
-from worker.layers.kernels import simple_edges
-from worker.layers.partition import scatter
-from worker.layers.parts import Parts
-from worker.layers.shuffle import Made, gather, spread
-from worker.nakuron import tilting
-from worker.plays import moving
-from worker.solitaires import hunting as hunting_cards
-from worker.solitaires import solving as solving_cards
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.puzzles.keys.order import members, sort_keys
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.worker.deals import hunting, solving
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.graphs import family
+from hakoiri.worker.graphs.closed import component_distances
+from hakoiri.worker.graphs.forests import balance, fold
+from hakoiri.worker.graphs.lanes import look_from, narrowed, pairs_at
+from hakoiri.worker.graphs.searches import Graph, eccentricities_of
+from hakoiri.worker.graphs.strong import all_diameters, bounded_diameter
+from hakoiri.worker.layers.bloom import may_hold
+from hakoiri.worker.layers.deriving import audit, derive
+from hakoiri.worker.layers.kernels import simple_edges
+from hakoiri.worker.layers.partition import scatter
+from hakoiri.worker.layers.parts import Parts
+from hakoiri.worker.layers.shuffle import Made, gather, spread
+from hakoiri.worker.nakuron import tilting
+from hakoiri.worker.plays import moving
+from hakoiri.worker.solitaires import hunting as hunting_cards
+from hakoiri.worker.solitaires import solving as solving_cards
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]

@@ -4,32 +4,32 @@ from collections.abc import Callable
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
-from puzzles.checks import check_expansion
-from puzzles.contract import Expansion, Puzzle
-from puzzles.keys.layout import Keys, layout_of
-from puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
-from puzzles.keys.places import Places
-from storage.layers.blocks import pack_blocks, unpack_blocks
-from storage.layers.coded import Block, code_bits, decode, set_decoded
-from storage.layers.digest import lanes_of
-from worker.deals import hunting
-from worker.deals.hunting import Leg
-from worker.deals.solving import MOST_POSITIONS, request
-from worker.graphs.bounds import widest
-from worker.graphs.claims import keeps_edges, one_way_edge
-from worker.graphs.components import inner_graph, label_components, order_by_component
-from worker.graphs.forests import balance, fold
-from worker.graphs.lanes import bound_each
-from worker.graphs.layout import choose_pivots, pivot_places, refined, stress
-from worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs
-from worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
-from worker.layers.bloom import add, empty_filter, may_hold
-from worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
-from worker.layers.partition import partition_by, scatter
-from worker.plays.met import Met
-from worker.plays.moving import games_request
-from worker.tasks import do_task
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
+from hakoiri.puzzles.checks import check_expansion
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.keys.layout import Keys, layout_of
+from hakoiri.puzzles.keys.order import is_increasing, lower_bounds, mask_between, merge_sorted
+from hakoiri.puzzles.keys.places import Places
+from hakoiri.storage.layers.blocks import pack_blocks, unpack_blocks
+from hakoiri.storage.layers.coded import Block, code_bits, decode, set_decoded
+from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.worker.deals import hunting
+from hakoiri.worker.deals.hunting import Leg
+from hakoiri.worker.deals.solving import MOST_POSITIONS, request
+from hakoiri.worker.graphs.bounds import widest
+from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
+from hakoiri.worker.graphs.components import inner_graph, label_components, order_by_component
+from hakoiri.worker.graphs.forests import balance, fold
+from hakoiri.worker.graphs.lanes import bound_each
+from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
+from hakoiri.worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs
+from hakoiri.worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
+from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
+from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
+from hakoiri.worker.layers.partition import partition_by, scatter
+from hakoiri.worker.plays.met import Met
+from hakoiri.worker.plays.moving import games_request
+from hakoiri.worker.tasks import do_task
 
 #: What a user is told before kernels that are not on disk are compiled.
 PREPARING = "preparing the kernels: they are compiled, which takes some seconds, and kept for the next time"

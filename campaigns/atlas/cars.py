@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from campaigns.atlas.entries import Answer, Entry, Known, Part, Row
-from puzzles.sliding_blocks.boards import EMPTY, LETTERS
+from hakoiri.puzzles.sliding_blocks.boards import EMPTY, LETTERS
 
 #: By the number of rows and columns: the row whose left end a car along it is to reach.
 _EXITS = {4: 2, 5: 1}

@@ -16,9 +16,9 @@ import psutil
 from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.works import WORKS
-from puzzles.nakuron.board import random_board
-from puzzles.registry import PUZZLES
-from storage.names import DATA_FILE, SPILL_FOLDER
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.names import DATA_FILE, SPILL_FOLDER
 from tests.support.harms import HARMS, PAGE, Harm, flip, told, truncate
 from tests.system.before import be_starved, stand_still
 from tests.system.helpers import ROOT, Finished, Hakoiri, wait_until

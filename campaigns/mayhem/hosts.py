@@ -14,9 +14,9 @@ from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.shim import CLOCK, be_on_clock, require_preloaded
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import OWN_FILE
-from puzzles.user.files import FILES
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.worker.parent import end_with
 from tests.system.helpers import ROOT, clean_environment
-from worker.parent import end_with
 
 _HOUR, _MOST_JUMPS = 3600, 4
 #: What makes a program a worker of another version.

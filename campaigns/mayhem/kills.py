@@ -9,8 +9,8 @@ from typing import ClassVar
 from campaigns.mayhem.scene import AUTO, MOST_SECONDS, Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import the_run
-from storage.ledger.lock import holder_of
-from storage.names import HOLDER_FILE
+from hakoiri.storage.ledger.lock import holder_of
+from hakoiri.storage.names import HOLDER_FILE
 from tests.system.helpers import Running, wait_until
 from tests.system.web_servers import ADDRESS
 

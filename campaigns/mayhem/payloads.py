@@ -16,29 +16,29 @@ from rq.exceptions import DeserializationError, NoSuchJobError
 
 from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
-from coordinator.executors.company import Company
-from coordinator.executors.plane import Plane
-from coordinator.session.session import SilentObserver
-from coordinator.session.tuning import DEFAULT
-from puzzles.contract import Puzzle
-from puzzles.errors import HakoiriError
-from puzzles.keys.layout import LAYOUTS, ints
-from puzzles.registry import PuzzleSpec
-from storage.layers.blocks import HEADER_BYTES
-from storage.layers.coded import Block, code_keys, decode
-from storage.ledger.records import seal
-from storage.names import block_key
+from hakoiri.coordinator.executors.company import Company
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.session.session import SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.puzzles.keys.layout import LAYOUTS, ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.blocks import HEADER_BYTES
+from hakoiri.storage.layers.coded import Block, code_keys, decode
+from hakoiri.storage.ledger.records import seal
+from hakoiri.storage.names import block_key
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.transport import payload
+from hakoiri.worker.transport.depots import MAIN, Depots, open_depot
+from hakoiri.worker.transport.lots import BLOCKS, Lot, Origin
+from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
+from hakoiri.worker.transport.names import input_key
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.pieces import read_answer
+from hakoiri.worker.transport.rq_worker import TaskJob, _outcome
 from tests.support.engine import PlainRedis
-from worker.errors import TaskError
-from worker.layers.partition import partition_by
-from worker.transport import payload
-from worker.transport.depots import MAIN, Depots, open_depot
-from worker.transport.lots import BLOCKS, Lot, Origin
-from worker.transport.messages import Event, MsgpackSerializer, TaskRequest
-from worker.transport.names import input_key
-from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import read_answer
-from worker.transport.rq_worker import TaskJob, _outcome
 
 _AT_ONCE, _MOST_SECONDS = 5_000, 120.0
 #: Numbers at which something ends.

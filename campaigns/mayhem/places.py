@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from storage.ledger.lock import abandoned, making
+from hakoiri.storage.ledger.lock import abandoned, making
 
 #: Where files cost no waiting for a disk.
 _MEMORY = Path("/dev/shm")  # noqa: S108

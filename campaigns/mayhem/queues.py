@@ -11,9 +11,9 @@ import redis
 from campaigns.mayhem.proxies import Proxy
 from campaigns.mayhem.scene import AUTO, Disturbed, Scene
 from campaigns.mayhem.trials import Measure
+from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
 from tests.system.helpers import Running
-from worker.transport.connection import living_workers
-from worker.transport.names import QUEUE, SHARED_TYPES, own_queue, worker_key
 
 _MOST_SECONDS = 180
 #: How often somebody does harm while a run is under way, and how long he waits in between at most.

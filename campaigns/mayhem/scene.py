@@ -26,12 +26,12 @@ from campaigns.mayhem.works import (
     the_run,
     undisturbed_in,
 )
-from puzzles.user.files import FILES
-from storage.names import runs_being_made
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.storage.names import runs_being_made
+from hakoiri.worker.transport.connection import living_workers
 from tests.system.helpers import Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
 from tests.system.web_servers import ENVIRONMENT
-from worker.transport.connection import living_workers
 
 #: No trial is waited for any longer: a run of seconds that takes so long hangs.
 MOST_SECONDS = 120

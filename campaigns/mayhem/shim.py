@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from campaigns.mayhem.trials import ImpossibleError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import State
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import State
 
 #: Kinds of calls, as in the source: writes and cuts, what makes them durable, names made and changed, reads.
 WRITES, SYNCS, NAMES, READS = 1, 2, 4, 8

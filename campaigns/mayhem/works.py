@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from coordinator.graphs import bounding
-from puzzles.nakuron.board import random_board
-from storage.errors import StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import State
-from storage.ledger.records import unpack_record
-from storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
+from hakoiri.coordinator.graphs import bounding
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.ledger.records import unpack_record
+from hakoiri.storage.names import CHUNKS, COMPONENTS, LABELS, LAYERS, PAIRS, ROWS, created_at, run_directories
 from tests.system.before import be_impatient, be_starved
 from tests.system.helpers import ROOT, Hakoiri
 

@@ -19,22 +19,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
-from coordinator.layers.search import Explored
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.runs.kinds import kind_of
-from coordinator.runs.verify import verify_run
-from coordinator.session.job import Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer
-from puzzles.capabilities import Dealt, Placements
-from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec, puzzle_class
-from storage.engine.files import naming, write_file
-from storage.layers.store import RunStore
-from worker.deals.solving import DealFigures, answered, request
-from worker.tasks import do_task
+from hakoiri.coordinator.errors import ContradictionError, RunError, StopRun, UnanswerableError
+from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.runs.verify import verify_run
+from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.puzzles.capabilities import Dealt, Placements
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.storage.engine.files import naming, write_file
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.deals.solving import DealFigures, answered, request
+from hakoiri.worker.tasks import do_task
 
 #: What tells the file of a certificate from the name of a run.
 SUFFIX = ".json"

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import psutil
 
-from coordinator.errors import OverBudgetError
-from coordinator.session.resources import Resources
-from coordinator.session.session import Observer
-from puzzles.capabilities import Dealt
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError, Step, counted
-from puzzles.registry import PuzzleSpec, names_of, puzzle_class
-from worker.cores import usable_cores
-from worker.tasks import SOLVERS
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.puzzles.capabilities import Dealt
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step, counted
+from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.worker.cores import usable_cores
+from hakoiri.worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
 COMMENT = ";"

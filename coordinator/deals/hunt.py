@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from coordinator.deals.certificate import certify
-from coordinator.deals.dealing import fitted
-from coordinator.deals.hunt_plan import (
+from hakoiri.coordinator.deals.certificate import certify
+from hakoiri.coordinator.deals.dealing import fitted
+from hakoiri.coordinator.deals.hunt_plan import (
     CAP,
     FIRST_CYCLE,
     POOL,
@@ -18,20 +18,20 @@ from coordinator.deals.hunt_plan import (
     hunted,
     records_among,
 )
-from coordinator.errors import ContradictionError
-from coordinator.session.job import Check, Job, Request, Table, limited
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import Observer, Session
-from puzzles.capabilities import Dealt
-from puzzles.contract import Puzzle
-from puzzles.errors import counted
-from puzzles.registry import PuzzleSpec
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Figures, Progress, local_time
-from storage.results.rows import ResultRows
-from worker.deals.hunting import Objective, Walked, answered, request
-from worker.tasks import Arrays
-from worker.warm import load_solving_kernels, load_walking_kernels
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.session.job import Check, Job, Request, Table, limited
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.puzzles.capabilities import Dealt
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress, local_time
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.deals.hunting import Objective, Walked, answered, request
+from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.warm import load_solving_kernels, load_walking_kernels
 
 LEG = "leg"
 #: Scores that are no record: one position, or no way to the goal.

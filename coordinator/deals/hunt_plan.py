@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
-from puzzles.capabilities import Dealt
-from puzzles.errors import PuzzleError, Step, require_within
-from puzzles.keys.seeds import MOST_SEED
-from puzzles.keys.splitmix import random_words
-from puzzles.registry import PuzzleSpec, names_of
-from worker.deals.hunting import OBJECTIVES, Leg, Objective
-from worker.deals.solving import MOST_POSITIONS, DealFigures
+from hakoiri.puzzles.capabilities import Dealt
+from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective
+from hakoiri.worker.deals.solving import MOST_POSITIONS, DealFigures
 
 #: Deals that are followed at once: on two cores fewer of them get farther (measured: docs/hunt.md).
 POOL, _MOST_POOL = 4, 256

@@ -7,25 +7,25 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from coordinator.deals.dealing import fitted
-from coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
-from coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
-from coordinator.errors import OverBudgetError, StopRun
-from coordinator.session.job import Check, Job, Request, Table
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import Observer, Session
-from puzzles.capabilities import Convention, Dealt, Move, SearchOrder
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step, require_within
-from puzzles.keys.layout import Key
-from puzzles.keys.seeds import MOST_SEED
-from puzzles.registry import PuzzleSpec
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Figures, Progress, State
-from storage.results.rows import ResultRows
-from worker.deals.solving import Goal, Solved, answered, request
-from worker.tasks import Arrays, do_task
-from worker.warm import load_solving_kernels
+from hakoiri.coordinator.deals.dealing import fitted
+from hakoiri.coordinator.deals.study_plan import CAP, DEALS, Study, StudyPlan, dealt_class
+from hakoiri.coordinator.deals.study_table import CONVENTIONS, Deal, Solution, report, tables
+from hakoiri.coordinator.errors import OverBudgetError, StopRun
+from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.puzzles.capabilities import Convention, Dealt, Move, SearchOrder
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.deals.solving import Goal, Solved, answered, request
+from hakoiri.worker.tasks import Arrays, do_task
+from hakoiri.worker.warm import load_solving_kernels
 
 #: Deals are made durable, and counted, together where they come faster than this.
 _KEEP_SECONDS = 0.2
@@ -150,7 +150,7 @@ def _goal(solved: Solved | None, which: Convention) -> Goal | None:
 
 
 def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> int:
-    from worker.solitaires.shortening import shorten
+    from hakoiri.worker.solitaires.shortening import shorten
 
     return len(shorten(puzzle, start, moves).moves)
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from coordinator.deals.dealing import has_sizes
-from puzzles.capabilities import Convention, Dealt, SearchOrder
-from puzzles.errors import PuzzleError, Step, require_within
-from puzzles.keys.seeds import MOST_SEED
-from puzzles.registry import names_of, puzzle_class
-from storage.layers.store import RunStore
-from worker.deals.solving import MOST_POSITIONS
+from hakoiri.coordinator.deals.dealing import has_sizes
+from hakoiri.puzzles.capabilities import Convention, Dealt, SearchOrder
+from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import names_of, puzzle_class
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.deals.solving import MOST_POSITIONS
 
 #: Increase it when deals, searches or shortening give other figures than before.
 _VERSION = 1

@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from coordinator.deals.study_plan import Study
-from coordinator.session.job import Table
-from puzzles.capabilities import Convention
-from storage.engine.files import replaced
+from hakoiri.coordinator.deals.study_plan import Study
+from hakoiri.coordinator.session.job import Table
+from hakoiri.puzzles.capabilities import Convention
+from hakoiri.storage.engine.files import replaced
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 Outcome = Literal["solvable", "unsolvable", "capped"]

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import redis
 
-from coordinator.session.session import Observer
-from puzzles.errors import Step
-from worker.transport.connection import living_workers, without_password
-from worker.transport.messages import Event
+from hakoiri.coordinator.session.session import Observer
+from hakoiri.puzzles.errors import Step
+from hakoiri.worker.transport.connection import living_workers, without_password
+from hakoiri.worker.transport.messages import Event
 
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0

@@ -12,13 +12,13 @@ from itertools import compress
 
 import redis
 
-from coordinator.executors.shared import Shared
-from worker.tasks import Array, Arrays
-from worker.transport.connection import get_bytes
-from worker.transport.messages import TaskRequest
-from worker.transport.names import QUEUE, input_key, own_queue, result_key
-from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.rq_worker import TaskJob, TaskQueue
+from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.connection import get_bytes
+from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.names import QUEUE, input_key, own_queue, result_key
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.rq_worker import TaskJob, TaskQueue
 
 #: How long a chunk waits for one worker while others have nothing to do.
 _PATIENCE_SECONDS = 0.25

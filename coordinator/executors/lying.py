@@ -17,18 +17,29 @@ import numpy as np
 import redis
 from numpy.typing import NDArray
 
-from coordinator.executors.plane import Plane
-from coordinator.session.tuning import Tuning
-from puzzles.keys.layout import Keys
-from storage.layers.coded import Coded
-from storage.ledger.manifest import Depth
-from worker.errors import DepotLostError, PayloadError
-from worker.layers.windows import STAGES
-from worker.tasks import Array
-from worker.transport.connection import get_bytes
-from worker.transport.depots import MAIN
-from worker.transport.lots import BLOCKS, CHUNK, LENGTH, PIECES, STAGE, Lot, Origin, ValueName, names_of, stretches
-from worker.transport.pieces import read_answer
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.errors import DepotLostError, PayloadError
+from hakoiri.worker.layers.windows import STAGES
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.connection import get_bytes
+from hakoiri.worker.transport.depots import MAIN
+from hakoiri.worker.transport.lots import (
+    BLOCKS,
+    CHUNK,
+    LENGTH,
+    PIECES,
+    STAGE,
+    Lot,
+    Origin,
+    ValueName,
+    names_of,
+    stretches,
+)
+from hakoiri.worker.transport.pieces import read_answer
 
 
 class Pieces(NamedTuple):

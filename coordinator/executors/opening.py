@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from coordinator.executors.threads import ThreadExecutor
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, Observer
-from puzzles.contract import Puzzle
-from puzzles.registry import PuzzleSpec
-from puzzles.user.files import configured_files, known
-from worker.cores import usable_cores
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.user.files import configured_files, known
+from hakoiri.worker.cores import usable_cores
 
 
 @contextmanager
@@ -26,9 +26,9 @@ def open_context(
             yield ComputeContext(puzzle, local, local, budget, shares)
             return
         # Here, because rq takes a tenth of a second to import.
-        from coordinator.executors.remote import RemoteExecutor
-        from worker.transport.connection import connect
-        from worker.transport.supervisor import supervised
+        from hakoiri.coordinator.executors.remote import RemoteExecutor
+        from hakoiri.worker.transport.connection import connect
+        from hakoiri.worker.transport.supervisor import supervised
 
         tuning = replace(resources.tuning, deadline=resources.deadline or resources.tuning.deadline)
         connection = connect(resources.redis)

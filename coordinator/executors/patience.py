@@ -7,8 +7,8 @@ from typing import TypeVar
 import redis
 from redis.exceptions import AuthenticationError
 
-from coordinator.session.session import Control, Observer
-from worker.transport.connection import redis_errors
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.worker.transport.connection import redis_errors
 
 AWAY = (redis.ConnectionError, redis.TimeoutError)
 _RETRY_SECONDS = 0.2

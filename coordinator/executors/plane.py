@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeVar
 import redis
 from redis.exceptions import OutOfMemoryError
 
-from coordinator.session.tuning import Tuning
-from worker.errors import DepotLostError
-from worker.transport.connection import ALIVE_SECONDS, without_password
-from worker.transport.depots import MAIN, Depots, depot_number
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.worker.errors import DepotLostError
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, without_password
+from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
 
 _Value = TypeVar("_Value")
 #: A data Redis that did not answer is left out for so long at first, then four times as long, and so on.

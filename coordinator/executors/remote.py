@@ -13,27 +13,27 @@ from typing import NamedTuple
 
 import redis
 
-from coordinator.executors.company import Company
-from coordinator.executors.flight import Chunk, Flight
-from coordinator.executors.lying import Answer, Lying
-from coordinator.executors.patience import AWAY, Patience
-from coordinator.executors.plane import Plane
-from coordinator.executors.shared import Shared
-from coordinator.session.places import Places
-from coordinator.session.session import Control, Observer
-from coordinator.session.tuning import DEFAULT, Tuning
-from puzzles.contract import Puzzle
-from puzzles.registry import PuzzleSpec
-from storage.ledger.manifest import Depth
-from worker.errors import DepotLostError, PayloadError, TaskError
-from worker.tasks import SHUFFLES, Array, Arrays, do_task
-from worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
-from worker.transport.depots import MAIN, Depots
-from worker.transport.lots import Origin
-from worker.transport.messages import Event, TaskRequest
-from worker.transport.names import event_key
-from worker.transport.payload import unpack_arrays
-from worker.transport.pieces import perform
+from hakoiri.coordinator.executors.company import Company
+from hakoiri.coordinator.executors.flight import Chunk, Flight
+from hakoiri.coordinator.executors.lying import Answer, Lying
+from hakoiri.coordinator.executors.patience import AWAY, Patience
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.errors import DepotLostError, PayloadError, TaskError
+from hakoiri.worker.tasks import SHUFFLES, Array, Arrays, do_task
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
+from hakoiri.worker.transport.depots import MAIN, Depots
+from hakoiri.worker.transport.lots import Origin
+from hakoiri.worker.transport.messages import Event, TaskRequest
+from hakoiri.worker.transport.names import event_key
+from hakoiri.worker.transport.payload import unpack_arrays
+from hakoiri.worker.transport.pieces import perform
 
 _WAIT_SECONDS = 0.25
 _MOST_EVENTS = 10_000

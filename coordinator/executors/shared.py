@@ -7,9 +7,9 @@ from operator import is_
 import numpy as np
 import redis
 
-from worker.tasks import Array, Arrays
-from worker.transport.names import shared_key
-from worker.transport.payload import pack_arrays
+from hakoiri.worker.tasks import Array, Arrays
+from hakoiri.worker.transport.names import shared_key
+from hakoiri.worker.transport.payload import pack_arrays
 
 #: Bytes of an array in a piece, about; a value of Redis has 512 MB at most.
 _PIECE = 1 << 25

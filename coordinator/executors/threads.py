@@ -6,10 +6,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from coordinator.session.places import Places
-from coordinator.session.session import Control
-from puzzles.contract import Puzzle
-from worker.tasks import TASKS, Array, Arrays, guarded
+from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.worker.tasks import TASKS, Array, Arrays, guarded
 
 _LOOK_SECONDS = 0.2
 

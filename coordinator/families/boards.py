@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from coordinator.errors import OverBudgetError
-from coordinator.families.mixes import (
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.families.mixes import (
     COMPONENTS,
     MIXES,
     ROOM,
@@ -17,22 +17,22 @@ from coordinator.families.mixes import (
     mix_row,
     read_members,
 )
-from coordinator.families.plan import BoardsPlan, family_of
-from coordinator.session.job import Check, Job, Request, Table
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import Observer, Session
-from puzzles.capabilities import Family
-from puzzles.contract import Puzzle
-from puzzles.errors import Step, counted
-from puzzles.families.mixes import Mix
-from puzzles.keys.layout import ints
-from puzzles.registry import PuzzleSpec
-from storage.ledger.manifest import Progress
-from storage.results.rows import ResultRows
-from worker.cores import usable_cores
-from worker.deals.solving import layers_from
-from worker.graphs.family import OPEN, Member, answered, measure, plain, request
-from worker.warm import load_family_kernels
+from hakoiri.coordinator.families.plan import BoardsPlan, family_of
+from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.families.mixes import Mix
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.cores import usable_cores
+from hakoiri.worker.deals.solving import layers_from
+from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
+from hakoiri.worker.warm import load_family_kernels
 
 #: What whoever measures a mix holds of each configuration: moves, their copy by components, 64 distances.
 _BYTES = 400

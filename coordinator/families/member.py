@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
-from coordinator.executors.opening import open_context
-from coordinator.graphs.bounding import component_keys
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import Measured, by_orbits, kinds_of
-from coordinator.graphs.eccentricities import Settling
-from coordinator.runs.create import make_planned, plan_run
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, Observer
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
-from storage.names import DATA_FILE
-from worker.graphs.bounds import Aim
+from hakoiri.coordinator.errors import OverBudgetError, StopRun, UnanswerableError
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.graphs.bounding import component_keys
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.diameter import Measured, by_orbits, kinds_of
+from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.runs.create import make_planned, plan_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import DATA_FILE
+from hakoiri.worker.graphs.bounds import Aim
 
 _RUN = "member"
 #: Sizes of layers, diameter, radius, pairs, digest.

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from puzzles.capabilities import Family
-from puzzles.families.mixes import Mix
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Figures
-from storage.results.rows import ResultRows
-from worker.graphs.family import OPEN, Components, Member, member_of
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.families.mixes import Mix
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.graphs.family import OPEN, Components, Member, member_of
 
 MIXES, COMPONENTS = "mix", "component"
 #: A component of its own is the row of its mix's number times this, and its own.

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from puzzles.capabilities import Family
-from puzzles.errors import PuzzleError
-from puzzles.families.mixes import Boards, Mix, goal_of
-from puzzles.registry import PuzzleSpec, names_of
-from worker.graphs.family import Asked
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.families.mixes import Boards, Mix, goal_of
+from hakoiri.puzzles.registry import PuzzleSpec, names_of
+from hakoiri.worker.graphs.family import Asked
 
 #: Increase it when a study finds other figures than before.
 _VERSION = 1

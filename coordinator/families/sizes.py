@@ -11,19 +11,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from coordinator.families.member import measure_member
-from coordinator.session.job import Check, Job, Request, Table
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import Observer, Session
-from puzzles.capabilities import Sized, SizedMember
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec, names_of, puzzle_class
-from storage.errors import DamagedError, StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.lock import require_held
-from storage.ledger.manifest import Figures, Progress, State
-from storage.results.rows import ResultRows
+from hakoiri.coordinator.families.member import measure_member
+from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.puzzles.capabilities import Sized, SizedMember
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.storage.errors import DamagedError, StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import require_held
+from hakoiri.storage.ledger.manifest import Figures, Progress, State
+from hakoiri.storage.results.rows import ResultRows
 
 SIZE = "size"
 #: A size has fewer members.

@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from coordinator.graphs.building import build_graph
-from coordinator.session.session import Session
-from puzzles.keys.layout import Keys
-from puzzles.keys.order import lower_bounds, sort_keys
-from storage.layers.store import RunStore
-from worker.graphs.searches import distances_from
-from worker.graphs.strong import transposed
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import lower_bounds, sort_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.graphs.searches import distances_from
+from hakoiri.worker.graphs.strong import transposed
 
 #: For each configuration its distance, its place by distance, and what sorting takes; for a move, what turning takes.
 _BYTES, _MOVE_BYTES = 24, 14

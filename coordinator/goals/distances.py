@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.runs.belonging import plan_for
-from coordinator.runs.create import make_run, name_of_plan
-from coordinator.session.resources import Resources
-from puzzles.contract import Puzzle
-from puzzles.errors import Step
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import lower_bounds
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.names import DATA_FILE
-from worker.layers.kernels import merge
+from hakoiri.coordinator.runs.belonging import plan_for
+from hakoiri.coordinator.runs.create import make_run, name_of_plan
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import DATA_FILE
+from hakoiri.worker.layers.kernels import merge
 
 MODE = "hardest"
 #: The option of a puzzle that says what is one move.

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator.goals.search import Distances, GoalSearch
-from coordinator.goals.verify import DistancesVerifier
-from coordinator.layers.job import layer_summary
-from coordinator.layers.search import search_to_end
-from coordinator.runs.belonging import open_base, require_base
-from coordinator.session.job import Check, Job, Request
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
-from puzzles.contract import Puzzle
-from puzzles.errors import counted
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.audit import check_layer
-from storage.layers.spill import Spill
-from storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
+from hakoiri.coordinator.goals.search import Distances, GoalSearch
+from hakoiri.coordinator.goals.verify import DistancesVerifier
+from hakoiri.coordinator.layers.job import layer_summary
+from hakoiri.coordinator.layers.search import search_to_end
+from hakoiri.coordinator.runs.belonging import open_base, require_base
+from hakoiri.coordinator.session.job import Check, Job, Request
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 
 
 class Hardest(Job):

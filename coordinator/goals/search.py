@@ -13,20 +13,20 @@ from functools import reduce
 from itertools import islice
 from typing import Self, cast
 
-from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
-from coordinator.goals.backwards import layers_backwards
-from coordinator.layers.search import Explored, LayeredSearch, Previous
-from coordinator.runs.kinds import kind_of
-from coordinator.session.session import Session
-from coordinator.steps.retracting import RetractingStep, small_step_back
-from coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
-from coordinator.steps.window import HeldLayer, Layer
-from puzzles.capabilities import Reversible
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Keys
-from storage.layers.digest import Lanes, add_lanes, lanes_in
-from storage.layers.store import RunStore
-from storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
+from hakoiri.coordinator.goals.backwards import layers_backwards
+from hakoiri.coordinator.layers.search import Explored, LayeredSearch, Previous
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.retracting import RetractingStep, small_step_back
+from hakoiri.coordinator.steps.sifting import Sieve, SiftingStep, layers_with_goals, stored_run
+from hakoiri.coordinator.steps.window import HeldLayer, Layer
+from hakoiri.puzzles.capabilities import Reversible
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.digest import Lanes, add_lanes, lanes_in
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress
 
 
 @dataclass(frozen=True)

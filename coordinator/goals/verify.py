@@ -10,18 +10,18 @@ from itertools import chain
 
 import numpy as np
 
-from coordinator.goals.search import Distances
-from coordinator.layers.closed_set import ClosedSet
-from coordinator.layers.verify import LayersVerifier, common
-from coordinator.runs.belonging import open_base
-from coordinator.session.session import Session
-from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import members
-from storage.layers.scratch import scratch_store
-from storage.layers.store import RunStore
-from storage.ledger.manifest import LayerRecord, Progress
-from worker.layers.kernels import merge
-from worker.tasks import Array
+from hakoiri.coordinator.goals.search import Distances
+from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.layers.verify import LayersVerifier, common
+from hakoiri.coordinator.runs.belonging import open_base
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.order import members
+from hakoiri.storage.layers.scratch import scratch_store
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.tasks import Array
 
 #: Configurations of the run looked at, without `full`, for those that lead to no goal.
 _SAMPLE = 2_000

@@ -11,32 +11,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.graphs.building import MOST_VERTICES, build_graph
-from coordinator.graphs.eccentricities import Settling, histogram, open_intervals
-from coordinator.graphs.job import component_figures
-from coordinator.graphs.verify_bounds import check_bounds
-from coordinator.runs.belonging import open_base, plan_for, require_base
-from coordinator.runs.create import make_run, name_of_plan
-from coordinator.runs.kinds import kind_of
-from coordinator.session.job import Check, Job, Request, Table
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import ComputeContext, Control, Session
-from coordinator.spaces.slabs import Slabs
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, require_within
-from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import sort_keys
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
-from storage.ledger.manifest import ComponentRecord, Figures, Progress, State
-from storage.ledger.records import pack_record
-from storage.names import BEAM, COMPONENTS, DATA_FILE, PAIRS
-from storage.results.census import read_pairs, recorded_components, stage_component
-from storage.results.rows import read_arrays, stage_arrays
-from worker.graphs.bounds import Aim
-from worker.tasks import Array
-from worker.warm import load_graph_kernels
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.graphs.building import MOST_VERTICES, build_graph
+from hakoiri.coordinator.graphs.eccentricities import Settling, histogram, open_intervals
+from hakoiri.coordinator.graphs.job import component_figures
+from hakoiri.coordinator.graphs.verify_bounds import check_bounds
+from hakoiri.coordinator.runs.belonging import open_base, plan_for, require_base
+from hakoiri.coordinator.runs.create import make_run, name_of_plan
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Session
+from hakoiri.coordinator.spaces.slabs import Slabs
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, require_within
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord, Figures, Progress, State
+from hakoiri.storage.ledger.records import pack_record
+from hakoiri.storage.names import BEAM, COMPONENTS, DATA_FILE, PAIRS
+from hakoiri.storage.results.census import read_pairs, recorded_components, stage_component
+from hakoiri.storage.results.rows import read_arrays, stage_arrays
+from hakoiri.worker.graphs.bounds import Aim
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.warm import load_graph_kernels
 
 MODE = "eccentricities"
 #: What is proved is made durable so often, in seconds, unless that takes more than this part of the time.

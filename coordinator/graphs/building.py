@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from coordinator.errors import ContradictionError, UnanswerableError
-from coordinator.session.session import ComputeContext, Control
-from coordinator.spaces.faults import stray_move
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import equal_rows
-from puzzles.keys.places import Places
-from worker.graphs.claims import one_way_edge
-from worker.graphs.searches import Graph
-from worker.tasks import Array
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
+from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.spaces.faults import stray_move
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.order import equal_rows
+from hakoiri.puzzles.keys.places import Places
+from hakoiri.worker.graphs.claims import one_way_edge
+from hakoiri.worker.graphs.searches import Graph
+from hakoiri.worker.tasks import Array
 
 #: Vertices are numbered by signed integers of 32 bits.
 MOST_VERTICES = int(np.iinfo(np.int32).max)

@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from coordinator.graphs.diameter import Kind, by_orbits, kinds_among
-from coordinator.graphs.eccentricities import LEAST_BYTES
-from coordinator.graphs.measuring import in_order, measured
-from coordinator.layers.search import Reached
-from coordinator.session.session import Session
-from coordinator.spaces.joining import Joining, require_places
-from coordinator.spaces.listing import Listing
-from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
-from coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
-from coordinator.steps.inspection import compare_rules
-from coordinator.steps.window import StoredLayer
-from puzzles.keys.layout import Key, Keys, ints, key_at
-from storage.layers.digest import chain
-from storage.layers.store import RunStore
-from storage.ledger.manifest import ComponentRecord, Progress
-from storage.ledger.records import pack_record
-from storage.results.census import (
+from hakoiri.coordinator.graphs.diameter import Kind, by_orbits, kinds_among
+from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES
+from hakoiri.coordinator.graphs.measuring import in_order, measured
+from hakoiri.coordinator.layers.search import Reached
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.spaces.joining import Joining, require_places
+from hakoiri.coordinator.spaces.listing import Listing
+from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
+from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
+from hakoiri.coordinator.steps.inspection import compare_rules
+from hakoiri.coordinator.steps.window import StoredLayer
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.storage.layers.digest import chain
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.ledger.records import pack_record
+from hakoiri.storage.results.census import (
     SLAB,
     read_pairs,
     read_slab,

@@ -16,16 +16,16 @@ from operator import attrgetter
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
-from coordinator.layers.search import scratch_search
-from coordinator.session.session import ComputeContext, Control, Observer
-from coordinator.steps.window import StoredLayer
-from puzzles.checks import describe_key
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, key_at
-from storage.layers.store import RunStore
-from storage.ledger.manifest import ComponentRecord, Progress
-from worker.layers.kernels import merge
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.layers.search import scratch_search
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.coordinator.steps.window import StoredLayer
+from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.worker.layers.kernels import merge
 
 #: Components of this many configurations and more are bounded, not measured in full.
 BOUNDED_FROM = 60_000

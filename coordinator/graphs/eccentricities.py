@@ -6,20 +6,20 @@ from operator import itemgetter
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
-from coordinator.graphs.diameter import MOST_PAIRS, Measured, interval_progress
-from coordinator.session.session import ComputeContext
-from puzzles.contract import Orbits, Puzzle
-from puzzles.keys.layout import Keys
-from puzzles.keys.order import distinct, equal_rows, lower_bounds
-from puzzles.keys.splitmix import random_words
-from storage.ledger.manifest import Progress
-from worker.graphs.bounds import Aim, Bounds, an_end, least_alike
-from worker.graphs.claims import keeps_edges
-from worker.graphs.components import renumbered
-from worker.graphs.lanes import LANES, WORD, Looked, Searched, narrowed
-from worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
-from worker.tasks import Array
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.graphs.diameter import MOST_PAIRS, Measured, interval_progress
+from hakoiri.coordinator.session.session import ComputeContext
+from hakoiri.puzzles.contract import Orbits, Puzzle
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import distinct, equal_rows, lower_bounds
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.worker.graphs.bounds import Aim, Bounds, an_end, least_alike
+from hakoiri.worker.graphs.claims import keeps_edges
+from hakoiri.worker.graphs.components import renumbered
+from hakoiri.worker.graphs.lanes import LANES, WORD, Looked, Searched, narrowed
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, search_order
+from hakoiri.worker.tasks import Array
 
 #: What is held of a vertex besides keys and graph: bounds, orders, and what is made of them on the way.
 _BYTES = 80

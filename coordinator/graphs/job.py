@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator.graphs.census import Census, Counted
-from coordinator.graphs.verify import CensusVerifier
-from coordinator.layers.job import layer_summary
-from coordinator.session.job import Check, Job, Request, Table
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
-from coordinator.spaces.wanted import ALL, DIAMETERS, NONE, check_wanted
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec, puzzle_class
-from storage.layers.audit import check_layer
-from storage.ledger.manifest import ComponentRecord
-from storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SIZES_KEY
-from storage.results.census import read_component
-from worker.warm import load_graph_kernels
+from hakoiri.coordinator.graphs.census import Census, Counted
+from hakoiri.coordinator.graphs.verify import CensusVerifier
+from hakoiri.coordinator.layers.job import layer_summary
+from hakoiri.coordinator.session.job import Check, Job, Request, Table
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, check_wanted
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SIZES_KEY
+from hakoiri.storage.results.census import read_component
+from hakoiri.worker.warm import load_graph_kernels
 
 _LARGEST_SHOWN = 6
 

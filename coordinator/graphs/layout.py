@@ -6,15 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.graphs.eccentricities import Settling
-from coordinator.session.session import ComputeContext, Control, Observer
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys
-from storage.ledger.manifest import Progress
-from worker.graphs.bounds import Aim
-from worker.graphs.layout import along_axes, choose_pivots, pivot_count, pivot_places, refined, round_count, stress
-from worker.graphs.searches import Distances, Graph
-from worker.layers.kernels import merge
+from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.worker.graphs.bounds import Aim
+from hakoiri.worker.graphs.layout import (
+    along_axes,
+    choose_pivots,
+    pivot_count,
+    pivot_places,
+    refined,
+    round_count,
+    stress,
+)
+from hakoiri.worker.graphs.searches import Distances, Graph
+from hakoiri.worker.layers.kernels import merge
 
 #: A vertex takes, besides its row of distances from the pivots, which is held three times: its places, its moves.
 _BYTES_BESIDE_ROWS = 400

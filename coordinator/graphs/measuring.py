@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import Measured
-from coordinator.graphs.eccentricities import Settling
-from coordinator.session.session import ComputeContext, Control
-from puzzles.keys.layout import Keys, key_at
-from storage.ledger.manifest import ComponentRecord
-from storage.results.census import Labels
-from worker.graphs.bounds import Aim
-from worker.graphs.closed import Figures
-from worker.graphs.searches import Graph, Vertices
-from worker.tasks import Arrays
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.diameter import Measured
+from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.storage.results.census import Labels
+from hakoiri.worker.graphs.bounds import Aim
+from hakoiri.worker.graphs.closed import Figures
+from hakoiri.worker.graphs.searches import Graph, Vertices
+from hakoiri.worker.tasks import Arrays
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import interval_progress
-from coordinator.session.session import ComputeContext, Control, Observer
-from coordinator.session.tuning import Tuning
-from puzzles.keys.layout import Key, Keys, key_at
-from storage.ledger.manifest import ComponentRecord, Progress
-from worker.graphs.components import inner_graph, part_of
-from worker.graphs.searches import Graph, Offsets, Vertices
-from worker.graphs.strong import Bounds, Diameters, bounded_diameter, condensation, strong_labels
-from worker.tasks import Arrays
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.diameter import interval_progress
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.worker.graphs.components import inner_graph, part_of
+from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices
+from hakoiri.worker.graphs.strong import Bounds, Diameters, bounded_diameter, condensation, strong_labels
+from hakoiri.worker.tasks import Arrays
 
 #: What the search in depth takes of a vertex; then labels, order and places.
 _VERTEX_BYTES = 40

@@ -10,17 +10,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.graphs.census import Counted, census_digest
-from coordinator.graphs.eccentricities import sorted_pairs
-from coordinator.session.verifier import Verifier
-from coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
-from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import equal_rows, lower_bounds
-from storage.ledger.manifest import ComponentRecord, Progress
-from storage.results.census import SLAB, read_pairs, recorded_components
-from worker.graphs.components import label_components
-from worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
-from worker.layers.kernels import merge
+from hakoiri.coordinator.graphs.census import Counted, census_digest
+from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
+from hakoiri.coordinator.session.verifier import Verifier
+from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.order import equal_rows, lower_bounds
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
+from hakoiri.storage.results.census import SLAB, read_pairs, recorded_components
+from hakoiri.worker.graphs.components import label_components
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, eccentricities_of, farthest_pairs
+from hakoiri.worker.layers.kernels import merge
 
 #: Configurations looked at, and components whose distances are searched anew, without `full`.
 SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from coordinator.graphs.eccentricities import Settling
-from coordinator.session.job import Check
-from puzzles.keys.layout import key_at
-from puzzles.keys.order import lower_bounds
-from storage.layers.store import RunStore
-from storage.ledger.manifest import ComponentRecord
-from storage.results.census import read_pairs, recorded_components
-from storage.results.rows import read_arrays
-from worker.graphs.lanes import LANES
-from worker.graphs.searches import Distances, Vertices
+from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.session.job import Check
+from hakoiri.puzzles.keys.layout import key_at
+from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.storage.results.census import read_pairs, recorded_components
+from hakoiri.storage.results.rows import read_arrays
+from hakoiri.worker.graphs.lanes import LANES
+from hakoiri.worker.graphs.searches import Distances, Vertices
 
 
 def check_bounds(store: RunStore, component: int, settling: Settling, check: Check) -> None:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coordinator.errors import ContradictionError, UnanswerableError
-from coordinator.layers.search import Reached
-from coordinator.session.job import Play
-from coordinator.session.resources import Budget
-from puzzles.capabilities import Scored, Scores
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import lower_bounds, order_of
-from storage.layers.store import RunStore
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
+from hakoiri.coordinator.layers.search import Reached
+from hakoiri.coordinator.session.job import Play
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.puzzles.capabilities import Scored, Scores
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import lower_bounds, order_of
+from hakoiri.storage.layers.store import RunStore
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

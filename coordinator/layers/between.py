@@ -9,18 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coordinator.session.session import ComputeContext
-from coordinator.steps.window import StoredLayer
-from puzzles.capabilities import Quotient, Reversible
-from puzzles.contract import Expansion, Puzzle
-from puzzles.keys.layout import Key, Keys, ints
-from puzzles.keys.order import lower_bounds, members, sort_keys
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth
-from worker.layers.kernels import merge, split
-from worker.layers.partition import partition_by
-from worker.tasks import Array
+from hakoiri.coordinator.session.session import ComputeContext
+from hakoiri.coordinator.steps.window import StoredLayer
+from hakoiri.puzzles.capabilities import Quotient, Reversible
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.order import lower_bounds, members, sort_keys
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.kernels import merge, split
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.tasks import Array
 
 #: Configurations of a level expanded at a time.
 _AT_ONCE = 1 << 16

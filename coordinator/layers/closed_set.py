@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from coordinator.session.session import Session
-from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import merge_sorted
-from storage.layers.blocks import pack_blocks
-from storage.ledger.manifest import Depth
-from storage.names import CLOSED, CLOSED_KEY, META, number_key
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import merge_sorted
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.names import CLOSED, CLOSED_KEY, META, number_key
 
 _NO_SEGMENTS: dict[str, Any] = {"covered": 0, "next": 0, "segments": []}
 

@@ -4,17 +4,17 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.errors import ContradictionError
-from coordinator.layers.best_play import best_play
-from coordinator.layers.repair import repair_layers
-from coordinator.layers.search import Explored, LayeredSearch, search_to_end
-from coordinator.layers.verify import LayersVerifier
-from coordinator.session.job import Check, Job, Play
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import Observer, Session
-from puzzles.capabilities import Scored
-from puzzles.errors import counted
-from storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.layers.best_play import best_play
+from hakoiri.coordinator.layers.repair import repair_layers
+from hakoiri.coordinator.layers.search import Explored, LayeredSearch, search_to_end
+from hakoiri.coordinator.layers.verify import LayersVerifier
+from hakoiri.coordinator.session.job import Check, Job, Play
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import Observer, Session
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.errors import counted
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
 
 #: What a configuration takes on disk at least: one of dense keys.
 _LEAST_BYTES = 1

@@ -8,22 +8,22 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.executors.threads import ThreadExecutor
-from coordinator.layers.between import levels_back, levels_on, moves_back
-from coordinator.layers.search import LayeredSearch, scratch_search
-from coordinator.session.session import ComputeContext, Control
-from coordinator.steps.window import Layer
-from puzzles.capabilities import Quotient, Reversible
-from puzzles.contract import Puzzle
-from puzzles.errors import Step
-from puzzles.goals import Backwards
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import equal_rows
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth
-from worker.layers.kernels import merge
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.layers.between import levels_back, levels_on, moves_back
+from hakoiri.coordinator.layers.search import LayeredSearch, scratch_search
+from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.steps.window import Layer
+from hakoiri.puzzles.capabilities import Quotient, Reversible
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.goals import Backwards
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import equal_rows
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.kernels import merge
 
 _What = TypeVar("_What")
 #: Keys of a layer compared at a time.

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from coordinator.layers.search import small_step
-from coordinator.session.session import Session
-from coordinator.steps.window import HeldLayer, StoredLayer
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys
-from storage.errors import DamagedError
-from storage.layers.audit import check_layer
-from storage.layers.spill import Spill
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth
-from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, number_key
+from hakoiri.coordinator.layers.search import small_step
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.window import HeldLayer, StoredLayer
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, number_key
 
 
 def repair_layers(session: Session) -> None:

@@ -14,21 +14,21 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
-from coordinator.layers.closed_set import ClosedSet
-from coordinator.session.places import Maker
-from coordinator.session.session import ComputeContext, Control, Session, SilentObserver
-from coordinator.steps.inspection import inspected_expansion
-from coordinator.steps.pace import Pace, Worth
-from coordinator.steps.step import LayerStep
-from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys
-from storage.layers.digest import chain
-from storage.layers.scratch import scratch_store
-from storage.layers.spill import Spill
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
-from worker.layers.kernels import merge
+from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.session.places import Maker
+from hakoiri.coordinator.session.session import ComputeContext, Control, Session, SilentObserver
+from hakoiri.coordinator.steps.inspection import inspected_expansion
+from hakoiri.coordinator.steps.pace import Pace, Worth
+from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.storage.layers.digest import chain
+from hakoiri.storage.layers.scratch import scratch_store
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, Figures, LayerRecord, Progress
+from hakoiri.worker.layers.kernels import merge
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ class LayeredSearch:
             self._maker = "cheaper"
             return None
         # Here, because rq takes a tenth of a second to import, which nobody need wait for who has no workers.
-        from coordinator.executors.remote import RemoteExecutor
-        from coordinator.steps.farmed import FarmedStep
-        from coordinator.steps.shelf import Shelves
+        from hakoiri.coordinator.executors.remote import RemoteExecutor
+        from hakoiri.coordinator.steps.farmed import FarmedStep
+        from hakoiri.coordinator.steps.shelf import Shelves
 
         executor, self._maker = cast(RemoteExecutor, context.executor), "workers"
         if self._shelves is None:

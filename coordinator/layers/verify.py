@@ -14,22 +14,22 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from coordinator.layers.closed_set import ClosedSet
-from coordinator.layers.search import Explored
-from coordinator.session.session import Session
-from coordinator.session.verifier import Moves, Verifier
-from coordinator.steps.window import Layer, StoredLayer
-from puzzles.checks import disagreement_among
-from puzzles.keys.layout import Key, Keys, ints, key_at
-from puzzles.keys.order import members
-from storage.layers.blocks import pack_blocks
-from storage.layers.digest import chain
-from storage.layers.scratch import scratch_store
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, LayerRecord, Progress
-from storage.names import BLOCKS
-from worker.layers.kernels import merge
-from worker.tasks import Array
+from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.session.verifier import Moves, Verifier
+from hakoiri.coordinator.steps.window import Layer, StoredLayer
+from hakoiri.puzzles.checks import disagreement_among
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.puzzles.keys.order import members
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.digest import chain
+from hakoiri.storage.layers.scratch import scratch_store
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
+from hakoiri.storage.names import BLOCKS
+from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.tasks import Array
 
 #: Configurations looked at per layer, without `full`.
 SAMPLE_PER_LAYER = 64

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.session.session import ComputeContext
-from puzzles.capabilities import Arena, Scored
-from worker.plays.met import Met, Words
-from worker.plays.moving import Moved
-from worker.tasks import Arrays, do_task
+from hakoiri.coordinator.session.session import ComputeContext
+from hakoiri.puzzles.capabilities import Arena, Scored
+from hakoiri.worker.plays.met import Met, Words
+from hakoiri.worker.plays.moving import Moved
+from hakoiri.worker.tasks import Arrays, do_task
 
 Array = NDArray[Any]
 

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
-from coordinator.plays.plan import BEAM, SECONDS, OptimisePlan, optimised
-from coordinator.session.job import Check, Job, Play, Request, Table, limited
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
-from puzzles.capabilities import Scored
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, counted
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.results.rows import ResultRows, read_arrays, stage_arrays
-from worker.warm import load_moving_kernels
+from hakoiri.coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
+from hakoiri.coordinator.plays.plan import BEAM, SECONDS, OptimisePlan, optimised
+from hakoiri.coordinator.session.job import Check, Job, Play, Request, Table, limited
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
+from hakoiri.worker.warm import load_moving_kernels
 
 #: How many rounds a table shows, and what of each.
 _ROWS, _COLUMNS = 12, ("width", "score", "layers", "tried", "seconds")

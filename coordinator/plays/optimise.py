@@ -13,19 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from coordinator.errors import StopRun
-from coordinator.plays.beam import Beam, most_width
-from coordinator.plays.plan import BEAM, FIRST_WIDTH, NO_PLAY, Best, OptimisePlan, Round, fitted_width, require_width
-from coordinator.session.session import Session
-from puzzles.capabilities import Scored
-from puzzles.errors import PuzzleError, counted
-from storage.errors import DamagedError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Figures, Progress
-from storage.results.rows import ResultRows, read_arrays, stage_arrays
-from worker.errors import TaskError
-from worker.plays.moving import Game, best_answered, games_request
-from worker.tasks import Array, Arrays
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.plays.beam import Beam, most_width
+from hakoiri.coordinator.plays.plan import (
+    BEAM,
+    FIRST_WIDTH,
+    NO_PLAY,
+    Best,
+    OptimisePlan,
+    Round,
+    fitted_width,
+    require_width,
+)
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.errors import PuzzleError, counted
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Figures, Progress
+from hakoiri.storage.results.rows import ResultRows, read_arrays, stage_arrays
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.plays.moving import Game, best_answered, games_request
+from hakoiri.worker.tasks import Array, Arrays
 
 BEST, ROUND = "best", "round"
 #: Better plays come by the hundred; the last one is made durable so often, and whenever a round or the session ends.

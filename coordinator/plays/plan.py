@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coordinator.errors import OverBudgetError
-from puzzles.capabilities import Scored
-from puzzles.errors import PuzzleError, Step, require_within
-from puzzles.keys.seeds import MOST_SEED
-from puzzles.registry import PuzzleSpec, names_of, puzzle_class
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.errors import PuzzleError, Step, require_within
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
 #: The strategy that every scored puzzle has; games are those that it names.
 BEAM = "beam"

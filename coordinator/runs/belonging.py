@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import MismatchError
-from puzzles.errors import PuzzleError, Step
-from storage.layers.store import RunStore
+from hakoiri.coordinator.errors import MismatchError
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.storage.layers.store import RunStore
 
 #: Where a plan names the run that another one belongs to.
 _BASE = {"base", "base_digest"}

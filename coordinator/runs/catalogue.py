@@ -15,14 +15,14 @@ from typing import Any, Protocol
 
 import platformdirs
 
-from coordinator.errors import RunError, UnknownRunError
-from puzzles.errors import Step, did_you_mean
-from storage.engine.translation import translated
-from storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.lock import RunLock, describe_holder, holder_of, is_served
-from storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
-from storage.names import (
+from hakoiri.coordinator.errors import RunError, UnknownRunError
+from hakoiri.puzzles.errors import Step, did_you_mean
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock, describe_holder, holder_of, is_served
+from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
+from hakoiri.storage.names import (
     CERTIFICATE_BEGINS,
     QUEUED_FILE,
     certificate_file,

@@ -8,24 +8,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import MismatchError
-from coordinator.runs.catalogue import free_name, new_run_name
-from coordinator.runs.kinds import kind_of, usual_kind
-from coordinator.session.job import Job
-from coordinator.session.resources import Resources
-from puzzles.capabilities import Quotient
-from puzzles.checks import try_out
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
-from puzzles.user.files import find_again, known
-from storage.engine.environment import refuse_network_file_system
-from storage.errors import StorageError
-from storage.layers.store import RunStore
-from storage.ledger.ledger import Ledger, create_run
-from storage.ledger.lock import RunLock
-from storage.ledger.manifest import Manifest, local_time
-from storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
+from hakoiri.coordinator.errors import MismatchError
+from hakoiri.coordinator.runs.catalogue import free_name, new_run_name
+from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
+from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.checks import try_out
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+from hakoiri.puzzles.user.files import find_again, known
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger, create_run
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Manifest, local_time
+from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
 
 #: Among a manifest's settings: where the file of a user puzzle was when the run was made.
 _OWN_FILE = "puzzle_file"

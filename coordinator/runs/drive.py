@@ -4,23 +4,23 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from coordinator.errors import ContradictionError, StopRun
-from coordinator.executors.opening import open_context
-from coordinator.runs.create import open_job
-from coordinator.session.job import Job
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer, Session
-from puzzles.errors import PuzzleError
-from puzzles.jit import prepare
-from puzzles.registry import PuzzleSpec
-from storage.engine.environment import refuse_network_file_system
-from storage.errors import StorageError
-from storage.layers.store import RunStore
-from storage.ledger.lock import RunLock
-from storage.ledger.manifest import ENDED, State, Status
-from storage.names import QUEUED_FILE
-from worker.errors import TaskError
-from worker.warm import PREPARING
+from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs.create import open_job
+from hakoiri.coordinator.session.job import Job
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer, Session
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.jit import prepare
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import ENDED, State, Status
+from hakoiri.storage.names import QUEUED_FILE
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.warm import PREPARING
 
 
 def drive(

@@ -3,24 +3,24 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from coordinator.errors import UnknownRunError
+from hakoiri.coordinator.errors import UnknownRunError
 
 if TYPE_CHECKING:
-    from coordinator.session.job import Job
-    from puzzles.contract import Puzzle
+    from hakoiri.coordinator.session.job import Job
+    from hakoiri.puzzles.contract import Puzzle
 
 #: The mode of a manifest -> module and class. Imported only when asked for: lists of runs need neither numpy nor numba.
 KINDS: dict[str, tuple[str, str]] = {
-    "explore": ("coordinator.layers.job", "Explore"),
-    "whole": ("coordinator.graphs.job", "Whole"),
-    "tree": ("coordinator.trees.job", "Subtrees"),
-    "study": ("coordinator.deals.study", "StudyDeals"),
-    "hardest": ("coordinator.goals.job", "Hardest"),
-    "eccentricities": ("coordinator.graphs.bounding", "Bounding"),
-    "sizes": ("coordinator.families.sizes", "StudySizes"),
-    "boards": ("coordinator.families.boards", "StudyBoards"),
-    "hunt": ("coordinator.deals.hunt", "HuntDeals"),
-    "optimise": ("coordinator.plays.job", "Optimise"),
+    "explore": ("hakoiri.coordinator.layers.job", "Explore"),
+    "whole": ("hakoiri.coordinator.graphs.job", "Whole"),
+    "tree": ("hakoiri.coordinator.trees.job", "Subtrees"),
+    "study": ("hakoiri.coordinator.deals.study", "StudyDeals"),
+    "hardest": ("hakoiri.coordinator.goals.job", "Hardest"),
+    "eccentricities": ("hakoiri.coordinator.graphs.bounding", "Bounding"),
+    "sizes": ("hakoiri.coordinator.families.sizes", "StudySizes"),
+    "boards": ("hakoiri.coordinator.families.boards", "StudyBoards"),
+    "hunt": ("hakoiri.coordinator.deals.hunt", "HuntDeals"),
+    "optimise": ("hakoiri.coordinator.plays.job", "Optimise"),
 }
 
 
@@ -35,6 +35,6 @@ def kind_of(mode: str) -> "type[Job]":
 
 def usual_kind(puzzle: "type[Puzzle]") -> str:
     """How a puzzle is enumerated where the user names no kind: by subtrees where its configurations are placements."""
-    from puzzles.capabilities import Placements
+    from hakoiri.puzzles.capabilities import Placements
 
     return "tree" if issubclass(puzzle, Placements) else "explore"

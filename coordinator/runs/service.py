@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 import redis
 
-from coordinator.runs.catalogue import sweep
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer
-from puzzles.errors import counted
-from storage.errors import GoneError, RunHeldError, TakenOverError
-from storage.ledger.lock import holder_of, serving
-from storage.ledger.manifest import ENDED
-from storage.names import QUEUED_FILE, created_at, run_directories
-from worker.errors import WorkerError
-from worker.transport.connection import redis_errors
-from worker.transport.names import WAKE
+from hakoiri.coordinator.runs.catalogue import sweep
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer
+from hakoiri.puzzles.errors import counted
+from hakoiri.storage.errors import GoneError, RunHeldError, TakenOverError
+from hakoiri.storage.ledger.lock import holder_of, serving
+from hakoiri.storage.ledger.manifest import ENDED
+from hakoiri.storage.names import QUEUED_FILE, created_at, run_directories
+from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.transport.connection import redis_errors
+from hakoiri.worker.transport.names import WAKE
 
 #: How often the data directory is looked through when nobody wakes us.
 _LOOK_SECONDS = 1.0

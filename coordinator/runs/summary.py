@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from puzzles.registry import PuzzleSpec
-from storage.ledger.manifest import LayerRecord, Manifest, State
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.manifest import LayerRecord, Manifest, State
 
 #: Letters of a plan's value in lists of runs.
 _MOST_SHOWN = 200
 
 if TYPE_CHECKING:
-    from coordinator.session.job import Job
-    from coordinator.session.resources import Budget
+    from hakoiri.coordinator.session.job import Job
+    from hakoiri.coordinator.session.resources import Budget
 
 
 def summarise(job: "Job", budget: "Budget") -> dict[str, Any]:

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from coordinator.executors.opening import open_context
-from coordinator.runs.create import open_job
-from coordinator.session.job import Check, Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, Observer
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.audit import check_disjoint, check_layer
-from storage.layers.digest import NOTHING, add_lanes, digest_text
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, Progress
-from worker.tasks import Arrays
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs.create import open_job
+from hakoiri.coordinator.session.job import Check, Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.audit import check_disjoint, check_layer
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, Progress
+from hakoiri.worker.tasks import Arrays
 
 #: Blocks that are looked at in one chunk: some megabytes.
 _BLOCKS_AT_ONCE = 64

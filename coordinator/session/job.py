@@ -11,18 +11,18 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import ComputeContext, Control, Observer, Session
-from puzzles.contract import Puzzle
-from puzzles.errors import Step, require_seconds, require_within
-from puzzles.keys.layout import Key
-from puzzles.keys.seeds import MOST_SEED
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Figures, Manifest, State
-from worker.tasks import Array
-from worker.warm import load_search_kernels
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step, require_seconds, require_within
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Figures, Manifest, State
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.warm import load_search_kernels
 
 _MOST_FAULTS = 100
 #: Where the faults come from: the puzzle's own rules, files that a repair mends, or neither.

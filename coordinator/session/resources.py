@@ -6,10 +6,10 @@ from typing import Any
 
 import psutil
 
-from coordinator.errors import OverBudgetError
-from coordinator.session.tuning import DEFAULT, Tuning
-from puzzles.contract import Puzzle
-from puzzles.errors import Step, require_seconds, require_within
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step, require_seconds, require_within
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline")
 #: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.

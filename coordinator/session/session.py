@@ -5,17 +5,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from coordinator.errors import StopRun
-from coordinator.session.places import Places
-from coordinator.session.resources import Budget, Shares
-from coordinator.session.tuning import Tuning
-from puzzles.contract import Puzzle
-from puzzles.errors import Step
-from puzzles.keys.layout import Keys
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress, State
-from worker.layers.kernels import split
-from worker.tasks import Array, Arrays, do_task
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.resources import Budget, Shares
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.worker.layers.kernels import split
+from hakoiri.worker.tasks import Array, Arrays, do_task
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")

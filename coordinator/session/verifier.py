@@ -5,13 +5,13 @@ from itertools import chain
 
 import numpy as np
 
-from coordinator.session.job import Check
-from puzzles.checks import disagreement
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, ints
-from storage.layers.store import RunStore
-from worker.layers.kernels import split
-from worker.tasks import Array, do_task
+from hakoiri.coordinator.session.job import Check
+from hakoiri.puzzles.checks import disagreement
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.layers.kernels import split
+from hakoiri.worker.tasks import Array, do_task
 
 #: Some keys, the distinct successors of each in turn, and how many each has.
 Moves = tuple[Keys, Keys, Array]

@@ -4,14 +4,14 @@ from typing import NoReturn
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
-from coordinator.session.session import Session
-from coordinator.steps.inspection import check_way_back
-from coordinator.steps.window import StoredLayer
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, key_at
-from puzzles.keys.order import members
-from worker.layers.kernels import merge, simple_edges
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.inspection import check_way_back
+from hakoiri.coordinator.steps.window import StoredLayer
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, key_at
+from hakoiri.puzzles.keys.order import members
+from hakoiri.worker.layers.kernels import merge, simple_edges
 
 _AT_ONCE = 1 << 14
 

@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
-from coordinator.session.session import Session
-from coordinator.spaces.faults import report_wrong_moves
-from coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
-from coordinator.steps.window import StoredLayer
-from puzzles.errors import Step
-from puzzles.keys.layout import Keys
-from puzzles.keys.order import less_than, lower_bounds
-from storage.layers.blocks import pack_blocks, unpack_blocks
-from storage.layers.spill import Spill, SpillFiles
-from storage.ledger.manifest import Progress
-from storage.names import META, PARTIAL_KEY, SIZES_KEY
-from storage.results.census import SLAB, read_sizes, stage_labels, stage_sizes
-from worker.graphs.forests import PAIR_LAYOUTS, Forest, split_pairs
-from worker.layers.kernels import merge
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.spaces.faults import report_wrong_moves
+from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, added, component_sizes, numbered, ranks_of
+from hakoiri.coordinator.steps.window import StoredLayer
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import less_than, lower_bounds
+from hakoiri.storage.layers.blocks import pack_blocks, unpack_blocks
+from hakoiri.storage.layers.spill import Spill, SpillFiles
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import META, PARTIAL_KEY, SIZES_KEY
+from hakoiri.storage.results.census import SLAB, read_sizes, stage_labels, stage_sizes
+from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, split_pairs
+from hakoiri.worker.layers.kernels import merge
 
 #: What a configuration of a range takes besides its key, thrice: places and labels.
 _BYTES_BESIDE_KEYS = 40

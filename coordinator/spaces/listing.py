@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
-from coordinator.session.session import Session
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import is_increasing, slice_between
-from storage.layers.blocks import pack_blocks
-from storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
-from storage.ledger.manifest import LayerRecord, Progress
-from storage.names import META, PARTIAL_KEY
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import is_increasing, slice_between
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress
+from hakoiri.storage.names import META, PARTIAL_KEY
 
 #: Configurations that are coded together: lists of puzzles may come in small pieces.
 _TOGETHER = 1 << 19

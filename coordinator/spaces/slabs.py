@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.session.session import Control
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import equal_rows, lower_bounds, order_of
-from storage.layers.store import RunStore
-from storage.results.census import SLAB, Labels, read_slab
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import equal_rows, lower_bounds, order_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.census import SLAB, Labels, read_slab
 
 #: What is not among the configurations has this place.
 NOWHERE = np.iinfo(np.int64).max

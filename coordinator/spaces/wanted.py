@@ -5,8 +5,8 @@ With ``none`` the configurations are listed, and nobody finds out which of them 
 
 import numpy as np
 
-from coordinator.spaces.slabs import Sizes
-from puzzles.errors import PuzzleError
+from hakoiri.coordinator.spaces.slabs import Sizes
+from hakoiri.puzzles.errors import PuzzleError
 
 DIAMETERS = "diameters"
 ALL, NONE = "all", "none"

@@ -7,15 +7,15 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from coordinator.executors.lying import Left
-from coordinator.executors.remote import RemoteExecutor, Wanted
-from puzzles.keys.layout import Key, Layout, ints, key_at
-from storage.layers.blocks import Packed, unpack_blocks
-from storage.layers.coded import Block, Coded, has_bits, is_sound
-from storage.ledger.manifest import Depth
-from worker.errors import PayloadError, TaskError
-from worker.tasks import Arrays
-from worker.transport.lots import BEGIN, LENGTH, Lot, ValueName
+from hakoiri.coordinator.executors.lying import Left
+from hakoiri.coordinator.executors.remote import RemoteExecutor, Wanted
+from hakoiri.puzzles.keys.layout import Key, Layout, ints, key_at
+from hakoiri.storage.layers.blocks import Packed, unpack_blocks
+from hakoiri.storage.layers.coded import Block, Coded, has_bits, is_sound
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.errors import PayloadError, TaskError
+from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.transport.lots import BEGIN, LENGTH, Lot, ValueName
 
 #: How many numbers an answer has.
 _NUMBERS = {"gather": 5, "spread": 0}

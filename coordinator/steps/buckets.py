@@ -6,14 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from puzzles.keys.layout import Key, Keys, Layout, ints
-from puzzles.keys.order import mask_between, sort_keys
-from storage.layers.spill import Spill
-from worker.layers.halves import Found
-from worker.layers.kernels import Window
-from worker.layers.marks import Marks
-from worker.layers.partition import Partition
-from worker.tasks import Array
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints
+from hakoiri.puzzles.keys.order import mask_between, sort_keys
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.worker.layers.halves import Found
+from hakoiri.worker.layers.kernels import Window
+from hakoiri.worker.layers.marks import Marks
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.tasks import Array
 
 #: Keys sampled for each piece of a range that is cut again.
 _SAMPLE_PER_PIECE = 64

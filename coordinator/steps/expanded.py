@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.executors.lying import Lying, Pieces
-from coordinator.steps.window import SAMPLED
-from puzzles.keys.layout import Keys, Layout
-from worker.layers.partition import Partition
-from worker.transport.lots import LENGTH, NUMBER, Lot, ValueName, join_lots
+from hakoiri.coordinator.executors.lying import Lying, Pieces
+from hakoiri.coordinator.steps.window import SAMPLED
+from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.worker.layers.partition import Partition
+from hakoiri.worker.transport.lots import LENGTH, NUMBER, Lot, ValueName, join_lots
 
 
 class Cut(NamedTuple):

@@ -17,23 +17,23 @@ from itertools import chain, islice, pairwise
 
 import numpy as np
 
-from coordinator.executors.lying import Left, Pieces
-from coordinator.executors.remote import RemoteExecutor
-from coordinator.session.session import Session
-from coordinator.steps.asking import Asking, Request, Unit, overlapping, reaches
-from coordinator.steps.expanded import Ahead, Cut, Expanded
-from coordinator.steps.pace import Pace, Worth
-from coordinator.steps.shelf import Shelves
-from coordinator.steps.step import LayerStep
-from coordinator.steps.window import Layer
-from puzzles.keys.layout import Key, Keys, ints
-from puzzles.keys.order import sort_keys
-from storage.layers.coded import Coded, code_packed, join_coded
-from storage.ledger.manifest import Depth
-from worker.layers.partition import Partition, partition_by, weighed
-from worker.layers.shuffle import fits_bitmap
-from worker.tasks import Array
-from worker.transport.lots import Lot, join_lots
+from hakoiri.coordinator.executors.lying import Left, Pieces
+from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.asking import Asking, Request, Unit, overlapping, reaches
+from hakoiri.coordinator.steps.expanded import Ahead, Cut, Expanded
+from hakoiri.coordinator.steps.pace import Pace, Worth
+from hakoiri.coordinator.steps.shelf import Shelves
+from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.coordinator.steps.window import Layer
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.coded import Coded, code_packed, join_coded
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.partition import Partition, partition_by, weighed
+from hakoiri.worker.layers.shuffle import fits_bitmap
+from hakoiri.worker.tasks import Array
+from hakoiri.worker.transport.lots import Lot, join_lots
 
 #: Configurations of a chunk. A job costs all processes together some 4 ms.
 _LEAST_CHUNK, _MOST_CHUNK = 1 << 15, 1 << 22

@@ -5,15 +5,15 @@ Cheap: a small sample of each layer, the same whenever the run is made. `verify`
 
 import numpy as np
 
-from coordinator.errors import ContradictionError
-from puzzles.checks import check_expansion, describe_key, disagreement, disagreement_among
-from puzzles.contract import Expansion, Puzzle
-from puzzles.errors import HakoiriError, PuzzleError
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import equal_rows
-from storage.ledger.manifest import Depth
-from worker.errors import TaskError
-from worker.tasks import Array
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.puzzles.checks import check_expansion, describe_key, disagreement, disagreement_among
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.errors import HakoiriError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import equal_rows
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.tasks import Array
 
 #: Configurations of a layer whose moves are tried backwards, and successors that are decoded. The slow reference rules
 #: are asked for one configuration, and what they agree on is decoded once.

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from storage.layers.digest import NOTHING, add_lanes, digest_text
-from storage.layers.spill import SpillFiles
-from storage.ledger.manifest import Depth, LayerRecord
-from worker.tasks import Array
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text
+from hakoiri.storage.layers.spill import SpillFiles
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.worker.tasks import Array
 
 
 @dataclass(frozen=True)

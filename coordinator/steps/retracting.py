@@ -5,19 +5,19 @@ each key range of what is left is compared with that range of the run. So a laye
 decoded, but no expansion of what is not in the layer before.
 """
 
-from coordinator.session.resources import Shares
-from coordinator.session.session import Session
-from coordinator.steps.pace import Pace
-from coordinator.steps.sifting import Sieve, SiftingStep, StoredRun
-from coordinator.steps.window import Layer, StoredLayer, all_keys
-from puzzles.capabilities import Reversible
-from puzzles.keys.layout import Key, Keys
-from storage.layers.bitmap import Words
-from storage.ledger.manifest import Depth
-from worker.layers.bloom import may_hold
-from worker.layers.halves import Found, Work
-from worker.layers.kernels import merge
-from worker.tasks import Arrays
+from hakoiri.coordinator.session.resources import Shares
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.pace import Pace
+from hakoiri.coordinator.steps.sifting import Sieve, SiftingStep, StoredRun
+from hakoiri.coordinator.steps.window import Layer, StoredLayer, all_keys
+from hakoiri.puzzles.capabilities import Reversible
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.storage.layers.bitmap import Words
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.bloom import may_hold
+from hakoiri.worker.layers.halves import Found, Work
+from hakoiri.worker.layers.kernels import merge
+from hakoiri.worker.tasks import Arrays
 
 
 class RetractingStep(SiftingStep):

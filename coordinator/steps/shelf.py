@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from coordinator.executors.lying import Lying
-from coordinator.steps.expanded import Ahead, Cut
-from coordinator.steps.window import Blocks, Layer
-from puzzles.keys.layout import Key, ints
-from worker.transport.lots import COLUMNS, Lot, ValueName, join_lots
+from hakoiri.coordinator.executors.lying import Lying
+from hakoiri.coordinator.steps.expanded import Ahead, Cut
+from hakoiri.coordinator.steps.window import Blocks, Layer
+from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.worker.transport.lots import COLUMNS, Lot, ValueName, join_lots
 
 #: Blocks put into one value: some megabytes.
 _AT_ONCE = 64

@@ -14,20 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coordinator.session.session import Session
-from coordinator.steps.buckets import Buckets
-from coordinator.steps.pace import Pace
-from coordinator.steps.step import LayerStep
-from coordinator.steps.window import Layer, StoredLayer, Unread
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import sort_keys
-from storage.layers.bitmap import Words
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth, LayerRecord
-from worker.layers.bloom import add, empty_filter
-from worker.layers.kernels import difference
-from worker.layers.partition import partition_by
-from worker.tasks import Arrays, do_task
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.coordinator.steps.pace import Pace
+from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.coordinator.steps.window import Layer, StoredLayer, Unread
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.bitmap import Words
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.worker.layers.bloom import add, empty_filter
+from hakoiri.worker.layers.kernels import difference
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.tasks import Arrays, do_task
 
 #: Keys by which it is judged what passes, at most.
 _SAMPLED = 1 << 14

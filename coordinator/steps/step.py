@@ -14,21 +14,21 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, pairwise
 
-from coordinator.errors import StopRun
-from coordinator.session.session import Session
-from coordinator.steps.buckets import Buckets
-from coordinator.steps.inspection import inspected_expansion
-from coordinator.steps.pace import Pace
-from coordinator.steps.partial import Partial
-from coordinator.steps.window import HeldLayer, Layer, Source, StoredLayer
-from puzzles.keys.layout import Key, Keys
-from puzzles.keys.order import sort_keys
-from storage.layers.spill import Spill
-from storage.ledger.manifest import Depth, LayerRecord, Progress
-from storage.names import META, PARTIAL_KEY
-from worker.layers.halves import Found, Merged, Work, code_range, expand_chunk, merge_range
-from worker.layers.marks import marks_for
-from worker.layers.partition import Partition, partition_by
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.coordinator.steps.inspection import inspected_expansion
+from hakoiri.coordinator.steps.pace import Pace
+from hakoiri.coordinator.steps.partial import Partial
+from hakoiri.coordinator.steps.window import HeldLayer, Layer, Source, StoredLayer
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord, Progress
+from hakoiri.storage.names import META, PARTIAL_KEY
+from hakoiri.worker.layers.halves import Found, Merged, Work, code_range, expand_chunk, merge_range
+from hakoiri.worker.layers.marks import marks_for
+from hakoiri.worker.layers.partition import Partition, partition_by
 
 #: How many times less memory a known key takes than a successor, which is also sorted, packed and kept.
 _KNOWN_WEIGHT = 5

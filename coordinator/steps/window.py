@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from puzzles.keys.layout import Key, Keys, key_at, layout_of
-from puzzles.keys.order import slice_between
-from storage.layers.coded import Coded, code_keys, count_of
-from storage.layers.store import RunStore
-from storage.names import BLOCKS
-from worker.layers.kernels import difference
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
+from hakoiri.puzzles.keys.order import slice_between
+from hakoiri.storage.layers.coded import Coded, code_keys, count_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS
+from hakoiri.worker.layers.kernels import difference
 
 #: From how many places a sample is taken, and how many keys from each.
 _SAMPLE_PLACES, _SAMPLE_KEYS = 48, 192

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from puzzles.capabilities import Placements
-from puzzles.keys.layout import Keys
-from puzzles.keys.splitmix import first_words
-from storage.layers.digest import Lanes, chain, digest_text
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Figures
-from storage.results.subtrees import Cutting
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.splitmix import first_words
+from hakoiri.storage.layers.digest import Lanes, chain, digest_text
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Figures
+from hakoiri.storage.results.subtrees import Cutting
 
 
 @dataclass(frozen=True)

@@ -4,25 +4,32 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from coordinator.errors import UnanswerableError
-from coordinator.layers.job import layer_summary
-from coordinator.session.job import Check, Job, Table
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
-from coordinator.trees.grown import Grown, prefix_nodes
-from coordinator.trees.search import TreeSearch
-from coordinator.trees.verify import TreeVerifier
-from puzzles.capabilities import Placements
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import Keys
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.audit import check_layer
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Manifest, State
-from storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, number_key
-from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.layers.job import layer_summary
+from hakoiri.coordinator.session.job import Check, Job, Table
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.trees.grown import Grown, prefix_nodes
+from hakoiri.coordinator.trees.search import TreeSearch
+from hakoiri.coordinator.trees.verify import TreeVerifier
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Manifest, State
+from hakoiri.storage.names import BLOCKS, CHUNKS, CUTTING_KEY, FOUND, LAYERS, META, number_key
+from hakoiri.storage.results.subtrees import (
+    ChunkRecord,
+    Cutting,
+    finished_chunks,
+    read_chunk,
+    read_cutting,
+    require_found,
+)
 
 #: The options of a tree that change how it is searched and what is stored, but not its solutions.
 STRATEGY, KEEPING = "strategy", "solutions"

@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from coordinator.errors import ContradictionError, StopRun
-from coordinator.session.session import Executor, Session
-from coordinator.steps.inspection import inspected_expansion
-from coordinator.trees.estimate import seconds_left
-from coordinator.trees.grown import Grown, chunk_roots, shuffled, tree_digest
-from puzzles.capabilities import Placements
-from puzzles.keys.layout import Keys
-from puzzles.keys.order import is_increasing, sort_keys
-from storage.layers.blocks import Packed
-from storage.layers.digest import NOTHING, add_lanes
-from storage.ledger.manifest import Progress
-from storage.names import FOUND
-from storage.results.subtrees import (
+from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.session.session import Executor, Session
+from hakoiri.coordinator.steps.inspection import inspected_expansion
+from hakoiri.coordinator.trees.estimate import seconds_left
+from hakoiri.coordinator.trees.grown import Grown, chunk_roots, shuffled, tree_digest
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import is_increasing, sort_keys
+from hakoiri.storage.layers.blocks import Packed
+from hakoiri.storage.layers.digest import NOTHING, add_lanes
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import FOUND
+from hakoiri.storage.results.subtrees import (
     ChunkRecord,
     Cutting,
     read_chunks,
@@ -35,7 +35,7 @@ from storage.results.subtrees import (
     stage_chunk,
     stage_cutting,
 )
-from worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.tasks import Array, Arrays, do_task
 
 #: By how many prefixes it is judged whether they are enough, and how many there are at most (`Tuning`).
 _LOOKS_BELOW, _MOST_PREFIXES = 4, 400_000

@@ -9,16 +9,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from coordinator.session.verifier import Verifier
-from coordinator.trees.grown import Grown, chunk_roots, prefix_nodes, tree_digest
-from puzzles.capabilities import Placements, SubtreeCounts
-from puzzles.keys.layout import Keys, ints
-from puzzles.keys.order import sort_keys
-from storage.errors import DamagedError
-from storage.layers.digest import NOTHING, add_lanes, lanes_of
-from storage.ledger.manifest import Progress
-from storage.names import FOUND
-from storage.results.subtrees import ChunkRecord, Cutting, finished_chunks, read_chunk, read_cutting, require_found
+from hakoiri.coordinator.session.verifier import Verifier
+from hakoiri.coordinator.trees.grown import Grown, chunk_roots, prefix_nodes, tree_digest
+from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
+from hakoiri.puzzles.keys.layout import Keys, ints
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import FOUND
+from hakoiri.storage.results.subtrees import (
+    ChunkRecord,
+    Cutting,
+    finished_chunks,
+    read_chunk,
+    read_cutting,
+    require_found,
+)
 
 #: Of each layer, of the chunks and of the solutions, without `full`; drawn with a fixed seed.
 _SAMPLE, _SAMPLE_OF_CHUNKS = 64, 16

@@ -14,9 +14,9 @@ from typer.main import get_group
 
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.driving import follow_supervisor
+from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from hakoiri.steps import worded
-from puzzles.errors import HakoiriError, PuzzleWarning
 
 #: Command -> module of this package. Imported when it is asked for: all modules, and what typer makes of them, would be
 #: a fifth of a short command.

@@ -27,8 +27,8 @@ _BEFORE = "HAKOIRI_COMPLETED_BEFORE"
 
 def puzzles_beginning(incomplete: str) -> list[str]:
     """Names of puzzles, and the classes in files of users."""
-    from puzzles.outline import classes_in
-    from puzzles.registry import PUZZLES
+    from hakoiri.puzzles.outline import classes_in
+    from hakoiri.puzzles.registry import PUZZLES
 
     folder = Path(_whole(incomplete)).parent
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
@@ -55,8 +55,8 @@ def options_beginning(incomplete: str) -> list[str]:
 
 def _options_of_puzzle(line: str) -> dict[str, list[str]]:
     """Those of the puzzle on the line; typer does not parse a line that ends with ``-o``."""
-    from puzzles.outline import options_in, source_of
-    from puzzles.registry import PUZZLES
+    from hakoiri.puzzles.outline import options_in, source_of
+    from hakoiri.puzzles.registry import PUZZLES
 
     for word in line.split():
         if word in PUZZLES:
@@ -70,8 +70,8 @@ def _options_of_puzzle(line: str) -> dict[str, list[str]]:
 
 def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of runs, the one made last first, and ``last``."""
-    from coordinator.runs.catalogue import LAST, data_directory
-    from storage.names import created_at, run_directories
+    from hakoiri.coordinator.runs.catalogue import LAST, data_directory
+    from hakoiri.storage.names import created_at, run_directories
 
     runs = sorted(run_directories(data_directory(ctx.params.get("data"))), key=created_at, reverse=True)
     return _offered([LAST, *(run.name for run in runs)], incomplete)

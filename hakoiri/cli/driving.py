@@ -18,17 +18,17 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import redis_flag, redis_url
+from hakoiri.puzzles.errors import HakoiriError, PuzzleError, Step
 from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.steps import command, worded
-from puzzles.errors import HakoiriError, PuzzleError, Step
 
 if TYPE_CHECKING:
-    from coordinator.session.job import Job
-    from coordinator.session.resources import Resources
-    from coordinator.session.session import Control
-    from puzzles.registry import PuzzleSpec
-    from storage.ledger.manifest import State
+    from hakoiri.coordinator.session.job import Job
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.session import Control
+    from hakoiri.puzzles.registry import PuzzleSpec
+    from hakoiri.storage.ledger.manifest import State
 
 
 #: Given the job of a complete run and what stops the command; what it returns is reported, too.
@@ -90,8 +90,8 @@ def answering(otherwise: str) -> Iterator[tuple["Control", ProgressLine]]:
 
     Where it stops, the reason is told with what follows, which is said `otherwise`, and the command ends.
     """
-    from coordinator.errors import StopRun
-    from coordinator.session.session import Control
+    from hakoiri.coordinator.errors import StopRun
+    from hakoiri.coordinator.session.session import Control
 
     control = Control()
     with stopping_with(control.interrupt) as received:
@@ -112,9 +112,9 @@ def start_run(
 
     Of one that was finished before it says so, or with `reuse` takes that.
     """
-    from coordinator.runs.catalogue import data_directory, finished_twin
-    from coordinator.runs.create import make_planned, plan_run
-    from coordinator.runs.kinds import kind_of
+    from hakoiri.coordinator.runs.catalogue import data_directory, finished_twin
+    from hakoiri.coordinator.runs.create import make_planned, plan_run
+    from hakoiri.coordinator.runs.kinds import kind_of
 
     if reuse and name is not None:
         raise PuzzleError("--name goes with no --reuse, which may take a run that has a name: leave one of them out")
@@ -129,7 +129,7 @@ def start_run(
     if resources.redis is not None and not queue and not again:
         # Before the run is made: a server that is not there should leave nothing behind. A run that may be there
         # already may have nothing left to do.
-        from worker.transport.connection import connect
+        from hakoiri.worker.transport.connection import connect
 
         connect(resources.redis).close()
     directory = make_planned(where, manifest, queue, limits)
@@ -149,7 +149,7 @@ def refuse_with_queue(queue: bool, files: Mapping[str, Path | None]) -> None:
 
 def report_queued(directory: Path, redis: str | None, json: bool) -> None:
     """Wake an idle coordinator on Redis, if one is named; say what was queued, and whether anybody will take it."""
-    from storage.ledger.lock import is_served
+    from hakoiri.storage.ledger.lock import is_served
 
     if redis is not None:
         _wake_coordinator(redis)
@@ -165,7 +165,7 @@ def report_queued(directory: Path, redis: str | None, json: bool) -> None:
 
 def named(directory: Path, name: str = "") -> str:
     """A run as commands take it, by `name` or its own; with --data where it lies elsewhere than they look."""
-    from coordinator.runs.catalogue import data_directory
+    from hakoiri.coordinator.runs.catalogue import data_directory
 
     where = directory.parent
     return (name or directory.name) + ("" if data_directory() == where else f" --data {shlex.quote(str(where))}")
@@ -178,9 +178,9 @@ def no_coordinator(data: Path, redis: str | None = None) -> str:
 
 
 def _wake_coordinator(url: str) -> None:
-    from coordinator.runs.service import wake
-    from worker.errors import WorkerError
-    from worker.transport.connection import connect
+    from hakoiri.coordinator.runs.service import wake
+    from hakoiri.worker.errors import WorkerError
+    from hakoiri.worker.transport.connection import connect
 
     try:
         wake(connect(url), url)
@@ -193,7 +193,7 @@ def drive_and_report(
     finish: Finish | None = None, wide: bool = False,
 ) -> None:  # fmt: skip
     """Drive a run of whatever kind to its end and print what it found; leaves the command where it is not complete."""
-    from coordinator.session.session import Control
+    from hakoiri.coordinator.session.session import Control
 
     control = Control()
     again = Step("resume", directory.name, str(data or ""))
@@ -205,7 +205,7 @@ def drive_and_report(
 
 def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
     """Drive a run of whatever kind to its end and print nothing; leaves the command where it is not complete."""
-    from coordinator.session.session import Control
+    from hakoiri.coordinator.session.session import Control
 
     control = Control()
     again = Step("resume", directory.name, str(data or ""))
@@ -224,10 +224,10 @@ def _report(
     directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
 ) -> dict[str, Any]:
     """Print what a run has found; its summary."""
-    from coordinator.runs.catalogue import runs_like
-    from coordinator.runs.create import open_job
-    from coordinator.runs.summary import summarise
-    from storage.layers.store import RunStore
+    from hakoiri.coordinator.runs.catalogue import runs_like
+    from hakoiri.coordinator.runs.create import open_job
+    from hakoiri.coordinator.runs.summary import summarise
+    from hakoiri.storage.layers.store import RunStore
 
     with RunStore(directory) as store:
         job = open_job(store)
@@ -248,10 +248,10 @@ def _report(
 
 
 def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool = False) -> "State":
-    from coordinator.errors import ContradictionError
-    from coordinator.runs.drive import drive
-    from storage.errors import DamagedError, GoneError, TakenOverError
-    from worker.errors import TaskError
+    from hakoiri.coordinator.errors import ContradictionError
+    from hakoiri.coordinator.runs.drive import drive
+    from hakoiri.storage.errors import DamagedError, GoneError, TakenOverError
+    from hakoiri.worker.errors import TaskError
 
     with shown_progress(stderr()) as progress:
         try:
@@ -267,7 +267,7 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
 
 def _print_summary(job: "Job", summary: dict[str, Any], wide: bool) -> None:
     """A run for people, its digest whole if it is `wide`."""
-    from coordinator.runs.catalogue import LAST, find_run
+    from hakoiri.coordinator.runs.catalogue import LAST, find_run
 
     console, complete = stdout(), summary["status"] == "complete"
     # A run that was gone on with, or taken again, need not be the last one made.

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from hakoiri.cli.completing import options_beginning, puzzles_beginning, runs_beginning
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
 #: Begins a comment in a board's file; '#' is a wall.
 COMMENT = ";"
@@ -34,7 +34,7 @@ def parse_size(text: str) -> int:
 
 def parse_memory(text: str) -> int:
     """The same of memory that can be kept to."""
-    from coordinator.session.resources import LEAST_MEMORY
+    from hakoiri.coordinator.session.resources import LEAST_MEMORY
 
     if (size := parse_size(text)) < LEAST_MEMORY:
         raise typer.BadParameter(f"{text} is too little to be kept to; give {LEAST_MEMORY >> 20}MB or more")
@@ -171,7 +171,7 @@ def redis_flag(given: str | None) -> str:
     if (url := redis_url(given)) is None:
         return " --redis redis://HOST:PORT/0"
     # It imports redis, which lists mostly do without.
-    from worker.transport.connection import without_password
+    from hakoiri.worker.transport.connection import without_password
 
     shown = without_password(url)
     return "" if not given and shown != url else f" --redis {shlex.quote(shown)}"

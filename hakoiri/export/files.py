@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from coordinator.deals.certificate import SUFFIX, certificate_of, write_certificate
-from coordinator.errors import UnanswerableError
-from coordinator.session.session import Control, Observer
 from hakoiri.api import Run
+from hakoiri.coordinator.deals.certificate import SUFFIX, certificate_of, write_certificate
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.export.graphs import to_dot, to_graphml, to_npz
 from hakoiri.export.rows import check_ending, write_rows
 from hakoiri.export.stream import Stream
 from hakoiri.export.tables import edges_to_csv, edges_to_parquet, rows_to_csv, rows_to_parquet
 from hakoiri.export.trees import solutions_to_csv, solutions_to_npz
-from puzzles.capabilities import Placements
-from puzzles.errors import Step
-from storage.engine.files import replaced
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.files import replaced
 
 #: By ending: of configurations alone, of these and the moves between them, of moves, of the solutions of a tree.
 _TABLES: dict[str, Callable[[Stream, Path], int]] = {".csv": rows_to_csv, ".parquet": rows_to_parquet}

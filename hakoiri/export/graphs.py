@@ -10,10 +10,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.export.stream import Rows, Stream
-from puzzles.errors import Step
-from puzzles.keys.order import lower_bounds
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.order import lower_bounds
 
 #: What no XML file may hold, escaped or not.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")

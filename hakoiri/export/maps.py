@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from hakoiri.api import Map, Run
+from hakoiri.puzzles.keys.layout import layout_of
 from hakoiri.rows.answers import map_row
-from puzzles.keys.layout import layout_of
-from storage.engine.files import replaced
+from hakoiri.storage.engine.files import replaced
 
 MAGIC = b"HAKOMAP1"
 #: Of its name.

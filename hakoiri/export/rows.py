@@ -6,9 +6,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.export.tables import pyarrow_here
-from storage.engine.files import replaced, require_place
+from hakoiri.storage.engine.files import replaced, require_place
 
 _ENDINGS = (".csv", ".parquet")
 #: Columns of texts; all others are numbers.

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.api import Run
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, ints
-from puzzles.keys.order import less_than, members, order_of
-from storage.ledger.manifest import Progress
-from storage.results.census import Labels, read_labels
-from worker.layers.kernels import simple_edges, split
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.keys.order import less_than, members, order_of
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.results.census import Labels, read_labels
+from hakoiri.worker.layers.kernels import simple_edges, split
 
 #: Blocks of the store read at once: some 16,000 to 65,000 configurations each.
 _BLOCKS = 16

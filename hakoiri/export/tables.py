@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.export.stream import Stream
-from puzzles.keys.layout import Keys, Layout
+from hakoiri.puzzles.keys.layout import Keys, Layout
 
 _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 

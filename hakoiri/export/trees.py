@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hakoiri.api import Run
-from puzzles.keys.layout import ints
+from hakoiri.puzzles.keys.layout import ints
 
 
 def solutions_to_csv(run: Run, target: Path, images: bool) -> int:

@@ -1,6 +1,6 @@
 """Boards of pieces as text for people, with a line around every piece."""
 
-from puzzles.sliding_blocks.boards import EMPTY, LETTERS, WALL
+from hakoiri.puzzles.sliding_blocks.boards import EMPTY, LETTERS, WALL
 
 _FILLED = "▒"
 #: Box characters by which of the lines up, down, left, right meet in a corner (bits 8, 4, 2, 1).

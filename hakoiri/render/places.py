@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from puzzles.errors import counted
+from hakoiri.puzzles.errors import counted
 
 _MAKERS = {"workers": "by workers", "small": "here, too small to be handed out", "threads": "here, by threads"}
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hakoiri.api import Run
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.pictures.files import check_ending
 from hakoiri.render.pictures.sheet import titled
-from puzzles.capabilities import Placements
-from puzzles.errors import counted
-from storage.engine.files import replaced
+from hakoiri.storage.engine.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

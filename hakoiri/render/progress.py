@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from hakoiri.puzzles.errors import Step, counted
 from hakoiri.steps import worded
-from puzzles.errors import Step, counted
-from storage.ledger.manifest import Progress
+from hakoiri.storage.ledger.manifest import Progress
 
 #: Without a terminal, how often a long run says where it is.
 _LINE_SECONDS = 10.0

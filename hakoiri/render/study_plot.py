@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from coordinator.deals.study_plan import Study
-from coordinator.deals.study_table import Deal, tally
+from hakoiri.coordinator.deals.study_plan import Study
+from hakoiri.coordinator.deals.study_table import Deal, tally
+from hakoiri.puzzles.capabilities import Convention
 from hakoiri.render.plots import drawn_into, whole_numbers
-from puzzles.capabilities import Convention
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

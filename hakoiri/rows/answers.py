@@ -3,15 +3,15 @@
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from coordinator.errors import UnanswerableError
-from coordinator.runs.summary import layer_row
-from puzzles.keys.layout import ints, key_at
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.summary import layer_row
+from hakoiri.puzzles.keys.layout import ints, key_at
 
 if TYPE_CHECKING:
-    from coordinator.graphs.strong import StrongComponents
     from hakoiri.api import Diameter, Hardest, Map, Run, ShortestPath, ShortestPaths
-    from puzzles.contract import Puzzle
-    from storage.ledger.manifest import ComponentRecord
+    from hakoiri.coordinator.graphs.strong import StrongComponents
+    from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.storage.ledger.manifest import ComponentRecord
 
 
 def map_row(run: "Run", found: "Map") -> dict[str, Any]:

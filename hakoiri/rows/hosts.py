@@ -6,7 +6,7 @@ from typing import Any
 
 def host_rows(living: Mapping[str, str]) -> list[dict[str, Any]]:
     """The hosts of living workers: their names, how many workers each has, in which data Redis these leave pieces."""
-    from worker.transport.connection import host_of, without_password
+    from hakoiri.worker.transport.connection import host_of, without_password
 
     found: dict[str, list[str]] = {}
     for worker in sorted(living):

@@ -3,10 +3,10 @@
 import inspect
 from typing import Any
 
-from puzzles.capabilities import Dealt, Family, Placements, Scored, Sized
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import key_at
-from puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
+from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Scored, Sized
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import key_at
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, puzzle_class
 
 
 def puzzle_rows() -> list[dict[str, Any]]:

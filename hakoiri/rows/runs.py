@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from coordinator.runs.summary import identity, standing
+from hakoiri.coordinator.runs.summary import identity, standing
 from hakoiri.steps import worded
-from storage.ledger.lock import describe_holder
+from hakoiri.storage.ledger.lock import describe_holder
 
 if TYPE_CHECKING:
-    from coordinator.runs.catalogue import RunStatus
-    from coordinator.session.job import Report
+    from hakoiri.coordinator.runs.catalogue import RunStatus
+    from hakoiri.coordinator.session.job import Report
 
 
 def status_row(found: "RunStatus") -> dict[str, Any]:

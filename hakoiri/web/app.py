@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
-from coordinator.session.resources import Resources
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.web.guard import Guard
 from hakoiri.web.metrics import Metrics
 from hakoiri.web.problems import handlers

@@ -15,18 +15,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, JSONResponse, MalformedRangeHeader, RangeNotSatisfiable, Response
 
-from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.user.files import is_own
 from hakoiri.rows.runs import status_row
+from hakoiri.storage.errors import RunHeldError
+from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.problems import Unchanged
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Question, Questions
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.registry import PuzzleSpec, puzzle_class
-from puzzles.user.files import is_own
-from storage.errors import RunHeldError
-from storage.ledger.manifest import State
 
 _FOR_EVER = "private, max-age=31536000, immutable"
 #: Puzzles with their options, as built for single boards.

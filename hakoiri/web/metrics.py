@@ -8,13 +8,13 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from storage.errors import GoneError
-from storage.ledger.lock import is_served
+from hakoiri.storage.errors import GoneError
+from hakoiri.storage.ledger.lock import is_served
 
 if TYPE_CHECKING:
     from weakref import WeakSet
 
-    from coordinator.runs.catalogue import RunStatus
+    from hakoiri.coordinator.runs.catalogue import RunStatus
     from hakoiri.web.routes.events import Stream
     from hakoiri.web.runs.opened import OpenRuns
 

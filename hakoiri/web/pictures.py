@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.rows.puzzles import key_text
-from puzzles.capabilities import Quotient
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key
-from puzzles.pictures.shapes import Picture
 
 
 def picture_row(picture: Picture, kinds: Mapping[str, int] | None = None) -> dict[str, Any]:

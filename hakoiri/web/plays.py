@@ -4,8 +4,8 @@ from itertools import accumulate
 from typing import Any, cast
 
 from hakoiri.api import Run
+from hakoiri.puzzles.capabilities import Scored
 from hakoiri.web.pictures import picture_row
-from puzzles.capabilities import Scored
 
 #: Boards are sent as long as their pictures have no more shapes than this, and at least two of them.
 _MOST_SHAPES = 40_000

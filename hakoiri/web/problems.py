@@ -9,12 +9,12 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
+from hakoiri.coordinator.errors import MismatchError, OverBudgetError, UnanswerableError, UnknownRunError
+from hakoiri.puzzles.errors import HakoiriError, PuzzleError, Step
 from hakoiri.steps import in_command_line
+from hakoiri.storage.errors import DiskFullError, GoneError, RunHeldError, StorageError
 from hakoiri.web.runs.questions import BusyError
-from puzzles.errors import HakoiriError, PuzzleError, Step
-from storage.errors import DiskFullError, GoneError, RunHeldError, StorageError
-from worker.errors import WorkerError
+from hakoiri.worker.errors import WorkerError
 
 #: The first that fits an error says its status; all others are requests that make no sense for the run as it is.
 _STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (

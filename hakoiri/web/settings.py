@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from puzzles.registry import PuzzleSpec
-from puzzles.user.files import load
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.user.files import load
 
 #: The environment variables of a serving process. The token has one of its own, which a user may set, too.
 SETTINGS, TOKEN = "HAKOIRI_WEB", "HAKOIRI_TOKEN"

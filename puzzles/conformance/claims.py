@@ -4,14 +4,14 @@ import re
 from collections import Counter
 from itertools import islice, pairwise
 
-from puzzles.capabilities import Quotient
-from puzzles.checks import describe_key
-from puzzles.conformance.pool import Pool, RefusedError, check_line
-from puzzles.conformance.rules import key_of
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Key
-from puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.conformance.pool import Pool, RefusedError, check_line
+from hakoiri.puzzles.conformance.rules import key_of
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.splitmix import random_words
 
 #: So many moves are told in words.
 _TOLD = 200

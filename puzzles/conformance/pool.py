@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from puzzles.checks import describe_key
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.checks import describe_key
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.splitmix import random_words
 
 #: The steps of each walk from the start.
 _WALKS = (5, 10, 20)

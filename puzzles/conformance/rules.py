@@ -5,14 +5,14 @@ from itertools import islice
 
 import numpy as np
 
-from puzzles.capabilities import Placements
-from puzzles.checks import describe_key, kind_of
-from puzzles.conformance.pool import Pool, RefusedError
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key, Keys, ints, key_at
-from puzzles.keys.order import is_increasing, members
-from puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.checks import describe_key, kind_of
+from hakoiri.puzzles.conformance.pool import Pool, RefusedError
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.puzzles.keys.order import is_increasing, members
+from hakoiri.puzzles.keys.splitmix import random_words
 
 #: So many configurations of the whole space are tried, each with some keys near by.
 _TRIED = 12

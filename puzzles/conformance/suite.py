@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from puzzles.checks import error_line
-from puzzles.conformance.claims import (
+from hakoiri.puzzles.checks import error_line
+from hakoiri.puzzles.conformance.claims import (
     check_attributes,
     check_moves_in_words,
     check_pictures,
@@ -12,10 +12,10 @@ from puzzles.conformance.claims import (
     check_start,
     check_texts,
 )
-from puzzles.conformance.pool import Case, Pool, explored
-from puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
-from puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
-from puzzles.errors import HakoiriError
+from hakoiri.puzzles.conformance.pool import Case, Pool, explored
+from hakoiri.puzzles.conformance.rules import check_expand, check_goals, check_listing, check_undirected
+from hakoiri.puzzles.conformance.symmetries import check_mirrors, check_orbits, check_symmetry_maps
+from hakoiri.puzzles.errors import HakoiriError
 
 #: What the others are looked at with: if that fails there is nothing to look at.
 RULES = "rules"

@@ -4,12 +4,12 @@ from itertools import chain
 
 import numpy as np
 
-from puzzles.checks import describe_key, kind_of
-from puzzles.conformance.pool import Pool, RefusedError
-from puzzles.conformance.rules import expanded
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Key, ints
+from hakoiri.puzzles.checks import describe_key, kind_of
+from hakoiri.puzzles.conformance.pool import Pool, RefusedError
+from hakoiri.puzzles.conformance.rules import expanded
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Key, ints
 
 #: Searches that compare configurations of an orbit end with the layer that brings them to this size.
 _ALIKE = 300

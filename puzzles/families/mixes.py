@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import PuzzleError
-from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, LETTERS, MOST_CELLS
 
 _ANY = "*"
 #: More ways to choose numbers of pieces than these take too long to be counted.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import ConfigurationError
+from hakoiri.puzzles.errors import ConfigurationError
 
 Key = int
 Keys = NDArray[np.unsignedinteger[Any]]

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key, Keys, Layout, narrowest
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, narrowest
 
 #: Rows of numbers by point, shape (placings, points), uint8; 0 where no number stands.
 Placings = NDArray[np.uint8]

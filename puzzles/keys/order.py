@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Key, Keys, layout_of
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Key, Keys, layout_of
 
 #: Groups of equal first words up to this length are sorted by insertion; longer ones by numpy, word by word.
 _SHORT = 64

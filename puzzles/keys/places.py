@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, popcount
-from puzzles.keys.layout import Keys, key_at
-from puzzles.keys.order import lower_bounds
+from hakoiri.puzzles.jit import jit, popcount
+from hakoiri.puzzles.keys.layout import Keys, key_at
+from hakoiri.puzzles.keys.order import lower_bounds
 
 #: Bits take 4 bytes a key where every sixteenth number is one. To look up a move of 852,264 boards takes 2 ns, not 45.
 _SPARSEST = 16

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.splitmix import random_words
 
 EMPTY, WALL = "0", "5"
 COLOURS = "1234"

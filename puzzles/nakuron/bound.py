@@ -14,8 +14,8 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.nakuron.board import SIDES, WALL, Board
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.nakuron.board import SIDES, WALL, Board
 
 Cells = NDArray[np.uint8]
 

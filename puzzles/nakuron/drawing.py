@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from puzzles.nakuron.board import EMPTY, SIDES, WALL, Board, tilt
-from puzzles.pictures.colours import ink
-from puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle, Shape, Span
+from hakoiri.puzzles.nakuron.board import EMPTY, SIDES, WALL, Board, tilt
+from hakoiri.puzzles.pictures.colours import ink
+from hakoiri.puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle, Shape, Span
 
 _Cell = tuple[int, int]
 #: What the ball on a cell is called.

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, popcount
-from puzzles.nakuron.board import WALL, Board
+from hakoiri.puzzles.jit import jit, popcount
+from hakoiri.puzzles.nakuron.board import WALL, Board
 
 Words = NDArray[np.uint64]
 #: Bits of a colour, words of a row, cells of a row at most.

@@ -11,16 +11,26 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Arena, Filmed, Scored, ScoredMoves, Scores
-from puzzles.contract import Expansion
-from puzzles.errors import ConfigurationError, PuzzleError, Step
-from puzzles.jit import jit
-from puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
-from puzzles.nakuron.board import SIDES, WALL, Board, Tilted, parse_board, parse_sequence, random_board, replay, tilt
-from puzzles.nakuron.bound import upper_bound
-from puzzles.nakuron.drawing import draw_boards
-from puzzles.nakuron.kernels import field_of, ground_of
-from puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.capabilities import Arena, Filmed, Scored, ScoredMoves, Scores
+from hakoiri.puzzles.contract import Expansion
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Counts, Key, Keys
+from hakoiri.puzzles.nakuron.board import (
+    SIDES,
+    WALL,
+    Board,
+    Tilted,
+    parse_board,
+    parse_sequence,
+    random_board,
+    replay,
+    tilt,
+)
+from hakoiri.puzzles.nakuron.bound import upper_bound
+from hakoiri.puzzles.nakuron.drawing import draw_boards
+from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
+from hakoiri.puzzles.pictures.shapes import Picture
 
 #: Digits of base 5 in a word of a key, and what fits the narrowest layout.
 _DIGITS, _FEWEST_DIGITS = 27, 13

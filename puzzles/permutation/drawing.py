@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from puzzles.pictures.colours import ink, scale
-from puzzles.pictures.shapes import EDGE, GROUND, Circle, Label, Part, Picture, Rectangle, Shape, Span
+from hakoiri.puzzles.pictures.colours import ink, scale
+from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Circle, Label, Part, Picture, Rectangle, Shape, Span
 
 _CELL, _GAP, _RADIUS, _SIZE = 48, 2, 6, 20
 _PANCAKE, _NARROWEST, _WIDER, _BURNT = 22, 40, 18, "#4b2e1a"

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Sized
-from puzzles.contract import Expansion, Number, Numbered
-from puzzles.errors import ConfigurationError
-from puzzles.jit import jit
-from puzzles.keys.layout import Key, Keys
-from puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
-from puzzles.permutation.drawing import draw_stack
-from puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.capabilities import Sized
+from hakoiri.puzzles.contract import Expansion, Number, Numbered
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
+from hakoiri.puzzles.permutation.drawing import draw_stack
+from hakoiri.puzzles.pictures.shapes import Picture
 
 #: The sizes from the top down, negative with the burnt side up.
 Stack = list[int]

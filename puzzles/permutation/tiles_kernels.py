@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Counts, Keys, Mask
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
 
 _Words = NDArray[np.int64]
 

@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Sized
-from puzzles.contract import Expansion, Number, Numbered
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.jit import jit, popcount
-from puzzles.keys.layout import Key, Keys
-from puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
-from puzzles.permutation.drawing import draw_rings
-from puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.capabilities import Sized
+from hakoiri.puzzles.contract import Expansion, Number, Numbered
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.jit import jit, popcount
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.keys.permutations import all_orders, number_of, order_of, pack_places
+from hakoiri.puzzles.permutation.drawing import draw_rings
+from hakoiri.puzzles.pictures.shapes import Picture
 
 #: The tokens around the ring.
 Ring = list[int]

@@ -5,8 +5,8 @@ A cell is row * columns + column.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from puzzles.pictures.colours import apart, ink
-from puzzles.pictures.shapes import EDGE, GROUND, Label, Line, Part, Picture, Rectangle, Shape, Span
+from hakoiri.puzzles.pictures.colours import apart, ink
+from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, Label, Line, Part, Picture, Rectangle, Shape, Span
 
 #: What a piece covers, and that of all pieces by their letters.
 Covered = frozenset[int]

@@ -3,7 +3,7 @@
 import colorsys
 from collections.abc import Iterable, Mapping
 
-from puzzles.pictures.shapes import INK
+from hakoiri.puzzles.pictures.shapes import INK
 
 #: The first seven are those of Okabe and Ito ("Color universal design", 2008); the others differ in lightness, too.
 DISTINCT = (

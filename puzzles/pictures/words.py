@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from puzzles.pictures.colours import apart, ink
-from puzzles.pictures.shapes import EDGE, GROUND, INK, Label, Part, Picture, Rectangle
+from hakoiri.puzzles.pictures.colours import apart, ink
+from hakoiri.puzzles.pictures.shapes import EDGE, GROUND, INK, Label, Part, Picture, Rectangle
 
 _CELL, _GAP, _RADIUS = 40, 2, 5
 #: Width of a character of words, as a part of their size.

@@ -11,7 +11,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from puzzles.errors import ConfigurationError
+from hakoiri.puzzles.errors import ConfigurationError
 
 EMPTY = "."
 WALL = "#"

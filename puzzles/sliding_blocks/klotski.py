@@ -15,11 +15,11 @@ from itertools import combinations
 
 import numpy as np
 
-from puzzles.contract import Choice, Expansion, Matching
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import U32, Key, Keys, Mask
-from puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
-from puzzles.sliding_blocks.klotski_kernels import (
+from hakoiri.puzzles.contract import Choice, Expansion, Matching
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import U32, Key, Keys, Mask
+from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, parse_board, parse_rectangles
+from hakoiri.puzzles.sliding_blocks.klotski_kernels import (
     COLUMNS,
     MASKS,
     PAIR_MASKS,
@@ -31,8 +31,8 @@ from puzzles.sliding_blocks.klotski_kernels import (
     expand_keys,
     mirror_keys,
 )
-from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
-from puzzles.sliding_blocks.wishes import goal_board
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
+from hakoiri.puzzles.sliding_blocks.wishes import goal_board
 
 USUAL_START = "ABBC/ABBC/DEEF/DGHF/I..J"
 _METRICS = ("unit", "straight", "finger")

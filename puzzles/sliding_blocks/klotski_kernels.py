@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Counts, Keys
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Counts, Keys
 
 ROWS, COLUMNS = 5, 4
 _CELLS = ROWS * COLUMNS

@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key
-from puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
-from puzzles.pictures.shapes import Picture
-from puzzles.sliding_blocks.boards import EMPTY, WALL, Cell, Cells, ParsedBoard, describe_steps, render_cells
-from puzzles.sliding_blocks.sequences import number_of, sequence_of
-from puzzles.sliding_blocks.shapes import (
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.pictures.blocks import Lettered, block_pictures, board_text, followed
+from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.sliding_blocks.boards import EMPTY, WALL, Cell, Cells, ParsedBoard, describe_steps, render_cells
+from hakoiri.puzzles.sliding_blocks.sequences import number_of, sequence_of
+from hakoiri.puzzles.sliding_blocks.shapes import (
     COLUMN,
     DIRECTIONS,
     ROW,

@@ -7,9 +7,9 @@ before and after stay the same, which is what makes `recounted` fast.
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit
-from puzzles.keys.layout import Keys
-from puzzles.sliding_blocks.tables import Words
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.sliding_blocks.tables import Words
 
 Symbols = NDArray[np.uint8]
 _CELLS = 64

@@ -2,7 +2,7 @@
 
 from math import factorial
 
-from puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.layout import Key
 
 #: How many symbols of each kind a sequence has.
 Amounts = tuple[int, ...]

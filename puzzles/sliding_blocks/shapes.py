@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from puzzles.errors import PuzzleError, did_you_mean
-from puzzles.sliding_blocks.boards import ParsedBoard
+from hakoiri.puzzles.errors import PuzzleError, did_you_mean
+from hakoiri.puzzles.sliding_blocks.boards import ParsedBoard
 
 #: The cells of a piece as (row, column), counted from the top left corner of its bounding box, in reading order.
 Shape = tuple[tuple[int, int], ...]

@@ -13,17 +13,17 @@ from typing import Self
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Family
-from puzzles.contract import Choice, Expansion, Text
-from puzzles.errors import ConfigurationError, PuzzleError, Step
-from puzzles.keys.layout import Key, Keys, Mask, narrowest
-from puzzles.keys.order import less_than
-from puzzles.keys.splitmix import random_words
-from puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, is_one_line, parse_board
-from puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
-from puzzles.sliding_blocks.sequences import count_sequences, sequence_of
-from puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
-from puzzles.sliding_blocks.sliding_kernels import (
+from hakoiri.puzzles.capabilities import Dealt, Family
+from hakoiri.puzzles.contract import Choice, Expansion, Text
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask, narrowest
+from hakoiri.puzzles.keys.order import less_than
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.sliding_blocks.boards import EMPTY, MOST_CELLS, WALL, ParsedBoard, is_one_line, parse_board
+from hakoiri.puzzles.sliding_blocks.pieces import Blocks, Pieces, Standing
+from hakoiri.puzzles.sliding_blocks.sequences import count_sequences, sequence_of
+from hakoiri.puzzles.sliding_blocks.shapes import Axes, parse_axes, render_axes, shape_name
+from hakoiri.puzzles.sliding_blocks.sliding_kernels import (
     ANY,
     METRICS,
     OVERFLOW,
@@ -33,9 +33,9 @@ from puzzles.sliding_blocks.sliding_kernels import (
     make_stack,
     write_images,
 )
-from puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
-from puzzles.sliding_blocks.tables import Words, make_edges, make_tables
-from puzzles.sliding_blocks.wishes import (
+from hakoiri.puzzles.sliding_blocks.symmetries import exchanges, images_by, reflections
+from hakoiri.puzzles.sliding_blocks.tables import Words, make_edges, make_tables
+from hakoiri.puzzles.sliding_blocks.wishes import (
     Wishes,
     check_walls,
     exit_of,

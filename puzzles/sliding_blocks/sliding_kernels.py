@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit
-from puzzles.keys.layout import Counts, Keys, Mask
-from puzzles.sliding_blocks.boards import MOST_CELLS
-from puzzles.sliding_blocks.sequence_kernels import (
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.keys.layout import Counts, Keys, Mask
+from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS
+from hakoiri.puzzles.sliding_blocks.sequence_kernels import (
     entry,
     first_state,
     first_symbol,
@@ -18,7 +18,7 @@ from puzzles.sliding_blocks.sequence_kernels import (
     recounted,
     walk_pieces,
 )
-from puzzles.sliding_blocks.tables import Tables, Words
+from hakoiri.puzzles.sliding_blocks.tables import Tables, Words
 
 METRICS = ("unit", "straight", "finger")
 #: What `expand_keys` returns where the room does not suffice.

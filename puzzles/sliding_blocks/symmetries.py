@@ -5,10 +5,10 @@
 
 import numpy as np
 
-from puzzles.sliding_blocks.boards import MOST_CELLS, Cell
-from puzzles.sliding_blocks.pieces import NO_KIND, Pieces
-from puzzles.sliding_blocks.shapes import Shape
-from puzzles.sliding_blocks.tables import Words
+from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell
+from hakoiri.puzzles.sliding_blocks.pieces import NO_KIND, Pieces
+from hakoiri.puzzles.sliding_blocks.shapes import Shape
+from hakoiri.puzzles.sliding_blocks.tables import Words
 
 
 def reflections(pieces: Pieces) -> list[Words]:

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Mask
-from puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
-from puzzles.sliding_blocks.sequences import count_sequences
-from puzzles.sliding_blocks.shapes import directions_along
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Mask
+from hakoiri.puzzles.sliding_blocks.boards import MOST_CELLS, Cell, Cells
+from hakoiri.puzzles.sliding_blocks.sequences import count_sequences
+from hakoiri.puzzles.sliding_blocks.shapes import directions_along
 
 #: No table has more numbers of 64 bits: 128 MiB.
 _MOST_ENTRIES = 1 << 24

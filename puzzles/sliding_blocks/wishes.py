@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from warnings import warn
 
-from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
-from puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
-from puzzles.sliding_blocks.pieces import Pieces, Standing
-from puzzles.sliding_blocks.shapes import ROW
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning
+from hakoiri.puzzles.sliding_blocks.boards import ANYTHING, EMPTY, ParsedBoard, parse_board
+from hakoiri.puzzles.sliding_blocks.pieces import Pieces, Standing
+from hakoiri.puzzles.sliding_blocks.shapes import ROW
 
 #: Every piece is distinct.
 ALL = "all"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.errors import ConfigurationError, Step
-from puzzles.keys.layout import U256, Key, Layout, narrowest
-from puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.keys.layout import U256, Key, Layout, narrowest
+from hakoiri.puzzles.keys.splitmix import random_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ four rows of R cards, a suit 1-4 and a rank 1-9 T J Q K each: ``42 21 13 22 32 2
 more column, that of the aces, and ``..`` for its gaps: ``11 42 .. 13 22 32 26 23/...``.
 """
 
-from puzzles.contract import Number
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key
-from puzzles.solitaires.cards import BLANK, MOST_COLUMNS, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
-from puzzles.solitaires.solitaire import Solitaire
+from hakoiri.puzzles.contract import Number
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.solitaires.cards import BLANK, MOST_COLUMNS, NUMBERED, SUITS, Card, check_shape, grown, parse_cards
+from hakoiri.puzzles.solitaires.solitaire import Solitaire
 
 
 class Gap(Solitaire):

@@ -8,8 +8,8 @@ do the games differ: in Superpuzz any first card of a suit may go there, in Gap 
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit, popcount
-from puzzles.keys.layout import Counts
+from hakoiri.puzzles.jit import jit, lowest_bit, popcount
+from hakoiri.puzzles.keys.layout import Counts
 
 Places = NDArray[np.uint8]
 Cells = NDArray[np.int8]

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Move, Reversible, SearchOrder
-from puzzles.contract import Expansion
-from puzzles.errors import ConfigurationError, Step
-from puzzles.keys.layout import Key, Keys, Mask
-from puzzles.keys.order import equal_rows
-from puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle
-from puzzles.solitaires.cards import (
+from hakoiri.puzzles.capabilities import Dealt, Move, Reversible, SearchOrder
+from hakoiri.puzzles.contract import Expansion
+from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask
+from hakoiri.puzzles.keys.order import equal_rows
+from hakoiri.puzzles.pictures.shapes import Circle, Label, Part, Picture, Rectangle
+from hakoiri.puzzles.solitaires.cards import (
     BLANK,
     SUITS,
     Card,
@@ -24,7 +24,7 @@ from puzzles.solitaires.cards import (
     random_deal,
     rows_of,
 )
-from puzzles.solitaires.kernels import MOST_MOVES, expand_fields
+from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, expand_fields
 
 #: The deal that a search starts from where none is given: the first of this seed.
 USUAL_SEED = 1

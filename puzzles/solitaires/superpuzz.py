@@ -8,11 +8,20 @@ A deal is written with them, ``D2 S2 H4 H3 D6 H5/C2 H2 ...``; a position has ``.
 from collections.abc import Mapping
 from itertools import pairwise, permutations
 
-from puzzles.capabilities import Convention
-from puzzles.contract import Choice, Number
-from puzzles.keys.layout import Key
-from puzzles.solitaires.cards import BLANK, LETTERED, MOST_COLUMNS, SUITS, Card, check_shape, parse_cards, rows_of
-from puzzles.solitaires.solitaire import Solitaire
+from hakoiri.puzzles.capabilities import Convention
+from hakoiri.puzzles.contract import Choice, Number
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.solitaires.cards import (
+    BLANK,
+    LETTERED,
+    MOST_COLUMNS,
+    SUITS,
+    Card,
+    check_shape,
+    parse_cards,
+    rows_of,
+)
+from hakoiri.puzzles.solitaires.solitaire import Solitaire
 
 
 class Superpuzz(Solitaire):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count, pairwise
 
-from puzzles.pictures.colours import ink, scale
-from puzzles.pictures.shapes import EDGE, Circle, Label, Part, Picture
-from puzzles.pictures.shapes import Line as Stroke
+from hakoiri.puzzles.pictures.colours import ink, scale
+from hakoiri.puzzles.pictures.shapes import EDGE, Circle, Label, Part, Picture
+from hakoiri.puzzles.pictures.shapes import Line as Stroke
 
 #: Where the number of each point is taken from: ``image[p] = numbers[permutation[p]]``.
 Permutation = tuple[int, ...]

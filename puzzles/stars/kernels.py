@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit
-from puzzles.keys.numbering import Placings
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.keys.numbering import Placings
 
 _FIRST_ROOM = 64
 _ONE = np.uint64(1)

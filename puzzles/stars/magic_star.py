@@ -5,15 +5,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from puzzles.capabilities import Placements, SubtreeCounts
-from puzzles.contract import Choice, Expansion, Number
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key, Keys, Mask
-from puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
-from puzzles.pictures.shapes import Picture
-from puzzles.stars.figure import draw, draw_star, star
-from puzzles.stars.kernels import least_images, walk_paper, walk_ring
-from puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
+from hakoiri.puzzles.capabilities import Placements, SubtreeCounts
+from hakoiri.puzzles.contract import Choice, Expansion, Number
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask
+from hakoiri.puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
+from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.stars.figure import draw, draw_star, star
+from hakoiri.puzzles.stars.kernels import least_images, walk_paper, walk_ring
+from hakoiri.puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."

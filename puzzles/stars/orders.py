@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.stars.figure import Star
+from hakoiri.puzzles.stars.figure import Star
 
 #: Stands for no point in the tables.
 NONE = -1

@@ -19,12 +19,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Expansion, Matching, Numbered
-from puzzles.errors import ConfigurationError
-from puzzles.jit import jit
-from puzzles.keys.layout import Key, Keys, Mask
-from puzzles.pictures.shapes import Picture
-from puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
+from hakoiri.puzzles.contract import Expansion, Matching, Numbered
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask
+from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
 _Table = NDArray[np.uint32]
 _Numbers = NDArray[np.int64]

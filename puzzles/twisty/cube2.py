@@ -11,11 +11,11 @@ fourth of B.
 
 from collections.abc import Mapping
 
-from puzzles.contract import Choice
-from puzzles.pictures.shapes import Picture
-from puzzles.twisty.base import Twisty
-from puzzles.twisty.nets import draw_cube
-from puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
+from hakoiri.puzzles.contract import Choice
+from hakoiri.puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.twisty.base import Twisty
+from hakoiri.puzzles.twisty.nets import draw_cube
+from hakoiri.puzzles.twisty.pieces import Pieces, Place, Turn, turned_then
 
 _Vector = tuple[int, int, int]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from puzzles.pictures.colours import ink
-from puzzles.pictures.shapes import EDGE, Label, Part, Picture, Polygon, Rectangle, Span
+from hakoiri.puzzles.pictures.colours import ink
+from hakoiri.puzzles.pictures.shapes import EDGE, Label, Part, Picture, Polygon, Rectangle, Span
 
 _Point = tuple[float, float]
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.errors import PuzzleError, Step
 
 if TYPE_CHECKING:
-    from puzzles.contract import Puzzle
+    from hakoiri.puzzles.contract import Puzzle
 
 #: The environment variable that names files with puzzles, separated by ``:``. A worker loads them when it starts;
 #: other processes search them for the file of a run that is not where it was.
@@ -157,7 +157,7 @@ def _read(path: Path) -> _Content:
 
 def _run(path: Path, content: _Content) -> _File:
     """Executes what was read: the file may have changed since."""
-    from puzzles.checks import error_line
+    from hakoiri.puzzles.checks import error_line
 
     # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())
@@ -176,8 +176,8 @@ def _run(path: Path, content: _Content) -> _File:
 
 def _checked(file: _File, name: str) -> OwnPuzzle:
     """A class of a loaded file; `PuzzleError` unless it is a puzzle that can be made."""
-    from puzzles.contract import Puzzle
-    from puzzles.user.guard import guarded
+    from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.puzzles.user.guard import guarded
 
     found: Any = vars(file.module).get(name)
     where = f"{name} of {file.path.name}"
@@ -197,7 +197,7 @@ def _checked(file: _File, name: str) -> OwnPuzzle:
 
 
 def _classes_in(file: _File) -> str:
-    from puzzles.contract import Puzzle
+    from hakoiri.puzzles.contract import Puzzle
 
     own = (value for value in vars(file.module).values() if isinstance(value, type) and issubclass(value, Puzzle))
     return ", ".join(found.__name__ for found in own if found.__module__ == file.module.__name__) or "no puzzle"

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from puzzles.capabilities import Dealt, Scored
-from puzzles.checks import check_expansion, describe_key, error_line, kind_of, too_many
-from puzzles.contract import Expansion, Orbits, Puzzle
-from puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
-from puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
-from puzzles.pictures.shapes import Part, Picture, Shape
+from hakoiri.puzzles.capabilities import Dealt, Scored
+from hakoiri.puzzles.checks import check_expansion, describe_key, error_line, kind_of, too_many
+from hakoiri.puzzles.contract import Expansion, Orbits, Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
+from hakoiri.puzzles.pictures.shapes import Part, Picture, Shape
 
 _NEEDED = ("layout", "undirected", "most_successors")
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import lmdb
 
-from puzzles.errors import Step
-from storage.engine.pages import DataFile, PageError, Snapshot
-from storage.engine.translation import disk_full, taken_over, translated
-from storage.errors import AddressSpaceError, NotWritableError, StorageError
-from storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
+from hakoiri.storage.engine.translation import disk_full, taken_over, translated
+from hakoiri.storage.errors import AddressSpaceError, NotWritableError, StorageError
+from hakoiri.storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from storage.errors import NotWritableError, StorageError
+from hakoiri.storage.errors import NotWritableError, StorageError
 
 
 @contextmanager

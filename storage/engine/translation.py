@@ -8,10 +8,17 @@ from pathlib import Path
 
 import lmdb
 
-from puzzles.errors import Step
-from storage.engine.pages import PageError
-from storage.errors import DamagedError, DiskFullError, GoneError, NotWritableError, StorageError, TakenOverError
-from storage.names import run_of
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.pages import PageError
+from hakoiri.storage.errors import (
+    DamagedError,
+    DiskFullError,
+    GoneError,
+    NotWritableError,
+    StorageError,
+    TakenOverError,
+)
+from hakoiri.storage.names import run_of
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import equal_neighbours, is_increasing, sort_keys
-from storage.errors import DamagedError
-from storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Depth
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import equal_neighbours, is_increasing, sort_keys
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, digest_text, lanes_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Depth
 
 
 def check_layer(store: RunStore, depth: Depth) -> Iterator[str]:

@@ -8,9 +8,9 @@ the key ``base + 64 * w + b``, and bases are multiples of 64.
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit, popcount
-from puzzles.keys.layout import Keys
-from storage.layers.codec import Bytes, frozen
+from hakoiri.puzzles.jit import jit, lowest_bit, popcount
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.layers.codec import Bytes, frozen
 
 Words = NDArray[np.uint64]
 WORD_BITS = 64

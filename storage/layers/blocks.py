@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.keys.layout import Keys, Layout, ints, layout_of
-from storage.errors import DamagedError
-from storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
-from storage.ledger.manifest import Depth
-from storage.ledger.records import seal, unseal
-from storage.names import block_key, split_block_key
+from hakoiri.puzzles.keys.layout import Keys, Layout, ints, layout_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.names import block_key, split_block_key
 
 _COUNT_BYTES = 4
 HEADER_BYTES = 4 + _COUNT_BYTES

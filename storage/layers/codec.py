@@ -9,9 +9,9 @@ they would take 2.67 (design measurement).
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Key, Keys, Layout
-from puzzles.keys.order import equal
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout
+from hakoiri.puzzles.keys.order import equal
 
 Bytes = NDArray[np.uint8]
 

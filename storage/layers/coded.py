@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
-from storage.errors import DamagedError
-from storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded, set_coded
-from storage.layers.blocks import HEADER_BYTES, ROOM_BYTES, Packed, encode_entries
-from storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
-from storage.names import block_key
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, layout_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, WORD_BITS, Words, encode_bits, list_coded, set_coded
+from hakoiri.storage.layers.blocks import HEADER_BYTES, ROOM_BYTES, Packed, encode_entries
+from hakoiri.storage.layers.codec import Bytes, decode_block, encode_block, longest_varint
+from hakoiri.storage.names import block_key
 
 Buffer = bytes | bytearray | memoryview
 #: No block has more bytes than this.

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Keys
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Keys
 
 #: Two lanes of 64 bits, e.g. ``(0x..., 0x...)``.
 Lanes = tuple[int, int]

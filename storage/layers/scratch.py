@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from storage.errors import DiskFullError
-from storage.layers.store import RunStore
-from storage.ledger.ledger import begin_books
-from storage.ledger.lock import RunLock, holder_of
-from storage.ledger.manifest import State
-from storage.names import SCRATCH_PREFIX
+from hakoiri.storage.errors import DiskFullError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import begin_books
+from hakoiri.storage.ledger.lock import RunLock, holder_of
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import SCRATCH_PREFIX
 
 #: A folder is locked so soon after it is made.
 _YOUNG_SECONDS = 60

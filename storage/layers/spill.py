@@ -22,19 +22,19 @@ from typing import BinaryIO
 
 import numpy as np
 
-from puzzles.errors import Step
-from puzzles.keys.layout import Key, Keys, Layout
-from puzzles.keys.order import slice_between
-from storage.engine.environment import require_free
-from storage.engine.files import flush
-from storage.engine.translation import translated
-from storage.errors import DamagedError
-from storage.layers.blocks import Packed, unpack_blocks
-from storage.layers.coded import Coded
-from storage.ledger.lock import require_held
-from storage.ledger.manifest import Depth
-from storage.ledger.records import seal, unseal
-from storage.names import SPILL_FOLDER
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout
+from hakoiri.puzzles.keys.order import slice_between
+from hakoiri.storage.engine.environment import require_free
+from hakoiri.storage.engine.files import flush
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.blocks import Packed, unpack_blocks
+from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.ledger.lock import require_held
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.names import SPILL_FOLDER
 
 _WORD = 4
 _OFFSET_BYTES = 8

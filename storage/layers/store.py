@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
-from puzzles.keys.order import lower_bounds, members, slice_between
-from storage.errors import DamagedError
-from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks
-from storage.layers.coded import Coded, count_of
-from storage.layers.digest import digest_text, lanes_of
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Depth, LayerRecord
-from storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints, key_at
+from hakoiri.puzzles.keys.order import lower_bounds, members, slice_between
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks
+from hakoiri.storage.layers.coded import Coded, count_of
+from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Depth, LayerRecord
+from hakoiri.storage.names import BLOCKS, LAYERS, block_key, number_key, split_block_key
 
 #: Blocks read in one transaction at most: one that stayed open would keep old pages from being used again.
 _BATCH = 8

@@ -12,15 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from puzzles.errors import Step
-from storage.engine.environment import Environment, create_environment, require_free
-from storage.engine.files import flush
-from storage.engine.translation import translated
-from storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
-from storage.ledger.lock import making, remove_abandoned
-from storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
-from storage.ledger.records import pack_record, unpack_record
-from storage.names import (
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.environment import Environment, create_environment, require_free
+from hakoiri.storage.engine.files import flush
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
+from hakoiri.storage.ledger.lock import making, remove_abandoned
+from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
+from hakoiri.storage.ledger.records import pack_record, unpack_record
+from hakoiri.storage.names import (
     CANCEL_KEY,
     CREATED_FILE,
     FORMAT_VERSION,

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from puzzles.errors import Step
-from storage.engine.translation import gone, taken_over, translated
-from storage.errors import RunHeldError
-from storage.ledger.manifest import local_time
-from storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.translation import gone, taken_over, translated
+from hakoiri.storage.errors import RunHeldError
+from hakoiri.storage.ledger.manifest import local_time
+from hakoiri.storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made
 
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from puzzles.errors import Step
+from hakoiri.puzzles.errors import Step
 
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgpack
 
-from storage.errors import DamagedError
+from hakoiri.storage.errors import DamagedError
 
 _CRC_BYTES = 4
 

@@ -12,12 +12,12 @@ at first, and ``sizes`` in ``meta`` is a CRC-32 and how many configurations each
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.keys.layout import Keys
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.manifest import ComponentRecord
-from storage.ledger.records import seal, unseal
-from storage.names import COMPONENTS, LABELS, META, PAIRS, SIZES_KEY, number_key
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.names import COMPONENTS, LABELS, META, PAIRS, SIZES_KEY, number_key
 
 #: Labels in an entry.
 SLAB = 1 << 16

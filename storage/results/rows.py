@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.errors import DamagedError
-from storage.ledger.ledger import Ledger
-from storage.ledger.records import seal, unseal
-from storage.names import BEAM, ROWS, number_key
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.storage.names import BEAM, ROWS, number_key
 
 _DIRECTORY = b"arrays"
 #: Small values find room where older ones were, so that the file does not grow with every commit.

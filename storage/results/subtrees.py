@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import Depth, known_fields
-from storage.names import CHUNKS, CUTTING_KEY, FOUND, META, number_key
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import Depth, known_fields
+from hakoiri.storage.names import CHUNKS, CUTTING_KEY, FOUND, META, number_key
 
 
 @dataclass(frozen=True)

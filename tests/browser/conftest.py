@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from coordinator.runs.kinds import kind_of
-from puzzles.nakuron.board import random_board
-from puzzles.registry import PuzzleSpec
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PuzzleSpec
 from tests.support.runs import driven
 from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, Hakoiri, Running
 

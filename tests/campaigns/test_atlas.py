@@ -17,9 +17,9 @@ from campaigns.atlas.picture import points
 from campaigns.atlas.registry import PARTS
 from campaigns.atlas.solitaires import interval
 from campaigns.atlas.work import carried_out, finished, known_otherwise, tidied
-from coordinator.deals.certificate import verify_file
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.deals.certificate import verify_file
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
 
 _MANY = 300_000
 #: Stands for Hakoiri: its run goes on for ever, until another process resumes it.

@@ -10,7 +10,7 @@ import pytest
 
 from campaigns.atlas.cars import CARS, boards_of, drawn
 from hakoiri.api import census
-from puzzles.keys.layout import ints
+from hakoiri.puzzles.keys.layout import ints
 
 _SIZE = 3
 

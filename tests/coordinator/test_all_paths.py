@@ -10,14 +10,14 @@ from random import Random
 import networkx as nx
 import pytest
 
-from coordinator.errors import OverBudgetError, UnanswerableError
-from coordinator.layers import between
-from coordinator.session.resources import Resources
 from hakoiri.api import Run
-from puzzles.errors import ConfigurationError, Step
-from puzzles.keys.layout import Key, ints
-from puzzles.registry import PUZZLES
-from storage.layers.store import RunStore
+from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
+from hakoiri.coordinator.layers import between
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.errors import ConfigurationError, Step
+from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.layers.store import RunStore
 from tests.support.engine import MANNERS, driven, new_run
 from tests.support.refusals import refused
 from tests.support.searching import SlowRules, Successors

@@ -7,16 +7,16 @@ from random import Random
 import numpy as np
 import pytest
 
-from coordinator.executors.opening import open_context
-from coordinator.plays.beam import Beam, Trail, most_width
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control
-from puzzles.nakuron.board import Board, parse_board, random_board
-from puzzles.nakuron.puzzle import Nakuron
-from puzzles.registry import PuzzleSpec
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.plays.beam import Beam, Trail, most_width
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.nakuron.board import Board, parse_board, random_board
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.plays.met import Met
 from tests.support.nakuron_boards import KNOWN, Known
 from tests.support.runs import SILENT
-from worker.plays.met import Met
 
 BOARD = random_board(40, 2, 3)
 NAKURON = Nakuron()

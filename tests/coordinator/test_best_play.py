@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.errors import ContradictionError, UnanswerableError
 from hakoiri.api import Run, explore
-from puzzles.errors import PuzzleError
+from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
+from hakoiri.puzzles.errors import PuzzleError
 from tests.support.runs import verified
 from tests.system.helpers import Hakoiri
 from tests.system.own import changed, written

@@ -13,27 +13,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.errors import OverBudgetError
-from coordinator.families.boards import StudyBoards
-from coordinator.families.mixes import read_members
-from coordinator.families.plan import BoardsPlan, family_of
-from coordinator.runs.create import make_run
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.families.boards import StudyBoards
+from hakoiri.coordinator.families.mixes import read_members
+from hakoiri.coordinator.families.plan import BoardsPlan, family_of
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.rows import check_ending, write_rows
-from puzzles.errors import PuzzleError, Step
-from puzzles.families.mixes import Boards, Extent, board_of, configurations_of
-from puzzles.keys.layout import ints
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.sliding import Sliding
-from storage.layers.store import RunStore
-from storage.results.rows import ResultRows
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.families.mixes import Boards, Extent, board_of, configurations_of
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.graphs import family
+from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
+from hakoiri.worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
+from hakoiri.worker.graphs.searches import Graph
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
-from worker.graphs import family
-from worker.graphs.bounds import Aim, Bounds, least_alike, look_here, widest
-from worker.graphs.family import OPEN, Asked, Member, answer, answered, measure
-from worker.graphs.searches import Graph
 
 PLAN = BoardsPlan("3x3", "2x1:* 1x2:* 1x1:*", "2", "1x1@3,3", pairs=True)
 

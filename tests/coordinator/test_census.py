@@ -18,30 +18,30 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
-from coordinator.graphs import measuring
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
-from coordinator.spaces import listing
-from coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.api import Run
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import LAYOUTS, Keys, ints
-from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress
-from storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
+from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
+from hakoiri.coordinator.graphs import measuring
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.spaces import listing
+from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import LAYOUTS, Keys, ints
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
+from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 from tests.support.engine import before_call, open_without_sync
 from tests.support.refusals import refused
 from tests.support.searching import essence
 from tests.support.spaces import small_slabs
 from tests.support.toy import Dust, Toy
-from worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 
 #: Few enough that a toy has a dozen slabs.
 _SLAB = 64

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.certificate import CertificateError, read_certificate, verify_file, write_certificate
-from coordinator.errors import UnanswerableError
-from coordinator.session.job import Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
 from hakoiri import Run, census, explore
+from hakoiri.coordinator.deals.certificate import CertificateError, read_certificate, verify_file, write_certificate
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.files import export_run
 from tests.support.refusals import refused
 

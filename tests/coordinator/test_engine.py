@@ -12,32 +12,32 @@ import numpy as np
 import pytest
 
 import tests.support.toy as toy_module
-from coordinator.executors.plane import Plane
-from coordinator.layers.closed_set import ClosedSet
-from coordinator.layers.search import EachLayer
-from coordinator.runs.create import make_run
-from coordinator.runs.verify import verify_directory
-from coordinator.session import resources as resources_module
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Session, SilentObserver
-from coordinator.steps import pace
-from coordinator.steps.buckets import Buckets
-from coordinator.steps.farmed import FarmedStep
-from coordinator.steps.shelf import Ahead
-from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, ints, key_at
-from puzzles.keys.order import sort_keys
-from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.spill import Spill
-from storage.layers.store import RunStore
-from storage.names import BLOCKS, LAYERS, SPILL_FOLDER, number_key
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.layers.search import EachLayer
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session import resources as resources_module
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Session, SilentObserver
+from hakoiri.coordinator.steps import pace
+from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.coordinator.steps.farmed import FarmedStep
+from hakoiri.coordinator.steps.shelf import Ahead
+from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, ints, key_at
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, LAYERS, SPILL_FOLDER, number_key
+from hakoiri.worker.layers.marks import Marks
 from tests.support.engine import EMBEDDINGS, MANNERS, assert_as_expected, before_call, driven, expected, new_run, spied
 from tests.support.searching import reference_distances, reference_layers
 from tests.support.toy import DeadEnds, Toy
-from worker.layers.marks import Marks
 
 #: What is spied on, so that no manner passes because it went an easier way than it says.
 WAYPOINTS = (

@@ -5,24 +5,24 @@ from random import Random
 
 import pytest
 
-from coordinator.layers.closed_set import ClosedSet
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.contract import Puzzle
-from puzzles.errors import Step
-from puzzles.registry import PUZZLES
-from storage.errors import DamagedError
-from storage.layers.coded import Block
-from storage.layers.spill import Spill
-from storage.layers.store import RunStore
-from storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
+from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.coded import Block
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, CLOSED, META, PARTIAL_KEY, SPILL_FOLDER, number_key
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers.shuffle import Made, gather
+from hakoiri.worker.tasks import SHUFFLES, Arrays
 from tests.support.engine import MANNERS, assert_as_expected, before_call, driven, expected, new_run
 from tests.support.refusals import refused
 from tests.support.searching import Countdown
-from worker.errors import PayloadError
-from worker.layers.shuffle import Made, gather
-from worker.tasks import SHUFFLES, Arrays
 
 LAYOUTS_AND_KEYS = [("u32", "clumped"), ("u64", "high"), ("u128", "clumped"), ("u256", "spread")]
 kinds = pytest.mark.parametrize("directed", ["no", "yes"])

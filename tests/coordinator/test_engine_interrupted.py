@@ -10,21 +10,21 @@ from random import Random
 
 import pytest
 
-from coordinator.runs.create import make_run
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control
-from coordinator.steps.asking import Asking
-from coordinator.steps.buckets import Buckets
-from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.engine.translation import disk_full
-from storage.errors import StorageError
-from storage.layers.spill import Spill
-from storage.layers.store import RunStore
-from storage.ledger.ledger import Ledger
-from storage.names import HOLDER_FILE, SPILL_FOLDER
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.steps.asking import Asking
+from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.engine.translation import disk_full
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import HOLDER_FILE, SPILL_FOLDER
+from hakoiri.worker.errors import TaskError
 from tests.support.engine import MANNERS, assert_as_expected, assert_tidy, before_call, driven, expected, new_run, spied
 from tests.support.searching import Countdown, ImpatientControl
-from worker.errors import TaskError
 
 #: A run whose books are wrong may go on for ever.
 pytestmark = pytest.mark.timeout(120)

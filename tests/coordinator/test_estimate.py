@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from coordinator.trees.estimate import LEAST_SAMPLE, nodes_left, seconds_left
-from coordinator.trees.grown import shuffled
+from hakoiri.coordinator.trees.estimate import LEAST_SAMPLE, nodes_left, seconds_left
+from hakoiri.coordinator.trees.grown import shuffled
 
 
 def test_nothing_is_said_of_too_few() -> None:

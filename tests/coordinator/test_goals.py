@@ -10,35 +10,35 @@ import numpy as np
 import pytest
 
 import hakoiri.paths
-from coordinator.errors import MismatchError, RunError, UnanswerableError
-from coordinator.goals.distances import make_distances
-from coordinator.goals.search import Distances, GoalSearch
-from coordinator.runs.catalogue import delete_run
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.steps.sifting import SiftingStep
-from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.cli.puzzles.game import Game
 from hakoiri.cli.puzzles.playing import _Hints
-from puzzles.contract import Choice, Puzzle
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
-from puzzles.keys.order import sort_keys
-from puzzles.registry import PUZZLES, PuzzleSpec
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.layers.store import RunStore
-from storage.names import BLOCKS, DATA_FILE, number_key
+from hakoiri.coordinator.errors import MismatchError, RunError, UnanswerableError
+from hakoiri.coordinator.goals.distances import make_distances
+from hakoiri.coordinator.goals.search import Distances, GoalSearch
+from hakoiri.coordinator.runs.catalogue import delete_run
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.steps.sifting import SiftingStep
+from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.puzzles.contract import Choice, Puzzle
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, DATA_FILE, number_key
+from hakoiri.worker.tasks import TASKS
 from tests.coordinator.test_engine_interrupted import STEPS, as_a_kill_leaves_it, calls_of
 from tests.support.engine import MANNERS, assert_tidy, before_call, driven, new_run, spied
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import Countdown, ImpatientControl, SlowRules, Successors
 from tests.support.toy import Toy, is_goal
-from worker.tasks import TASKS
 
 TOYS = [
     ("u32", "clumped", "no"), ("u64", "spread", "no"), ("u256", "clumped", "no"),

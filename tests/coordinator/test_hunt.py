@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coordinator.deals.certificate import (
+from hakoiri.coordinator.deals.certificate import (
     Certificate,
     CertificateError,
     certify,
@@ -19,8 +19,8 @@ from coordinator.deals.certificate import (
     verify_file,
     write_certificate,
 )
-from coordinator.deals.hunt import Hunted, legs_of
-from coordinator.deals.hunt_plan import (
+from hakoiri.coordinator.deals.hunt import Hunted, legs_of
+from hakoiri.coordinator.deals.hunt_plan import (
     FIRST_CYCLE,
     HuntPlan,
     Pool,
@@ -32,27 +32,27 @@ from coordinator.deals.hunt_plan import (
     stages_of,
     temperature,
 )
-from coordinator.errors import ContradictionError, OverBudgetError
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec
-from puzzles.solitaires.cards import Card, grown, random_deal
-from puzzles.solitaires.gap import Gap
-from puzzles.solitaires.kernels import BLANK
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress, State
-from storage.results.rows import ResultRows
+from hakoiri.coordinator.errors import ContradictionError, OverBudgetError
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.solitaires.cards import Card, grown, random_deal
+from hakoiri.puzzles.solitaires.gap import Gap
+from hakoiri.puzzles.solitaires.kernels import BLANK
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.deals import hunting as requests
+from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Objective, Walked, score_of
+from hakoiri.worker.deals.solving import DealFigures
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.solitaires import hunting
+from hakoiri.worker.solitaires.counting_kernels import Field, count_positions, early_layers
+from hakoiri.worker.solitaires.hunting import _undo_moves, change, deal_of, field_of, figures_of, walk
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, repaired, verified
-from worker.deals import hunting as requests
-from worker.deals.hunting import OBJECTIVES, Leg, Objective, Walked, score_of
-from worker.deals.solving import DealFigures
-from worker.errors import TaskError
-from worker.solitaires import hunting
-from worker.solitaires.counting_kernels import Field, count_positions, early_layers
-from worker.solitaires.hunting import _undo_moves, change, deal_of, field_of, figures_of, walk
 
 PLENTY = 1_000_000
 CLIMBED = "23 36 42 12 15 26 31/44 41 22 35 25 21 17/34 45 32 13 27 16 47/43 24 33 14 11 46 37"

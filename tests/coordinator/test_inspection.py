@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.errors import ContradictionError
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.checks import try_out
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import LAYOUTS
-from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.layers.store import RunStore
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.checks import try_out
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import LAYOUTS
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.errors import TaskError
 from tests.support.engine import MANNERS
 from tests.support.toy import UNSEEN, GuardedLiar, vertex_keys
-from worker.errors import TaskError
 
 #: What is said of each lie; ``{start}`` is the key of the start.
 SAID = {

@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from coordinator.errors import OverBudgetError
-from coordinator.plays.optimise import Optimised, best_of
-from coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.api import Run
-from puzzles.errors import PuzzleError, Step
-from puzzles.nakuron import bound as proving
-from puzzles.nakuron.board import random_board
-from puzzles.nakuron.puzzle import Nakuron
-from puzzles.registry import PuzzleSpec, with_own_file
-from storage.layers.store import RunStore
-from storage.ledger.manifest import State
-from storage.names import BEAM as BEAM_DATABASE
-from storage.names import ROWS
-from storage.results.rows import ResultRows, read_arrays
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.plays.optimise import Optimised, best_of
+from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.nakuron import bound as proving
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import BEAM as BEAM_DATABASE
+from hakoiri.storage.names import ROWS
+from hakoiri.storage.results.rows import ResultRows, read_arrays
 from tests.coordinator.test_best_play import STONES, by_brute_force
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.session.resources import Resources
-from coordinator.session.session import SilentObserver
-from coordinator.steps import pace as pace_module
-from coordinator.steps.pace import Pace
 from hakoiri.api import explore
-from storage.ledger.manifest import Progress
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import SilentObserver
+from hakoiri.coordinator.steps import pace as pace_module
+from hakoiri.coordinator.steps.pace import Pace
+from hakoiri.storage.ledger.manifest import Progress
 
 
 class Clock:

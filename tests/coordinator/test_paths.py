@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.errors import UnanswerableError
 from hakoiri.api import Run, ShortestPath, census, explore
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI
 from tests.support.searching import SlowRules, Successors, reference_distances
 

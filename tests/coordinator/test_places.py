@@ -2,7 +2,7 @@
 
 import msgpack
 
-from coordinator.session.places import Places
+from hakoiri.coordinator.session.places import Places
 from hakoiri.render.places import places_facts
 from hakoiri.rows.runs import places_row
 

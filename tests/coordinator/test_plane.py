@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import redis
 
-from coordinator.executors import plane
-from coordinator.executors.lying import Lying
-from coordinator.executors.plane import Plane
-from coordinator.session.tuning import DEFAULT
-from puzzles.keys.layout import LAYOUTS
-from storage.layers.coded import code_keys
+from hakoiri.coordinator.executors import plane
+from hakoiri.coordinator.executors.lying import Lying
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.keys.layout import LAYOUTS
+from hakoiri.storage.layers.coded import code_keys
+from hakoiri.worker.transport import depots
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, without_password
+from hakoiri.worker.transport.depots import MAIN, depot_number
+from hakoiri.worker.transport.lots import Origin
 from tests.support.engine import PlainDepots, PlainRedis
-from worker.transport import depots
-from worker.transport.connection import ALIVE_SECONDS, without_password
-from worker.transport.depots import MAIN, depot_number
-from worker.transport.lots import Origin
 
 LAYOUT = LAYOUTS["u32"]
 

@@ -12,35 +12,35 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from coordinator.errors import ContradictionError, OverBudgetError, StopRun
-from coordinator.executors.opening import open_context
-from coordinator.graphs import bounding
-from coordinator.graphs.bounding import make_bounding
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.diameter import MOST_PAIRS
-from coordinator.graphs.eccentricities import Settling, histogram, sorted_pairs
-from coordinator.graphs.measuring import measured_in_keys
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
-from coordinator.steps.buckets import Buckets
-from coordinator.steps.step import LayerStep
 from hakoiri.api import Run, explore, open_run
-from puzzles.contract import Orbits, Puzzle
-from puzzles.keys.layout import U32, Key, Keys, ints
-from puzzles.registry import PUZZLES, PuzzleSpec
-from storage.layers.scratch import scratch_folder
-from storage.ledger.ledger import Ledger
-from storage.ledger.lock import RunLock
-from storage.ledger.manifest import Progress
-from storage.names import SCRATCH_PREFIX
+from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.graphs import bounding
+from hakoiri.coordinator.graphs.bounding import make_bounding
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.diameter import MOST_PAIRS
+from hakoiri.coordinator.graphs.eccentricities import Settling, histogram, sorted_pairs
+from hakoiri.coordinator.graphs.measuring import measured_in_keys
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.steps.buckets import Buckets
+from hakoiri.coordinator.steps.step import LayerStep
+from hakoiri.puzzles.contract import Orbits, Puzzle
+from hakoiri.puzzles.keys.layout import U32, Key, Keys, ints
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
+from hakoiri.storage.layers.scratch import scratch_folder
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import SCRATCH_PREFIX
+from hakoiri.worker.graphs.bounds import Aim
+from hakoiri.worker.graphs.searches import all_eccentricities, farthest_pairs
 from tests.support.engine import MANNERS, spied
 from tests.support.searching import ImpatientControl, local_context, reference_distances
 from tests.support.toy import Toy, is_goal
-from worker.graphs.bounds import Aim
-from worker.graphs.searches import all_eccentricities, farthest_pairs
 
 
 @pytest.fixture(autouse=True)

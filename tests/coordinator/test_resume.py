@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coordinator.errors import ContradictionError, MismatchError, UnanswerableError
-from coordinator.runs.create import make_run, require_same
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, census, explore, open_run
-from puzzles.contract import Choice, Expansion
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import Keys
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress, State
+from hakoiri.coordinator.errors import ContradictionError, MismatchError, UnanswerableError
+from hakoiri.coordinator.runs.create import make_run, require_same
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.contract import Choice, Expansion
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.worker.errors import TaskError
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import ImpatientControl, essence, started
-from worker.errors import TaskError
 
 METRICS = ("unit", "straight", "finger")
 START = HAKOIRI["start"]

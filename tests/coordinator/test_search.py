@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coordinator.errors import OverBudgetError, UnanswerableError
-from coordinator.layers import job
-from coordinator.runs.drive import drive
-from coordinator.session.resources import BASE_BYTES, Budget, Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.api import Run, census, explore
-from puzzles.errors import Step
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.layers.digest import digest_text, lanes_of
-from storage.layers.store import RunStore
+from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
+from hakoiri.coordinator.layers import job
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import BASE_BYTES, Budget, Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.store import RunStore
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import SlowRules, essence, reference_layers, started

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from coordinator.families.sizes import SizeRow, StudySizes, b_files, read_rows
-from coordinator.session.resources import LEAST_MEMORY
-from coordinator.session.session import Control, SilentObserver
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import ints
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Progress
-from storage.names import DATA_FILE
-from storage.results.rows import ResultRows
+from hakoiri.coordinator.families.sizes import SizeRow, StudySizes, b_files, read_rows
+from hakoiri.coordinator.session.resources import LEAST_MEMORY
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import DATA_FILE
+from hakoiri.storage.results.rows import ResultRows
 from tests.support.refusals import refused
 from tests.support.runs import Notes, driven, opened, repaired, verified
 from tests.support.searching import reference_layers

@@ -2,9 +2,9 @@
 
 import pytest
 
-from coordinator.steps.farmed import reaches
-from puzzles.keys.layout import LAYOUTS, Key
-from storage.layers.blocks import pack_blocks
+from hakoiri.coordinator.steps.farmed import reaches
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key
+from hakoiri.storage.layers.blocks import pack_blocks
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

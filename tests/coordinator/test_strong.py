@@ -11,22 +11,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.errors import OverBudgetError, StopRun, UnanswerableError
-from coordinator.graphs import building as graphing
-from coordinator.graphs import strong
-from coordinator.graphs.strong import StrongComponents, strong_components
-from coordinator.session.resources import Budget, Resources
-from coordinator.session.session import ComputeContext, Control, SilentObserver
-from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, explore
-from puzzles.contract import Puzzle
-from puzzles.errors import Step
-from puzzles.keys.layout import LAYOUTS, Key, ints
-from puzzles.registry import PUZZLES
+from hakoiri.coordinator.errors import OverBudgetError, StopRun, UnanswerableError
+from hakoiri.coordinator.graphs import building as graphing
+from hakoiri.coordinator.graphs import strong
+from hakoiri.coordinator.graphs.strong import StrongComponents, strong_components
+from hakoiri.coordinator.session.resources import Budget, Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.worker.graphs.searches import Graph
+from hakoiri.worker.graphs.strong import transposed
 from tests.support.refusals import refused
 from tests.support.searching import ImpatientControl, local_context
-from worker.graphs.searches import Graph
-from worker.graphs.strong import transposed
 
 Edges = set[tuple[int, int]]
 #: Small components one by one, small ones together, and all by bounds: as tasks, or where each search may be the last.

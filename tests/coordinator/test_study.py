@@ -7,26 +7,26 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.dealing import dealt, fitted
-from coordinator.deals.study import Studied, StudyDeals, kept_deals
-from coordinator.deals.study_plan import CAP, DEALS, StudyPlan
-from coordinator.deals.study_table import Deal, tally
-from coordinator.errors import OverBudgetError
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control
-from puzzles.capabilities import Dealt, SearchOrder
-from puzzles.errors import PuzzleError, Step
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
-from storage.ledger.manifest import State
-from storage.names import ROWS
-from storage.results.rows import ResultRows
+from hakoiri.coordinator.deals.dealing import dealt, fitted
+from hakoiri.coordinator.deals.study import Studied, StudyDeals, kept_deals
+from hakoiri.coordinator.deals.study_plan import CAP, DEALS, StudyPlan
+from hakoiri.coordinator.deals.study_table import Deal, tally
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control
+from hakoiri.puzzles.capabilities import Dealt, SearchOrder
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import ROWS
+from hakoiri.storage.results.rows import ResultRows
+from hakoiri.worker.tasks import SOLVERS
 from tests.support import card_rules as rules
 from tests.support.refusals import refused
 from tests.support.runs import SILENT, StoppingAfter, driven, opened, repaired, verified
-from worker.tasks import SOLVERS
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.deals.study_table import Deal, Solution, effort, spread, tally, write_csv
-from storage.errors import NotWritableError
+from hakoiri.coordinator.deals.study_table import Deal, Solution, effort, spread, tally, write_csv
+from hakoiri.storage.errors import NotWritableError
 
 
 def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:

@@ -8,31 +8,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coordinator.errors import OverBudgetError, UnanswerableError
-from coordinator.runs.catalogue import runs_like
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.job import Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
-from coordinator.trees import verify
-from coordinator.trees.grown import Grown
-from coordinator.trees.job import Subtrees
-from coordinator.trees.search import TreeSearch
 from hakoiri.api import Run, explore
+from hakoiri.coordinator.errors import OverBudgetError, UnanswerableError
+from hakoiri.coordinator.runs.catalogue import runs_like
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.coordinator.trees import verify
+from hakoiri.coordinator.trees.grown import Grown
+from hakoiri.coordinator.trees.job import Subtrees
+from hakoiri.coordinator.trees.search import TreeSearch
 from hakoiri.export.files import export_run
-from puzzles.errors import PuzzleError, Step
-from puzzles.keys.layout import ints
-from puzzles.registry import PuzzleSpec
-from puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
-from storage.errors import DamagedError
-from storage.layers.store import RunStore
-from storage.ledger.lock import RunLock
-from storage.ledger.manifest import Progress, State
-from storage.names import CHUNKS, FOUND, LAYERS, number_key
-from storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.stars.magic_star import FASTEST, PRUNE, MagicStar
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.names import CHUNKS, FOUND, LAYERS, number_key
+from hakoiri.storage.results.subtrees import ChunkRecord, read_chunk, read_chunks, read_cutting, stage_chunk
 from tests.support.engine import MANNERS, before_call
 from tests.support.refusals import refused
 

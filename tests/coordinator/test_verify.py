@@ -6,21 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.errors import OverBudgetError
-from coordinator.layers.closed_set import ClosedSet
-from coordinator.runs import verify
-from coordinator.runs.verify import verify_directory
-from coordinator.session import verifier
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
 from hakoiri.api import census, explore
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import LAYOUTS, Key, Keys, ints
-from puzzles.keys.order import sort_keys
-from puzzles.registry import PUZZLES
-from storage.layers.store import RunStore
-from storage.names import BLOCKS, SCRATCH_PREFIX, number_key
+from hakoiri.coordinator.errors import OverBudgetError
+from hakoiri.coordinator.layers.closed_set import ClosedSet
+from hakoiri.coordinator.runs import verify
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session import verifier
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, ints
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import BLOCKS, SCRATCH_PREFIX, number_key
 from tests.support.engine import MANNERS, Elsewhere, driven, new_run, spied
 from tests.support.toy import Toy, is_goal
 

@@ -10,14 +10,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from coordinator.steps.expanded import Ahead
-from coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
-from storage.layers.blocks import pack_blocks
-from storage.layers.store import RunStore
-from storage.ledger.ledger import create_run
-from storage.ledger.manifest import Manifest
-from storage.names import BLOCKS, CLOSED, FORMAT_VERSION
+from hakoiri.coordinator.steps.expanded import Ahead
+from hakoiri.coordinator.steps.window import HeldLayer, Layer, StoredLayer, all_keys
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import create_run
+from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.names import BLOCKS, CLOSED, FORMAT_VERSION
 
 Maker = Callable[[list[Key]], Layer]
 

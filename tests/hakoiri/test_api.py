@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.errors import UnanswerableError, UnknownRunError
 from hakoiri.api import Run, delete_run, explore, open_run, resume_run, verify_run
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import ints
-from puzzles.registry import PUZZLES
+from hakoiri.coordinator.errors import UnanswerableError, UnknownRunError
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PUZZLES
 from tests.support.searching import reference_distances
 
 

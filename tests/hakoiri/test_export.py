@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from coordinator.errors import StopRun, UnanswerableError
 from hakoiri.api import Run, explore
+from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export import stream
 from hakoiri.export.files import export_edges, export_run
-from puzzles.keys.layout import LAYOUTS, ints, key_at
-from puzzles.registry import PUZZLES
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.ledger.manifest import Progress
+from hakoiri.puzzles.keys.layout import LAYOUTS, ints, key_at
+from hakoiri.puzzles.registry import PUZZLES
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.ledger.manifest import Progress
 from tests.support.searching import ImpatientControl
 
 #: Layout of the keys, whether moves cannot be taken back, whether the run ends with its first goal.

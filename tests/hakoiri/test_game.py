@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from hakoiri.cli.puzzles.game import Game, Press
-from puzzles.nakuron.board import random_board
-from puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PuzzleSpec
 
 
 def game(puzzle: str, start: str | None = None, **options: str) -> Game:

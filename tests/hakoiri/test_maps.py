@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coordinator.errors import StopRun, UnanswerableError
 from hakoiri import maps
 from hakoiri.api import Map, Run, census, explore
+from hakoiri.coordinator.errors import StopRun, UnanswerableError
 from hakoiri.export.maps import write_map
-from puzzles.keys.layout import ints
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.worker.graphs.searches import all_eccentricities
 from tests.support.searching import ImpatientControl, reference_distances
-from worker.graphs.searches import all_eccentricities
 
 BOARD = "AABB/C..D"
 

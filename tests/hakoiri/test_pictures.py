@@ -10,8 +10,11 @@ import pytest
 from PIL import Image, ImageChops, ImageStat
 from rich.console import Console
 
-from coordinator.errors import UnanswerableError
 from hakoiri.api import Run, ShortestPath
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.render.pictures.files import write_film, write_picture
 from hakoiri.render.pictures.film import Film, durations, film_svg
 from hakoiri.render.pictures.image import image
@@ -19,9 +22,6 @@ from hakoiri.render.pictures.page import film_page
 from hakoiri.render.pictures.sheet import captioned, sheet, titled
 from hakoiri.render.pictures.svg import svg
 from hakoiri.render.pictures.terminal import print_picture, print_side_by_side
-from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.klotski import Klotski
 
 RED, GREEN, BLUE = "#ff0000", "#00ff00", "#0000ff"
 EVERY_SHAPE = Picture(

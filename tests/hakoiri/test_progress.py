@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coordinator.runs.catalogue import RunStatus
 from hakoiri.cli.runs import living
+from hakoiri.coordinator.runs.catalogue import RunStatus
 from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
-from storage.ledger.manifest import Progress, State
+from hakoiri.storage.ledger.manifest import Progress, State
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from coordinator.runs.catalogue import RunStatus
 from hakoiri.cli.answers import asking
 from hakoiri.cli.runs import living
+from hakoiri.coordinator.runs.catalogue import RunStatus
 from hakoiri.render import tables
 from hakoiri.render.tables import facts, first_fitting, fitting_digest, rows_table, stdout, table
-from storage.ledger.manifest import Progress, State
+from hakoiri.storage.ledger.manifest import Progress, State
 
 DIGEST = "91d82e6ddfc49ff5339017ff292f67959b418d76a2e80af3e7b5a93e73451e96"
 

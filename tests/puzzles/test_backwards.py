@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from puzzles.capabilities import Reversible
-from puzzles.goals import Backwards
-from puzzles.keys.layout import ints
-from puzzles.keys.order import sort_keys
-from puzzles.keys.splitmix import random_words
-from puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.capabilities import Reversible
+from hakoiri.puzzles.goals import Backwards
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.registry import PuzzleSpec
 
 PUZZLES = {
     "peg solitaire": ("peg-solitaire", {}),

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from puzzles.conformance.pool import Case, explored
-from puzzles.conformance.suite import CHECKS, RULES, refusals, refused, verdicts
-from puzzles.contract import Choice, Puzzle
-from puzzles.keys.layout import LAYOUTS
-from puzzles.quotient import MergedMirrors
-from puzzles.registry import PUZZLES, puzzle_class
-from puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.puzzles.conformance.pool import Case, explored
+from hakoiri.puzzles.conformance.suite import CHECKS, RULES, refusals, refused, verdicts
+from hakoiri.puzzles.contract import Choice, Puzzle
+from hakoiri.puzzles.keys.layout import LAYOUTS
+from hakoiri.puzzles.quotient import MergedMirrors
+from hakoiri.puzzles.registry import PUZZLES, puzzle_class
+from hakoiri.puzzles.sliding_blocks.sliding import Sliding
 from tests.support.conformance import broken_claims, broken_moves, broken_symmetries
 from tests.support.conformance.dial import CHANGED, Dial
 from tests.support.conformance.pins import DIGESTS, VERSIONS, digest_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.twisty.cube2 import Cube2
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.twisty.cube2 import Cube2
 
 SOLVED = "UUUU/RRRR/FFFF/DDDD/LLLL/BBBB"
 #: Worked out by hand on the unfolded cube.

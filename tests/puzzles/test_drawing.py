@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
+from hakoiri.puzzles.pictures.words import text_pictures
 from hakoiri.render.boards import framed
 from hakoiri.render.pictures.terminal import print_side_by_side
-from puzzles.pictures.words import text_pictures
 
 BENT = """\
 ┌───┬───────┬───┬───────┐

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key
-from puzzles.keys.splitmix import random_words
-from puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
 from tests.support.conformance.samples import examples
 
 #: Puzzle, options, and how much of a text a pattern keeps: one cell, or word, of so many.

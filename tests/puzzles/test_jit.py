@@ -14,10 +14,10 @@ from types import FunctionType, ModuleType
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from puzzles.fingerprint import UnknownGlobalError, fingerprint
-from puzzles.jit import cache_directory, prepare
-from puzzles.registry import PuzzleSpec
-from worker.warm import load_all_kernels
+from hakoiri.puzzles.fingerprint import UnknownGlobalError, fingerprint
+from hakoiri.puzzles.jit import cache_directory, prepare
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.warm import load_all_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("puzzles", "storage", "worker", "coordinator")
@@ -27,7 +27,7 @@ SOURCES = {
     "callee_here": """
 from typing import NamedTuple
 from constants_here import STEP, TABLE
-from puzzles.jit import jit
+from hakoiri.puzzles.jit import jit
 
 class Pair(NamedTuple):
     first: int
@@ -44,7 +44,7 @@ def inner_most(pair):
     "kernel_here": """
 import unrelated_here
 from callee_here import Pair, inner, inner_most
-from puzzles.jit import jit
+from hakoiri.puzzles.jit import jit
 
 @jit
 def outer(number, step=1):
@@ -162,7 +162,7 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     for name, text in SOURCES.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     code = (
-        "from kernel_here import outer\nfrom puzzles.jit import prepare\n"
+        "from kernel_here import outer\nfrom hakoiri.puzzles.jit import prepare\n"
         "prepare(lambda: outer(10), lambda: print('said', flush=True) or input())\n"
         "print('misses', sum(outer.stats.cache_misses.values()))"
     )
@@ -186,7 +186,9 @@ def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
 
 def test_what_compiled_code_needs_of_numba_is_there_when_it_is_loaded(tmp_path: Path) -> None:
     """Symbols that numba defines only when it is about to compile; without any, half of numba is not imported."""
-    kernels = "import numpy as np\nfrom puzzles.jit import jit\n\n@jit\ndef dot(a):\n    return np.dot(a, a)\n\n"
+    kernels = (
+        "import numpy as np\nfrom hakoiri.puzzles.jit import jit\n\n@jit\ndef dot(a):\n    return np.dot(a, a)\n\n"
+    )
     kernels += "@jit\ndef total(a):\n    return a[0] + a[1]\n"
     (tmp_path / "two_here.py").write_text(kernels, encoding="utf-8")
     environment = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
@@ -206,7 +208,7 @@ def test_what_compiled_code_needs_of_numba_is_there_when_it_is_loaded(tmp_path: 
 def test_every_kernel_can_be_kept() -> None:
     found = 0
     for package in PACKAGES:
-        for info in pkgutil.walk_packages([str(ROOT / package)], f"{package}."):
+        for info in pkgutil.walk_packages([str(ROOT / package)], f"hakoiri.{package}."):
             if "__main__" not in info.name:
                 for value in vars(importlib.import_module(info.name)).values():
                     if isinstance(value, Dispatcher):
@@ -221,11 +223,11 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
     prepare(lambda: load_all_kernels(hanoi))
     shutil.copytree(cache_directory(), tmp_path / "cache", copy_function=os.symlink)
     code = (
-        "import sys\nfrom puzzles.registry import PuzzleSpec\nfrom puzzles.jit import prepare\n"
-        "from worker.warm import load_all_kernels\npuzzle = PuzzleSpec('hanoi').build()\n"
+        "import sys\nfrom hakoiri.puzzles.registry import PuzzleSpec\nfrom hakoiri.puzzles.jit import prepare\n"
+        "from hakoiri.worker.warm import load_all_kernels\npuzzle = PuzzleSpec('hanoi').build()\n"
         # The compiling itself would take a second.
         "prepare(lambda: load_all_kernels(puzzle), lambda: print('compiling') or sys.exit())\n"
-        "print(sys.modules['puzzles.hanoi'].__file__)"
+        "print(sys.modules['hakoiri.puzzles.hanoi'].__file__)"
     )
 
     def run(place: Path) -> list[str]:
@@ -233,12 +235,11 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
         environment = {"PYTHONPATH": str(place), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
         return subprocess.run(argv, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
 
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / "copy" / package)
+    shutil.copytree(ROOT / "hakoiri", tmp_path / "copy" / "hakoiri")
     for path in (tmp_path / "copy").rglob("*.py"):
         path.write_text(path.read_text(encoding="utf-8") + "\n\ndef unused() -> None:\n    pass\n", encoding="utf-8")
-    assert run(tmp_path / "copy") == [str(tmp_path / "copy" / "puzzles" / "hanoi.py")]
-    order = tmp_path / "copy" / "puzzles" / "keys" / "order.py"
+    assert run(tmp_path / "copy") == [str(tmp_path / "copy" / "hakoiri" / "puzzles" / "hanoi.py")]
+    order = tmp_path / "copy" / "hakoiri" / "puzzles" / "keys" / "order.py"
     comparison = "keys[index] < others[other]"
     text = order.read_text(encoding="utf-8").replace(comparison, f"{comparison} + 0")
     order.write_text(text, encoding="utf-8")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from puzzles.keys import order
-from puzzles.keys.layout import (
+from hakoiri.puzzles.keys import order
+from hakoiri.puzzles.keys.layout import (
     LAYOUTS,
     U32,
     U64,
@@ -25,8 +25,8 @@ from puzzles.keys.layout import (
     layout_of,
     narrowest,
 )
-from puzzles.keys.order import lower_bounds
-from puzzles.keys.places import Places
+from hakoiri.puzzles.keys.order import lower_bounds
+from hakoiri.puzzles.keys.places import Places
 from tests.support.plain import any_keys, increasing_keys, layouts, words_of
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

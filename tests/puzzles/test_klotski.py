@@ -7,13 +7,13 @@ from itertools import combinations, groupby, pairwise
 import numpy as np
 import pytest
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key, Keys
-from puzzles.quotient import MergedMirrors
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.boards import describe_steps
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.quotient import MergedMirrors
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.boards import describe_steps
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI
 
 METRICS = ("unit", "straight", "finger")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puzzles.errors import ConfigurationError, PuzzleError, Step
-from puzzles.keys.layout import ints
-from puzzles.nakuron.board import (
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.nakuron.board import (
     SETTINGS,
     SIDES,
     Board,
@@ -20,12 +20,12 @@ from puzzles.nakuron.board import (
     replay,
     tilt,
 )
-from puzzles.nakuron.kernels import field_of, ground_of, rows_of
-from puzzles.nakuron.puzzle import Nakuron
+from hakoiri.puzzles.nakuron.kernels import field_of, ground_of, rows_of
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
+from hakoiri.worker.nakuron.tilting import first_field, play, tilt_fields
+from hakoiri.worker.plays.moving import Game, best_answered, games_request
 from tests.support.nakuron_boards import KNOWN
 from tests.support.refusals import refused
-from worker.nakuron.tilting import first_field, play, tilt_fields
-from worker.plays.moving import Game, best_answered, games_request
 
 KNOWN_TEXT = KNOWN[1].text
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from puzzles.nakuron.board import SIDES, Board, parse_board, tilt
-from puzzles.nakuron.bound import _tilt, upper_bound, ways_out
-from puzzles.nakuron.puzzle import Nakuron
+from hakoiri.puzzles.nakuron.board import SIDES, Board, parse_board, tilt
+from hakoiri.puzzles.nakuron.bound import _tilt, upper_bound, ways_out
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from tests.puzzles.test_nakuron import boards
 from tests.support.nakuron_boards import KNOWN, Known
 

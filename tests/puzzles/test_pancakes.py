@@ -7,10 +7,10 @@ from math import factorial
 import numpy as np
 import pytest
 
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.keys.permutations import all_orders, digits_of, number_of, order_of, pack_places
-from puzzles.permutation.pancakes import BurntPancakes, Pancakes
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.permutations import all_orders, digits_of, number_of, order_of, pack_places
+from hakoiri.puzzles.permutation.pancakes import BurntPancakes, Pancakes
 from tests.support.plain_search import (
     check_expand,
     check_undirected,

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key, Keys
-from puzzles.peg_solitaire import PegSolitaire
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.peg_solitaire import PegSolitaire
 
 #: By jumps done, boards that are images of one another counted once: OEIS A112737.
 PUBLISHED = [1, 1, 2, 8, 39, 171, 719, 2757, 9751, 31312]

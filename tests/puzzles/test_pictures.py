@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 
 from hakoiri.api import Run
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key
-from puzzles.pictures.colours import DISTINCT, apart, ink, luminance, scale
-from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
-from puzzles.pictures.words import text_pictures
-from puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.pictures.colours import DISTINCT, apart, ink, luminance, scale
+from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
+from hakoiri.puzzles.pictures.words import text_pictures
+from hakoiri.puzzles.registry import PuzzleSpec
 from tests.support.conformance.samples import SAMPLES, Sample
 
 START = "ABBC/ABBC/DEEF/DGHF/I..J"

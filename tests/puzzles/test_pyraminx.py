@@ -2,8 +2,8 @@
 
 import pytest
 
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.twisty.pyraminx import Pyraminx
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.twisty.pyraminx import Pyraminx
 
 SOLVED = "FFFFFF/LLLLLL/RRRRRR/DDDDDD"
 #: Worked out by hand on the unfolded puzzle.

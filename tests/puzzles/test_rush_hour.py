@@ -6,17 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.deals.hunt_plan import HuntPlan, hunted
-from coordinator.deals.study_plan import dealt_class
-from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
-from puzzles.keys.layout import Key, ints
-from puzzles.pictures.shapes import Line
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.coordinator.deals.hunt_plan import HuntPlan, hunted
+from hakoiri.coordinator.deals.study_plan import dealt_class
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
+from hakoiri.puzzles.keys.layout import Key, ints
+from hakoiri.puzzles.pictures.shapes import Line
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.worker.deals.hunting import Leg, walk
+from hakoiri.worker.deals.solving import hardest_of
 from tests.support.refusals import refused
 from tests.support.runs import driven, opened, verified
-from worker.deals.hunting import Leg, walk
-from worker.deals.solving import hardest_of
 
 #: First row of the database of fogleman/rush: moves, board, reachable configurations.
 HARDEST = (60, "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM", 2_332)

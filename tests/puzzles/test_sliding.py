@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
-from puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.klotski import Klotski
-from puzzles.sliding_blocks.sliding import Sliding
-from puzzles.sliding_blocks.tables import make_tables
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, PuzzleWarning, Step
+from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.sliding_blocks.sliding import Sliding
+from hakoiri.puzzles.sliding_blocks.tables import make_tables
 from tests.support.published import HAKOIRI
 from tests.support.refusals import refused
 from tests.support.searching import reference_layers

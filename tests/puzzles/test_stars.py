@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from puzzles.stars.figure import star
+from hakoiri.puzzles.stars.figure import star
 from tests.support.stars import incidence_automorphisms, is_straight, orbit_count, ring_lines, ring_solutions
 
 #: The lines of Hiroi's program, points numbered as in his figure 7.

@@ -6,8 +6,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from puzzles.errors import PuzzleError
-from puzzles.permutation.tiles import Tiles
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.permutation.tiles import Tiles
 from tests.support.plain_search import (
     check_expand,
     check_undirected,

@@ -4,8 +4,8 @@ from math import factorial
 
 import pytest
 
-from puzzles.errors import PuzzleError
-from puzzles.permutation.topspin import TopSpin
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.permutation.topspin import TopSpin
 from tests.support.plain_search import (
     check_expand,
     check_undirected,

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from puzzles.keys.layout import Keys
-from puzzles.twisty.base import Twisty
-from puzzles.twisty.cube2 import Cube2
-from puzzles.twisty.pyraminx import Pyraminx
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.twisty.base import Twisty
+from hakoiri.puzzles.twisty.cube2 import Cube2
+from hakoiri.puzzles.twisty.pyraminx import Pyraminx
 
 PUBLISHED = {
     # OEIS A079761.

@@ -10,20 +10,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from puzzles.errors import Step
-from puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
-from storage.errors import DamagedError
-from storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
-from storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
-from storage.layers.codec import decode_block, encode_block, longest_varint
-from storage.ledger.manifest import Manifest, known_fields
-from storage.ledger.records import pack_record, seal, unpack_record, unseal
-from storage.names import block_key, split_block_key
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import BATCHES, LAYOUTS, U32, U64, U128, U256, U512, Key, Keys, Layout, ints, layout_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.bitmap import MOST_WORD_BYTES, encode_bits, list_coded, set_coded
+from hakoiri.storage.layers.blocks import Packed, decode_entry, encode_entries, pack_blocks, unpack_blocks
+from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
+from hakoiri.storage.ledger.manifest import Manifest, known_fields
+from hakoiri.storage.ledger.records import pack_record, seal, unpack_record, unseal
+from hakoiri.storage.names import block_key, split_block_key
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.transport import payload
+from hakoiri.worker.transport.messages import Event, MsgpackSerializer, TaskRequest
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from tests.support.plain import increasing_keys, layouts
-from worker.errors import PayloadError
-from worker.transport import payload
-from worker.transport.messages import Event, MsgpackSerializer, TaskRequest
-from worker.transport.payload import pack_arrays, unpack_arrays
 
 PAYLOAD_DTYPES = ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.deals.certificate import Certificate, LayerDigest, write_certificate
-from coordinator.deals.study_table import write_csv
 from hakoiri.api import Run
+from hakoiri.coordinator.deals.certificate import Certificate, LayerDigest, write_certificate
+from hakoiri.coordinator.deals.study_table import write_csv
 from hakoiri.export.files import export_run
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.nakuron.drawing import draw_board
 from hakoiri.render.pictures.files import write_picture
 from hakoiri.render.plots import plot_layers
-from puzzles.nakuron.board import random_board
-from puzzles.nakuron.drawing import draw_board
-from storage.engine.files import write_file
-from storage.errors import NotWritableError
-from worker.deals.solving import DealFigures
+from hakoiri.storage.engine.files import write_file
+from hakoiri.storage.errors import NotWritableError
+from hakoiri.worker.deals.solving import DealFigures
 
 Write = Callable[[Run, Path], object]
 

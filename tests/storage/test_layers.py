@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from puzzles.keys.layout import LAYOUTS, Key, Layout, ints
-from puzzles.keys.order import is_increasing
-from storage.layers.audit import check_disjoint, check_layer
-from storage.layers.blocks import encode_entries, pack_blocks
-from storage.layers.digest import digest_text, lanes_of
-from storage.layers.store import RunStore
-from storage.ledger.ledger import create_run
-from storage.ledger.manifest import LayerRecord
-from storage.names import BLOCKS, CLOSED, number_key
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout, ints
+from hakoiri.puzzles.keys.order import is_increasing
+from hakoiri.storage.layers.audit import check_disjoint, check_layer
+from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
+from hakoiri.storage.layers.digest import digest_text, lanes_of
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import create_run
+from hakoiri.storage.ledger.manifest import LayerRecord
+from hakoiri.storage.names import BLOCKS, CLOSED, number_key
 from tests.support.stores import commit_layers, manifest, random_layers
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coordinator.runs.catalogue import list_runs
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import Run, census, explore
-from puzzles.errors import Step
-from puzzles.keys.layout import Keys
-from storage.errors import (
+from hakoiri.coordinator.runs.catalogue import list_runs
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.storage.errors import (
     DamagedError,
 )
-from storage.layers.audit import check_layer
-from storage.layers.blocks import encode_entries, pack_blocks
-from storage.layers.store import RunStore
-from storage.ledger.records import pack_record
-from storage.names import (
+from hakoiri.storage.layers.audit import check_layer
+from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.records import pack_record
+from hakoiri.storage.names import (
     DATA_FILE,
     LAYERS,
     number_key,

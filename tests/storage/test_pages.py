@@ -21,15 +21,15 @@ import numpy as np
 import psutil
 import pytest
 
-from coordinator.runs.catalogue import list_runs
-from puzzles.keys.layout import U64
-from storage.engine.environment import Environment, create_environment
-from storage.errors import DamagedError, StorageError
-from storage.layers.blocks import encode_entries, pack_blocks
-from storage.layers.store import RunStore
-from storage.ledger.ledger import create_run
-from storage.ledger.manifest import LayerRecord
-from storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
+from hakoiri.coordinator.runs.catalogue import list_runs
+from hakoiri.puzzles.keys.layout import U64
+from hakoiri.storage.engine.environment import Environment, create_environment
+from hakoiri.storage.errors import DamagedError, StorageError
+from hakoiri.storage.layers.blocks import encode_entries, pack_blocks
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import create_run
+from hakoiri.storage.ledger.manifest import LayerRecord
+from hakoiri.storage.names import BLOCKS, CHUNKS, DATA_FILE, LAYERS, META, number_key
 from tests.support.large_files import Blocks, add_blocks
 from tests.support.stores import manifest
 
@@ -238,7 +238,7 @@ WRITER = """
     from contextlib import closing, contextmanager
     from pathlib import Path
     from random import Random
-    from storage.engine.environment import Environment
+    from hakoiri.storage.engine.environment import Environment
     rng = Random(1)
     with closing(Environment(Path(sys.argv[1]), writable=True)) as environment:
         number = 0

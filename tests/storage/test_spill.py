@@ -9,13 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from puzzles.errors import Step
-from puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
-from storage.errors import DamagedError, DiskFullError
-from storage.layers.blocks import pack_blocks, unpack_blocks
-from storage.layers.spill import Spill, SpillFiles
-from storage.ledger.records import pack_record, unpack_record
-from storage.names import SPILL_FOLDER
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Key, Layout, ints
+from hakoiri.storage.errors import DamagedError, DiskFullError
+from hakoiri.storage.layers.blocks import pack_blocks, unpack_blocks
+from hakoiri.storage.layers.spill import Spill, SpillFiles
+from hakoiri.storage.ledger.records import pack_record, unpack_record
+from hakoiri.storage.names import SPILL_FOLDER
 from tests.support.refusals import refused
 
 #: Of the layer that is being made.

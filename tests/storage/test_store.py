@@ -17,15 +17,15 @@ import lmdb
 import numpy as np
 import pytest
 
-from coordinator.runs import catalogue
-from coordinator.runs.catalogue import cancel_run, delete_run, list_runs, runs_like, status_of
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.errors import Step
-from puzzles.keys.layout import LAYOUTS, U32, Layout
-from storage.engine.translation import translated
-from storage.errors import (
+from hakoiri.coordinator.runs import catalogue
+from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, runs_like, status_of
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Layout
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.errors import (
     DamagedError,
     DiskFullError,
     FormatError,
@@ -34,13 +34,13 @@ from storage.errors import (
     RunHeldError,
     StorageError,
 )
-from storage.layers.audit import check_disjoint, check_layer
-from storage.layers.store import RunStore
-from storage.ledger.ledger import Ledger, create_run
-from storage.ledger.lock import RunLock, holder_of, making
-from storage.ledger.manifest import ComponentRecord, Progress, State
-from storage.ledger.records import pack_record, seal
-from storage.names import (
+from hakoiri.storage.layers.audit import check_disjoint, check_layer
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger, create_run
+from hakoiri.storage.ledger.lock import RunLock, holder_of, making
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress, State
+from hakoiri.storage.ledger.records import pack_record, seal
+from hakoiri.storage.names import (
     BLOCKS,
     DATA_FILE,
     FORMAT_VERSION,
@@ -53,7 +53,7 @@ from storage.names import (
     number_key,
     run_directories,
 )
-from storage.results.census import (
+from hakoiri.storage.results.census import (
     read_component,
     read_labels,
     read_pairs,
@@ -117,7 +117,7 @@ def test_the_state_is_that_of_the_last_commit_by_anybody(directory: Path) -> Non
         import sys
         from dataclasses import replace
         from pathlib import Path
-        from storage.ledger.ledger import Ledger
+        from hakoiri.storage.ledger.ledger import Ledger
         with Ledger(Path(sys.argv[1]), writable=True) as ledger:
             ledger.request_cancel()
             ledger.commit(replace(ledger.state, reason="from elsewhere"))
@@ -143,7 +143,7 @@ KILLED_WRITER = """
     from dataclasses import replace
     from pathlib import Path
     import numpy as np
-    from storage.layers.store import RunStore
+    from hakoiri.storage.layers.store import RunStore
     with RunStore(Path(sys.argv[1]), writable=True) as store:
         for depth in range(10_000):
             store.put_layer(depth, np.arange(50_000, dtype=np.uint32) * 10_000 + depth, goals=0)
@@ -192,7 +192,7 @@ def test_a_run_is_open_once_in_a_process_but_for_readers(directory: Path, tmp_pa
 HOLDER = """
     import sys
     from pathlib import Path
-    from storage.ledger.lock import RunLock
+    from hakoiri.storage.ledger.lock import RunLock
     with RunLock(Path(sys.argv[1])):
         print("held", flush=True)
         sys.stdin.read()
@@ -252,8 +252,8 @@ def test_an_open_run_does_not_cross_a_fork(directory: Path) -> None:
         """
         import os, sys
         from pathlib import Path
-        from storage.errors import StorageError
-        from storage.ledger.ledger import Ledger
+        from hakoiri.storage.errors import StorageError
+        from hakoiri.storage.ledger.ledger import Ledger
         ledger = Ledger(Path(sys.argv[1]), writable=True)
         if not os.fork():
             try:
@@ -346,8 +346,8 @@ LIMITED_WRITER = """
     from dataclasses import replace
     from pathlib import Path
     import numpy as np
-    from storage.names import DATA_FILE
-    from storage.layers.store import RunStore
+    from hakoiri.storage.names import DATA_FILE
+    from hakoiri.storage.layers.store import RunStore
 
     directory, said = Path(sys.argv[1]), []
     big = np.arange(300_000, dtype=np.uint32) * 9_000

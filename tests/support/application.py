@@ -4,9 +4,9 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.web.app import make_app
 from hakoiri.web.settings import Settings
-from puzzles.registry import PuzzleSpec
 from tests.support.runs import driven
 
 

@@ -17,36 +17,36 @@ import numpy as np
 import pytest
 import redis
 
-import coordinator.runs.drive as driving
-from coordinator.executors import plane
-from coordinator.executors.lying import Answer, Lying
-from coordinator.executors.opening import open_context as threads_alone
-from coordinator.executors.plane import Plane
-from coordinator.executors.remote import Wanted
-from coordinator.executors.threads import ThreadExecutor
-from coordinator.layers.search import Explored
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.session.places import Places
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
-from coordinator.session.tuning import Tuning
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import LAYOUTS, Key, ints
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
-from storage.ledger.manifest import State
-from storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
+import hakoiri.coordinator.runs.drive as driving
+from hakoiri.coordinator.executors import plane
+from hakoiri.coordinator.executors.lying import Answer, Lying
+from hakoiri.coordinator.executors.opening import open_context as threads_alone
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.executors.remote import Wanted
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.places import Places
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, SPILL_FOLDER, number_key
+from hakoiri.worker.errors import DepotLostError, PayloadError
+from hakoiri.worker.tasks import Array, Arrays, do_task
+from hakoiri.worker.transport import depots
+from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
+from hakoiri.worker.transport.lots import Origin
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.pieces import perform
 from tests.support.plain import digest_by_the_book
 from tests.support.searching import reference_layers
 from tests.support.toy import Toy, is_goal
-from worker.errors import DepotLostError, PayloadError
-from worker.tasks import Array, Arrays, do_task
-from worker.transport import depots
-from worker.transport.depots import MAIN, Depots, depot_number
-from worker.transport.lots import Origin
-from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import perform
 
 #: Where keys lie, for each layout: dense ones at either end of what the layout holds, and sparse ones.
 EMBEDDINGS = [

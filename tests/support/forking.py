@@ -14,11 +14,11 @@ from pathlib import Path
 
 import rq.utils
 
-from coordinator.session import resources
 from hakoiri.cli import main
-from worker.parent import end_with
-from worker.transport.forked import Forked
-from worker.transport.rq_worker import TaskWorker
+from hakoiri.coordinator.session import resources
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.transport.forked import Forked
+from hakoiri.worker.transport.rq_worker import TaskWorker
 
 #: Tests allow less memory than users can, so that small spaces are spilled.
 SCARCE = 1

@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 import lmdb
 import numpy as np
 
-from storage.names import BLOCKS, DATA_FILE, block_key
+from hakoiri.storage.names import BLOCKS, DATA_FILE, block_key
 
 PAGE = 4096
 _HEAD = struct.Struct("=QHHHH")

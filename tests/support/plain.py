@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 from hypothesis import strategies as st
 
-from puzzles.keys.layout import LAYOUTS, Key, Layout
-from storage.layers.digest import Lanes
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Layout
+from hakoiri.storage.layers.digest import Lanes
 
 WORD = 1 << 64
 

@@ -6,9 +6,9 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from puzzles.contract import Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key, Keys
 
 State = TypeVar("State")
 

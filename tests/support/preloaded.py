@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
-import worker.main  # noqa: F401
+import hakoiri.worker.main  # noqa: F401
 from hakoiri.cli import app
-from puzzles.jit import prepare
-from puzzles.sliding_blocks.klotski import Klotski
-from worker.parent import end_with
-from worker.warm import load_all_kernels
+from hakoiri.puzzles.jit import prepare
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.warm import load_all_kernels
 
 prepare(partial(load_all_kernels, Klotski()))
 # What every command imports when it comes to it, and what most runs do.

@@ -5,8 +5,8 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.errors import DamagedError, StorageError
-from storage.layers.store import RunStore
+from hakoiri.storage.errors import DamagedError, StorageError
+from hakoiri.storage.layers.store import RunStore
 from tests.support.forking import SERVER
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from puzzles.errors import HakoiriError, Step
+from hakoiri.puzzles.errors import HakoiriError, Step
 
 
 @contextmanager

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from coordinator.runs.create import make_run, open_job
-from coordinator.runs.drive import drive
-from coordinator.runs.verify import verify_directory
-from coordinator.session.job import Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, Observer, SilentObserver
-from puzzles.errors import Step
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
+from hakoiri.coordinator.runs.create import make_run, open_job
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
 
 SILENT = SilentObserver()
 

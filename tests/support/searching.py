@@ -5,15 +5,15 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from coordinator.executors.opening import open_context
-from coordinator.layers.search import Explored
-from coordinator.runs.create import make_run
-from coordinator.session.resources import Resources
-from coordinator.session.session import ComputeContext, Control, SilentObserver
 from hakoiri.api import Run
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key
-from puzzles.registry import PuzzleSpec
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.layers.search import Explored
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import ComputeContext, Control, SilentObserver
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.registry import PuzzleSpec
 
 Successors = Callable[[Key], list[Key]]
 SlowRules = Callable[[str, bool], Successors]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from coordinator.graphs import census, verify
-from coordinator.spaces import joining, slabs
-from storage.results import census as results
+from hakoiri.coordinator.graphs import census, verify
+from hakoiri.coordinator.spaces import joining, slabs
+from hakoiri.storage.results import census as results
 
 
 def small_slabs(patch: pytest.MonkeyPatch, size: int) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from puzzles.keys.layout import Keys, Layout
-from storage.layers.store import RunStore
-from storage.ledger.manifest import Manifest
-from storage.names import FORMAT_VERSION
+from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.names import FORMAT_VERSION
 
 
 def manifest(run: str = "a-run", layout: str = "u32", version: int = FORMAT_VERSION) -> Manifest:

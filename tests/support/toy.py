@@ -12,11 +12,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.capabilities import Reversible
-from puzzles.contract import Choice, Expansion, Number, Option, Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
-from puzzles.user.guard import guarded
+from hakoiri.puzzles.capabilities import Reversible
+from hakoiri.puzzles.contract import Choice, Expansion, Number, Option, Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Mask, ints
+from hakoiri.puzzles.user.guard import guarded
 from tests.support.searching import reference_layers
 
 Successors = dict[Key, list[Key]]

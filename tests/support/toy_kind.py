@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from coordinator.runs.kinds import KINDS
-from coordinator.session.job import Check, Job
-from coordinator.session.resources import Budget
-from coordinator.session.session import Session
-from puzzles.contract import Puzzle
-from puzzles.errors import PuzzleError
-from puzzles.registry import PuzzleSpec
-from storage.errors import DamagedError
-from storage.ledger.manifest import Figures, Progress
-from storage.names import ROWS, number_key
+from hakoiri.coordinator.runs.kinds import KINDS
+from hakoiri.coordinator.session.job import Check, Job
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import Session
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.ledger.manifest import Figures, Progress
+from hakoiri.storage.names import ROWS, number_key
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from puzzles import jit
-from puzzles.keys.layout import Keys
-from puzzles.registry import PuzzleSpec
-from worker.tasks import TASKS, Arrays
-from worker.warm import kernels_of
+from hakoiri.puzzles import jit
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.warm import kernels_of
 
 PUZZLE = PuzzleSpec("tiles", {"rows": "2", "columns": "2"}).build()
 #: Two rings of three vertices, and the first of them.

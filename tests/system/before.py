@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from coordinator.session.tuning import DEFAULT
-from storage.ledger.ledger import Ledger
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.storage.ledger.ledger import Ledger
 
 #: From Linux's headers: the version of the structures of capget(2), and two capabilities as bits.
 _VERSION, _DAC_OVERRIDE, _DAC_READ_SEARCH = 0x20080522, 1 << 1, 1 << 2

@@ -18,14 +18,14 @@ from unittest.mock import patch
 import psutil
 import typer.main
 
-from coordinator.session import resources
 from hakoiri.cli import main
-from storage.errors import StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import State
-from storage.names import SPILL_FOLDER
+from hakoiri.coordinator.session import resources
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import SPILL_FOLDER
+from hakoiri.worker.transport.forked import Forked
 from tests.support.forking import SCARCE, fork_command
-from worker.transport.forked import Forked
 
 HAKOIRI = Path(sys.executable).with_name("hakoiri")
 ROOT = Path(__file__).resolve().parents[2]

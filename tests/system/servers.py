@@ -13,12 +13,12 @@ from typing import Self
 import psutil
 import redis
 
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.data_redis import free_port
+from hakoiri.worker.transport.names import WORKERS, worker_key
+from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.system.helpers import PATIENCE_SECONDS, Hakoiri, Running, wait_until
-from worker.parent import end_with
-from worker.transport.connection import living_workers
-from worker.transport.data_redis import free_port
-from worker.transport.names import WORKERS, worker_key
-from worker.transport.rq_worker import TaskQueue
 
 
 class RedisServer:

@@ -13,8 +13,9 @@ import typer
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.ledger.lock import serving
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.ledger.lock import serving
+from hakoiri.worker.cores import cores_for_workers
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import (
     ROOT,
@@ -27,7 +28,6 @@ from tests.system.helpers import (
     wait_until,
 )
 from tests.system.servers import Workers
-from worker.cores import cores_for_workers
 
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"

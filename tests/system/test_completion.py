@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from puzzles.contract import Choice, Number
-from puzzles.outline import classes_in, options_in, source_of
-from puzzles.registry import PUZZLES, puzzle_class
+from hakoiri.puzzles.contract import Choice, Number
+from hakoiri.puzzles.outline import classes_in, options_in, source_of
+from hakoiri.puzzles.registry import PUZZLES, puzzle_class
 from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri, clean_environment
 
 

@@ -20,12 +20,12 @@ import pytest
 import redis
 import yaml
 
-from puzzles.jit import cache_directory, prepare
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.jit import cache_directory, prepare
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.data_redis import free_port
+from hakoiri.worker.warm import load_all_kernels
 from tests.system.helpers import PATIENCE_SECONDS, ROOT, wait_until
-from worker.transport.connection import living_workers
-from worker.transport.data_redis import free_port
-from worker.warm import load_all_kernels
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.ledger.ledger import Ledger
-from storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import BLOCKS, COMPONENTS, DATA_FILE, LABELS, LAYERS, PAIRS, number_key
 from tests.support.harms import HARMS, Harm, blank, exchange, flip_header, told, truncate
 from tests.support.seeds import seeds
 from tests.system.before import limit_addresses, limit_files

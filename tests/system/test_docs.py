@@ -13,9 +13,9 @@ import pytest
 from typer.main import get_command
 
 from hakoiri.cli import app
-from puzzles.nakuron.board import random_board
-from puzzles.registry import PuzzleSpec
-from storage.names import DATABASES
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.names import DATABASES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 
 #: The Python in it is files, which tests/system/test_own_puzzles.py writes and runs.

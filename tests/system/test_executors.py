@@ -7,25 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from coordinator.errors import StopRun
-from coordinator.executors import company, shared
-from coordinator.executors import flight as flight_module
-from coordinator.executors.flight import Flight
-from coordinator.executors.remote import RemoteExecutor
-from coordinator.executors.shared import Shared
-from coordinator.executors.threads import ThreadExecutor
-from coordinator.session.session import Control, Executor, SilentObserver
-from puzzles.keys.layout import Keys
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.executors import company, shared
+from hakoiri.coordinator.executors import flight as flight_module
+from hakoiri.coordinator.executors.flight import Flight
+from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.session.session import Control, Executor, SilentObserver
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.graphs.searches import Graph
+from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.transport.connection import connect, living_workers
+from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.names import QUEUE, own_queue
+from hakoiri.worker.transport.payload import pack_arrays
 from tests.system.servers import RedisServer, Workers
-from worker.errors import TaskError
-from worker.graphs.searches import Graph
-from worker.tasks import TASKS, Arrays
-from worker.transport.connection import connect, living_workers
-from worker.transport.messages import TaskRequest
-from worker.transport.names import QUEUE, own_queue
-from worker.transport.payload import pack_arrays
 
 WORKERS = 2
 MEMORY = 1 << 28

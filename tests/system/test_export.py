@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import START_OF_2, START_OF_248, FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer

@@ -11,6 +11,7 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.worker.transport.messages import TaskRequest
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import (
@@ -23,7 +24,6 @@ from tests.system.helpers import (
     wait_until,
 )
 from tests.system.servers import RedisServer, Workers
-from worker.transport.messages import TaskRequest
 
 SLOW = pytest.mark.slow
 #: What Redis says of a key without a time to live.

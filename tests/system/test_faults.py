@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from storage.ledger.ledger import Ledger
-from storage.names import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import FORMAT_VERSION, HOLDER_FILE, MANIFEST_KEY, META
 from tests.system.before import obey_permissions
 from tests.system.helpers import HAKOIRI, START_OF_2, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, started_workers
@@ -255,7 +255,7 @@ def test_the_password_of_redis_is_told_to_nobody(hakoiri: Hakoiri, locked_redis:
 
         wait_until(ended)
         assert {"worker", "coordinator"} <= seen
-        assert "worker.main" not in seen, "a worker is a fork, which need not import anything"
+        assert "hakoiri.worker.main" not in seen, "a worker is a fork, which need not import anything"
         for running in (coordinator, team.supervisor):
             seen.update((running.stdout, running.stderr))
         for key in locked_redis.client.scan_iter():

@@ -6,12 +6,12 @@ from typing import Any
 import msgpack
 import pytest
 
-from storage.ledger.records import seal
+from hakoiri.storage.ledger.records import seal
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.transport.payload import unpack_arrays
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
-from worker.errors import PayloadError
-from worker.transport.payload import unpack_arrays
 
 
 class Evil:

@@ -9,11 +9,11 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.worker.transport import data_redis
+from hakoiri.worker.transport.connection import living_workers, without_password
 from tests.support.forking import set_clock
 from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
-from worker.transport import data_redis
-from worker.transport.connection import living_workers, without_password
 
 #: Seconds.
 DAY = 86_400.0

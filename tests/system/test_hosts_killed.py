@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from hakoiri.worker.transport.connection import living_workers
 from tests.support.seeds import seeds
 from tests.system.helpers import FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
@@ -23,7 +24,6 @@ from tests.system.test_interruptions import (
     moments,
     reaches,
 )  # fmt: skip
-from worker.transport.connection import living_workers
 
 pytestmark = pytest.mark.slow
 HOSTS, KILLS = 3, 4

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from coordinator.deals.hunt import Hunted, legs_of, records_of
-from coordinator.deals.hunt_plan import Record
-from storage.layers.store import RunStore
-from storage.names import run_directories
+from hakoiri.coordinator.deals.hunt import Hunted, legs_of, records_of
+from hakoiri.coordinator.deals.hunt_plan import Record
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import run_directories
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers
 
@@ -69,7 +69,7 @@ def test_a_certificate_that_lies_names_the_layer(hakoiri: Hakoiri, tmp_path: Pat
 
 
 def test_the_certificate_in_the_docs_is_sound_in_form() -> None:
-    from coordinator.deals.certificate import read_certificate
+    from hakoiri.coordinator.deals.certificate import read_certificate
     from tests.system.helpers import ROOT
 
     found = read_certificate(ROOT / "docs" / "hardest-gap-7.json")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from storage.errors import StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import LayerRecord, State
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import LayerRecord, State
 from tests.support.seeds import seeds
 from tests.system.before import stand_still_beyond
 from tests.system.conftest import StartWorkers

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.errors import UnknownRunError
-from coordinator.runs.create import make_run
-from coordinator.runs.kinds import KINDS, kind_of
-from coordinator.session.resources import Resources
-from puzzles.errors import PuzzleError, Step
-from puzzles.nakuron.board import random_board
-from puzzles.registry import PuzzleSpec
-from storage.layers.store import RunStore
-from storage.ledger.lock import holder_of
-from storage.names import DATA_FILE, ROWS, number_key
+from hakoiri.coordinator.errors import UnknownRunError
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.kinds import KINDS, kind_of
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.lock import holder_of
+from hakoiri.storage.names import DATA_FILE, ROWS, number_key
 from tests.support.toy_kind import register
 from tests.system.helpers import Hakoiri, wait_until
 

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from coordinator.executors.remote import RemoteExecutor
-from coordinator.executors.threads import ThreadExecutor
-from coordinator.graphs import verify as verify_module
-from coordinator.runs.verify import verify_directory
-from coordinator.session.job import Report
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
 from hakoiri.api import Run, census, explore
-from storage.errors import StorageError
-from storage.layers.blocks import pack_blocks
-from storage.layers.store import RunStore
-from storage.ledger.ledger import Ledger
-from storage.names import BLOCKS, number_key
-from storage.results.census import read_pairs, recorded_components, stage_component
+from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.graphs import verify as verify_module
+from hakoiri.coordinator.runs.verify import verify_directory
+from hakoiri.coordinator.session.job import Report
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import BLOCKS, number_key
+from hakoiri.storage.results.census import read_pairs, recorded_components, stage_component
 from tests.support.engine import before_call
 from tests.support.searching import essence
 from tests.support.seeds import seeds

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from storage.errors import StorageError
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import LayerRecord, State
-from storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import LayerRecord, State
+from hakoiri.storage.names import CLOSED, DATA_FILE, SPILL_FOLDER
 from tests.support.seeds import seeds
 from tests.system.before import be_impatient, limit_files, stand_still
 from tests.system.conftest import StartWorkers

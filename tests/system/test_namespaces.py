@@ -9,10 +9,10 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.worker.transport.connection import living_workers
 from tests.support.namespaces import Network, enter, why_not
 from tests.system.helpers import Finished, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer
-from worker.transport.connection import living_workers
 
 pytestmark = pytest.mark.slow
 HOSTS = ("one", "two", "three")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.errors import UnknownRunError
-from coordinator.runs.catalogue import find_run
-from storage.ledger.ledger import Ledger
-from storage.names import DATA_FILE
+from hakoiri.coordinator.errors import UnknownRunError
+from hakoiri.coordinator.runs.catalogue import find_run
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import DATA_FILE
 from tests.system.helpers import START_OF_2, Hakoiri
 
 

@@ -10,20 +10,20 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from coordinator.executors.opening import open_context
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.registry import PuzzleSpec
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.transport import supervisor
+from hakoiri.worker.transport.connection import connect, redis_errors, require_own_names
+from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES
+from hakoiri.worker.transport.rq_worker import TaskQueue
+from hakoiri.worker.transport.supervisor import Supervisor
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import wait_until
 from tests.system.servers import RedisServer
-from worker.errors import WorkerError
-from worker.transport import supervisor
-from worker.transport.connection import connect, redis_errors, require_own_names
-from worker.transport.names import QUEUE, SHARED_TYPES
-from worker.transport.rq_worker import TaskQueue
-from worker.transport.supervisor import Supervisor
 
 
 def test_a_name_that_is_taken_is_told(redis_server: RedisServer) -> None:

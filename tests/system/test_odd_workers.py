@@ -14,33 +14,33 @@ import numpy as np
 import pytest
 from rq.job import JobStatus
 
-from coordinator.errors import StopRun
-from coordinator.executors import flight, remote
-from coordinator.executors.opening import open_context
-from coordinator.executors.remote import RemoteExecutor
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from coordinator.session.tuning import Tuning
-from puzzles.keys.layout import Keys
-from puzzles.registry import PuzzleSpec, with_own_file
-from puzzles.sliding_blocks.klotski import Klotski
-from puzzles.user.files import FILES
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.executors import flight, remote
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.worker.tasks import Arrays
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect, living_workers
+from hakoiri.worker.transport.messages import Event
+from hakoiri.worker.transport.names import event_key
+from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
-from worker.tasks import Arrays
-from worker.transport.connection import ALIVE_SECONDS, connect, living_workers
-from worker.transport.messages import Event
-from worker.transport.names import event_key
-from worker.transport.rq_worker import TaskQueue
 
 #: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
 SLOW = """\
 import time
 
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import U32
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import U32
 
 
 class Slow(Puzzle):
@@ -63,11 +63,11 @@ class Slow(Puzzle):
 #: What makes a worker process one of another version: it numbers the puzzle otherwise, or lacks a task, or a field.
 OTHER_VERSIONS = {
     "this worker has version 0 of klotski, the run needs 1": (
-        "from puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
+        "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
     ),
-    "this worker knows no task 'spread'": "from worker.tasks import SHUFFLES; del SHUFFLES['spread']",
+    "this worker knows no task 'spread'": "from hakoiri.worker.tasks import SHUFFLES; del SHUFFLES['spread']",
     "does not understand the request": (
-        "from worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token, attempt, keep: None"
+        "import hakoiri.worker.transport.rq_worker as rq; rq.TaskRequest = lambda session, token, attempt, keep: None"
     ),
 }
 
@@ -245,7 +245,7 @@ def test_a_slow_job_that_rq_would_take_for_abandoned_is_left_alone(redis_server:
 def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None) -> Iterator[str]:
     """The name of a living worker process whose program differs by `change`."""
     before = living_workers(server.client)
-    program = f"{change}\nfrom worker.main import main\nmain()"
+    program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
     environment = clean_environment(HAKOIRI_REDIS=server.url)
     process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
     try:

@@ -8,9 +8,9 @@ import typer
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
-from puzzles.errors import counted
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import State
+from hakoiri.puzzles.errors import counted
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import State
 from tests.system.helpers import ROOT, START_OF_2, FinishedRuns, Hakoiri
 from tests.system.test_cli import COMMANDS
 
@@ -121,8 +121,8 @@ def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> No
 
 
 def test_figures_of_earlier_runs_are_read_by_their_new_names() -> None:
-    from coordinator.deals.hunt import Hunted
-    from coordinator.plays.optimise import Optimised
+    from hakoiri.coordinator.deals.hunt import Hunted
+    from hakoiri.coordinator.plays.optimise import Optimised
 
     earlier = State(figures={"configurations": 7, "rounds": 1, "legs": 2})
     assert Optimised.of(earlier) == Optimised(moves_tried=7, rounds=1)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from coordinator.plays.optimise import best_of
-from coordinator.plays.plan import Best
-from puzzles.nakuron.board import parse_board, random_board
-from puzzles.nakuron.puzzle import Nakuron
-from storage.layers.store import RunStore
-from storage.names import run_directories
-from storage.results.rows import read_arrays
+from hakoiri.coordinator.plays.optimise import best_of
+from hakoiri.coordinator.plays.plan import Best
+from hakoiri.puzzles.nakuron.board import parse_board, random_board
+from hakoiri.puzzles.nakuron.puzzle import Nakuron
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.names import run_directories
+from hakoiri.storage.results.rows import read_arrays
 from tests.support.nakuron_boards import KNOWN, Known
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import Workers

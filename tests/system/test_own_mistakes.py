@@ -16,7 +16,7 @@ from tests.system.own import FAULT, FAULTY, ROW, changed, written
         (changed(("class Jugs", "class Jars")), "jugs.py has no class Jugs; it has Jars"),
         (changed(("(Puzzle)", "")), "Jugs of jugs.py is no puzzle: a puzzle begins with 'class Jugs(Puzzle)'"),
         ("Jugs = 3", "jugs.py has no class Jugs"),
-        ("from puzzles.sliding_blocks.klotski import Klotski as Jugs", "jugs.py has no class Jugs"),
+        ("from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Jugs", "jugs.py has no class Jugs"),
         ("class Jugs:\n  def f(self)\n", "jugs.py: line 2, SyntaxError: expected ':'"),
         ("\n\nclass Jugs(Puzzle): pass", "jugs.py: line 3, NameError: name 'Puzzle' is not defined"),
         ("import nothing_like_this", "jugs.py: line 1, ModuleNotFoundError: No module named 'nothing_like_this'"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from puzzles.registry import PuzzleSpec, with_own_file
-from puzzles.user.files import FILES
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.user.files import FILES
 from tests.system.helpers import ROOT, Hakoiri, clean_environment
 from tests.system.own import JUGS, ROW, changed, written
 from tests.system.servers import RedisServer, started_workers

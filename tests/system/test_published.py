@@ -14,9 +14,9 @@ from unittest.mock import patch
 
 import pytest
 
-from coordinator.executors.lying import Lying
-from coordinator.session.tuning import DEFAULT
-from storage.layers.spill import Spill
+from hakoiri.coordinator.executors.lying import Lying
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.storage.layers.spill import Spill
 from tests.support.published import HAKOIRI
 from tests.system.helpers import Hakoiri
 from tests.system.published_spaces import DIAMETERS, SPACES, TILES, Space

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from puzzles.registry import PUZZLES, puzzle_class
+from hakoiri.puzzles.registry import PUZZLES, puzzle_class
 from tests.system.helpers import HAKOIRI, ROOT, START_OF_2, Hakoiri
 
 #: Dad's puzzle: 1,398 configurations from the start, eccentricity 112, diameter 145.

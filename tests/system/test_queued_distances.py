@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.ledger import Ledger
 from tests.system.before import stand_still_beyond
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import Hakoiri, wait_until

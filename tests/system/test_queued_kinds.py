@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from coordinator.deals.hunt import legs_of
-from coordinator.deals.study import kept_deals
-from coordinator.families.mixes import read_members
-from coordinator.families.sizes import read_rows
-from coordinator.plays.optimise import best_of, rounds_of
-from puzzles.nakuron.board import random_board
-from storage.ledger.ledger import Ledger
-from storage.names import QUEUED_FILE
+from hakoiri.coordinator.deals.hunt import legs_of
+from hakoiri.coordinator.deals.study import kept_deals
+from hakoiri.coordinator.families.mixes import read_members
+from hakoiri.coordinator.families.sizes import read_rows
+from hakoiri.coordinator.plays.optimise import best_of, rounds_of
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.names import QUEUED_FILE
 from tests.support.runs import opened
 from tests.system.before import stand_still_beyond
 from tests.system.conftest import StartWorkers

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from hakoiri.worker.warm import PREPARING
 from tests.system.helpers import ROOT
-from worker.warm import PREPARING
 
 SCRIPTS = sorted(
     path for path in [*ROOT.glob("scripts/*"), ROOT / ".ci/run"] if path.suffix != ".py" and path.is_file()

@@ -17,11 +17,11 @@ import msgpack
 import pytest
 import redis
 
-from puzzles.user.files import FILES
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.messages import TaskRequest
 from tests.system.helpers import HAKOIRI, ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
 from tests.system.servers import RedisServer, Workers, started_workers
-from worker.transport.connection import living_workers
-from worker.transport.messages import TaskRequest
 
 #: A module in the workers' path that leaves a mark when it is imported, and again when it is called.
 TRAP = """
@@ -36,8 +36,8 @@ PLAIN_JOB = {"created_at": "2026-11-21T00:00:00.000000Z", "origin": "hakoiri", "
 #: A puzzle file that the workers are told of, and what stands in it besides.
 OWN = """
 import pathlib
-from puzzles.contract import Puzzle
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 
 class Named(Puzzle):
     pass
@@ -146,8 +146,8 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "eval": {"data": called("builtins.eval", "__import__('trap')")},
     "exec": {"data": called("builtins.exec", "import trap")},
     "import": {"data": called("__import__", "trap")},
-    "own main": {"data": called("worker.main.main")},
-    "own inside": {"data": called("worker.transport.rq_worker._perform", "trap")},
+    "own main": {"data": called("hakoiri.worker.main.main")},
+    "own inside": {"data": called("hakoiri.worker.transport.rq_worker._perform", "trap")},
     "dunder": {"data": called("expand.__globals__.__builtins__.exec", "import trap")},
     "no name": {"data": called("")},
     "name of another type": {"data": zlib.compress(msgpack.packb([{"expand": 1}, None, [], {}]))},

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import redis
 
-from coordinator.runs.service import serve
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from storage.ledger.ledger import Ledger
-from storage.ledger.lock import holder_of, is_served, serving
-from storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
+from hakoiri.coordinator.runs.service import serve
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import holder_of, is_served, serving
+from hakoiri.storage.names import DATA_FILE, MANIFEST_KEY, META, QUEUED_FILE
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import START_OF_2, START_OF_201, START_OF_248, FinishedRuns, Hakoiri, Running, wait_until
 from tests.system.servers import RedisServer, Workers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.graphs import strong
+from hakoiri.coordinator.graphs import strong
 from tests.system.helpers import ROOT, START_OF_248, FinishedRuns, Hakoiri
 from tests.system.own import changed, written
 
@@ -17,8 +17,8 @@ LEFT_ENDS = f"{ROOT / 'examples' / 'left_ends.py'}:LeftEnds"
 ELEMENTS = {(1, 1): (2, 1), (1, 2): (3, 1), (1, 3): (4, 1), (2, 1): (6, 3), (2, 2): (12, 3), (3, 1): (24, 4)}
 #: 0 to 3 and 4 to 6 are rings, 8 and 9 lead to each other, 7 is a dead end.
 ROADS = """\
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import U32
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import U32
 
 ROADS = {0: [1], 1: [2], 2: [3, 4], 3: [0, 8], 4: [5], 5: [6, 7], 6: [4], 7: [], 8: [9], 9: [8]}
 

@@ -11,10 +11,10 @@ from typing import Any
 import matplotlib.image
 import pytest
 
-from coordinator.deals import study
-from coordinator.deals.study import kept_deals
-from coordinator.deals.study_table import Deal
-from storage.names import run_directories
+from hakoiri.coordinator.deals import study
+from hakoiri.coordinator.deals.study import kept_deals
+from hakoiri.coordinator.deals.study_table import Deal
+from hakoiri.storage.names import run_directories
 from tests.support.runs import opened
 from tests.system.before import stand_still_beyond
 from tests.system.helpers import Hakoiri, wait_until

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.runs.drive import drive
-from coordinator.runs.service import serve
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
-from puzzles.errors import Step
-from puzzles.keys.layout import U32
-from storage.errors import TakenOverError
-from storage.layers.blocks import pack_blocks
-from storage.layers.spill import Spill
-from storage.ledger.lock import RunLock
-from storage.ledger.manifest import Progress
-from storage.names import DATA_FILE, HOLDER_FILE, SPILL_FOLDER
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.runs.service import serve
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.keys.layout import U32
+from hakoiri.storage.errors import TakenOverError
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.spill import Spill
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.ledger.manifest import Progress
+from hakoiri.storage.names import DATA_FILE, HOLDER_FILE, SPILL_FOLDER
 from tests.support.refusals import refused
 from tests.system.before import be_starved, stand_still
 from tests.system.helpers import FinishedRuns, Hakoiri

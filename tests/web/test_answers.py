@@ -13,12 +13,12 @@ import pytest
 from hakoiri import components
 from hakoiri.api import open_run
 from hakoiri.export.maps import write_map
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.runs.questions import Question, Questions
 from hakoiri.web.settings import Settings
-from puzzles.keys.layout import ints
-from puzzles.registry import PuzzleSpec
-from storage.ledger.lock import RunLock
 from tests.support.application import client_of
 from tests.support.runs import driven
 from tests.system.helpers import Hakoiri, wait_until

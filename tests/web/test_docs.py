@@ -9,15 +9,15 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from coordinator.runs.service import serve
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.runs.service import serve
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.web.settings import Settings
+from hakoiri.worker.transport.data_redis import free_port
 from tests.support.application import client_of
 from tests.system.helpers import ROOT
 from tests.system.web_servers import TOKEN
 from tests.web.conftest import Served
-from worker.transport.data_redis import free_port
 
 TEXT = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
 HERE = "http://127.0.0.1:8080"

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coordinator.runs.create import make_run
-from coordinator.runs.drive import drive
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.web.routes.events import Stream
 from hakoiri.web.runs.opened import OpenRuns
-from puzzles.registry import PuzzleSpec
-from storage.ledger.manifest import Progress
 from tests.web.conftest import Served
 
 

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from coordinator.goals.distances import MODE
-from coordinator.graphs.bounding import MODE as ECCENTRICITIES
-from coordinator.runs.kinds import KINDS
-from coordinator.runs.service import serve
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
 from hakoiri.api import open_run
+from hakoiri.coordinator.goals.distances import MODE
+from hakoiri.coordinator.graphs.bounding import MODE as ECCENTRICITIES
+from hakoiri.coordinator.runs.kinds import KINDS
+from hakoiri.coordinator.runs.service import serve
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.storage.names import HOLDER_FILE, questions_folder
 from hakoiri.web.routes import runs as routes
 from hakoiri.web.runs import positions
 from hakoiri.web.runs.positions import position_row, table_of
 from hakoiri.web.settings import Settings
-from puzzles.nakuron.board import random_board
-from storage.names import HOLDER_FILE, questions_folder
 from tests.support.application import client_of
 from tests.system.helpers import PATIENCE_SECONDS
 from tests.system.web_servers import TOKEN

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from coordinator.runs.service import serve
-from coordinator.session.resources import Resources
-from coordinator.session.session import Control, SilentObserver
+from hakoiri.coordinator.runs.service import serve
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.user import files
 from hakoiri.web.settings import Settings
-from puzzles.user import files
 from tests.support.application import client_of
 from tests.system.web_servers import TOKEN
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from puzzles.pictures.colours import luminance
+from hakoiri.puzzles.pictures.colours import luminance
 from tests.system.helpers import ROOT
 
 STATIC = ROOT / "hakoiri" / "web" / "static"

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.web.pictures import moves_row
-from puzzles.registry import PuzzleSpec
 from tests.web.conftest import Served
 from tests.web.test_answers import asked
 

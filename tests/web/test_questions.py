@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.runs import questions
 from hakoiri.web.runs.questions import BusyError, Question, Questions
 from hakoiri.web.settings import Settings
-from storage.ledger.manifest import State
 
 
 @pytest.fixture

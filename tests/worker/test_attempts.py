@@ -8,19 +8,19 @@ import pytest
 import redis
 from redis.exceptions import OutOfMemoryError
 
-from coordinator.executors.shared import Shared
-from puzzles.registry import PuzzleSpec
+from hakoiri.coordinator.executors.shared import Shared
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.deals import hunting, solving
+from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.graphs import family
+from hakoiri.worker.layers.partition import partition_by
+from hakoiri.worker.plays import moving
+from hakoiri.worker.transport.connection import redis_errors, without_password
+from hakoiri.worker.transport.messages import TaskRequest
+from hakoiri.worker.transport.names import input_key
+from hakoiri.worker.transport.payload import pack_arrays
+from hakoiri.worker.transport.rq_worker import _outcome
 from tests.support.engine import PlainRedis
-from worker.deals import hunting, solving
-from worker.errors import PayloadError, WorkerError
-from worker.graphs import family
-from worker.layers.partition import partition_by
-from worker.plays import moving
-from worker.transport.connection import redis_errors, without_password
-from worker.transport.messages import TaskRequest
-from worker.transport.names import input_key
-from worker.transport.payload import pack_arrays
-from worker.transport.rq_worker import _outcome
 
 
 class Refusing(PlainRedis):

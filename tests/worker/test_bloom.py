@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from puzzles.keys.layout import LAYOUTS, Layout
+from hakoiri.puzzles.keys.layout import LAYOUTS, Layout
+from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from tests.support.stores import random_layers
-from worker.layers.bloom import add, empty_filter, may_hold
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)

@@ -11,7 +11,7 @@ from tests.system.helpers import PATIENCE_SECONDS, ROOT
 #: A process of the pool says that it is there, and would wait for work for ever.
 _WAITING = """
 import os, time
-from worker.built_in import _processes
+from hakoiri.worker.built_in import _processes
 if __name__ == "__main__":
     with _processes() as pool:
         print(pool.submit(os.getpid).result(), flush=True)
@@ -21,7 +21,7 @@ if __name__ == "__main__":
 
 def test_what_is_compiled_is_not_compiled_again() -> None:
     def compile_all() -> str:
-        argv = [sys.executable, "-m", "worker.built_in"]
+        argv = [sys.executable, "-m", "hakoiri.worker.built_in"]
         return subprocess.run(argv, check=True, capture_output=True, text=True, cwd=ROOT).stderr
 
     said = compile_all()

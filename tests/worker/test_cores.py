@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from hakoiri.worker import cores
+from hakoiri.worker.cores import cores_for_workers, cores_given, usable_cores
+from hakoiri.worker.transport import supervisor
+from hakoiri.worker.transport.supervisor import Supervisor
 from tests.system.helpers import wait_until
-from worker import cores
-from worker.cores import cores_for_workers, cores_given, usable_cores
-from worker.transport import supervisor
-from worker.transport.supervisor import Supervisor
 
 needs_pinning = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system pins no process")
 

@@ -13,11 +13,11 @@ import psutil
 import pytest
 import redis
 
+from hakoiri.worker.errors import PayloadError, WorkerError
+from hakoiri.worker.transport.data_redis import DataRedis, free_port, is_loopback
+from hakoiri.worker.transport.depots import open_depot
 from tests.support.forking import SERVER
 from tests.system.helpers import wait_until
-from worker.errors import PayloadError, WorkerError
-from worker.transport.data_redis import DataRedis, free_port, is_loopback
-from worker.transport.depots import open_depot
 
 MEMORY = 50 << 20
 

@@ -8,15 +8,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from puzzles.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.layers.blocks import pack_blocks
-from storage.layers.coded import Coded
+from hakoiri.puzzles.keys.layout import U32, U64, U128, Key, Keys, Layout, ints
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.layers.blocks import pack_blocks
+from hakoiri.storage.layers.coded import Coded
+from hakoiri.worker.layers.halves import Found, Work, code_range, expand_chunk, merge_range
+from hakoiri.worker.layers.marks import Marks, marks_for
+from hakoiri.worker.layers.partition import partition_by
 from tests.support.plain import lanes_by_the_book
 from tests.worker.test_shuffle import Steps, blocks_of, keys_of
-from worker.layers.halves import Found, Work, code_range, expand_chunk, merge_range
-from worker.layers.marks import Marks, marks_for
-from worker.layers.partition import partition_by
 
 PUZZLE = Klotski()
 DEPTH = 9

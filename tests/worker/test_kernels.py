@@ -11,25 +11,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from coordinator.errors import ContradictionError
-from coordinator.executors.threads import ThreadExecutor
-from coordinator.graphs.building import build_graph
-from coordinator.graphs.eccentricities import images_of
-from coordinator.session.resources import Budget
-from coordinator.session.session import ComputeContext, Control
-from puzzles.contract import Expansion, Puzzle
-from puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
-from puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.coordinator.errors import ContradictionError
+from hakoiri.coordinator.executors.threads import ThreadExecutor
+from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.eccentricities import images_of
+from hakoiri.coordinator.session.resources import Budget
+from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, Key, Keys, Layout, ints
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.graphs.bounds import Aim, Bounds, least_alike, look_here
+from hakoiri.worker.graphs.claims import keeps_edges, one_way_edge
+from hakoiri.worker.graphs.components import label_components, order_by_component, part_of, renumbered
+from hakoiri.worker.graphs.lanes import LANES, look_from, pairs_at
+from hakoiri.worker.graphs.searches import UNSEEN, Graph, all_eccentricities, by_sides, distances_from, farthest_pairs
+from hakoiri.worker.layers import kernels
+from hakoiri.worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
+from hakoiri.worker.tasks import TASKS, do_task
 from tests.support.plain import any_keys, layouts
-from worker.errors import TaskError
-from worker.graphs.bounds import Aim, Bounds, least_alike, look_here
-from worker.graphs.claims import keeps_edges, one_way_edge
-from worker.graphs.components import label_components, order_by_component, part_of, renumbered
-from worker.graphs.lanes import LANES, look_from, pairs_at
-from worker.graphs.searches import UNSEEN, Graph, all_eccentricities, by_sides, distances_from, farthest_pairs
-from worker.layers import kernels
-from worker.layers.kernels import DENSE_SPAN, difference, merge, simple_edges, split
-from worker.tasks import TASKS, do_task
 
 PUZZLE = Klotski()
 

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from hakoiri.api import Run
-from puzzles.registry import PuzzleSpec
-from tests.support.searching import reference_distances
-from worker.graphs import layout
-from worker.graphs.layout import (
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.graphs import layout
+from hakoiri.worker.graphs.layout import (
     Places,
     along_axes,
     choose_pivots,
@@ -18,7 +17,8 @@ from worker.graphs.layout import (
     round_count,
     stress,
 )
-from worker.graphs.searches import Graph, distances_from
+from hakoiri.worker.graphs.searches import Graph, distances_from
+from tests.support.searching import reference_distances
 
 
 def graph_of(plain: nx.Graph) -> Graph:

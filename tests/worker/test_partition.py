@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
+from hakoiri.puzzles.keys.layout import LAYOUTS, U32, U64, U128, U256, Key, Layout, ints
+from hakoiri.worker.layers.partition import Partition, partition_by, scatter, weighed
 from tests.support.plain import any_keys, layouts
-from worker.layers.partition import Partition, partition_by, scatter, weighed
 
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 

@@ -5,16 +5,16 @@ from itertools import pairwise
 import networkx
 import pytest
 
-from puzzles.capabilities import Move
-from puzzles.keys.layout import ints
-from puzzles.solitaires.solitaire import moved
-from puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.puzzles.capabilities import Move
+from hakoiri.puzzles.keys.layout import ints
+from hakoiri.puzzles.solitaires.solitaire import moved
+from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.worker.deals.solving import Goal
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.solitaires.shortening import DIAMETERS, element_component, replay, shorten
 from tests.puzzles.test_solitaire import FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 from tests.worker.test_solving import assert_replays, dealt, solved
-from worker.deals.solving import Goal
-from worker.errors import TaskError
-from worker.solitaires.shortening import DIAMETERS, element_component, replay, shorten
 
 
 def papers_moves(puzzle: Superpuzz) -> list[Move]:

@@ -7,24 +7,24 @@ import numpy as np
 import pytest
 import redis
 
-from coordinator.executors.lying import Lying
-from coordinator.executors.plane import Plane
-from coordinator.session.tuning import DEFAULT
-from puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
-from puzzles.sliding_blocks.klotski import Klotski
-from storage.errors import DamagedError
-from storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound, join_coded
+from hakoiri.coordinator.executors.lying import Lying
+from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.keys.layout import LAYOUTS, Key, Keys, Layout, ints
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.coded import Block, Coded, code_bits, code_keys, decode, has_bits, is_sound, join_coded
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers import shuffle
+from hakoiri.worker.layers.partition import Partition, partition_by
+from hakoiri.worker.layers.parts import Held, Parts, marked, within
+from hakoiri.worker.layers.shuffle import Made, gather, spread
+from hakoiri.worker.layers.windows import Windows
+from hakoiri.worker.transport.depots import MAIN, Depots
+from hakoiri.worker.transport.lots import BLOCKS, DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.pieces import perform, read_answer
 from tests.support.engine import PlainDepots, PlainRedis
-from worker.errors import PayloadError
-from worker.layers import shuffle
-from worker.layers.partition import Partition, partition_by
-from worker.layers.parts import Held, Parts, marked, within
-from worker.layers.shuffle import Made, gather, spread
-from worker.layers.windows import Windows
-from worker.transport.depots import MAIN, Depots
-from worker.transport.lots import BLOCKS, DEPOT, LENGTH, NUMBER, PIECES, Lot, Origin
-from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import perform, read_answer
 
 LAYER = 7
 _FAR = 1_000_000

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from puzzles.capabilities import Dealt, SearchOrder, Until
-from puzzles.solitaires.cards import random_deal
-from puzzles.solitaires.gap import Gap
-from puzzles.solitaires.solitaire import Solitaire, moved
-from puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.puzzles.capabilities import Dealt, SearchOrder, Until
+from hakoiri.puzzles.solitaires.cards import random_deal
+from hakoiri.puzzles.solitaires.gap import Gap
+from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
+from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
+from hakoiri.worker.deals import solving as layered
+from hakoiri.worker.deals.solving import Goal, Solved, answer, answered, read_request, request
+from hakoiri.worker.solitaires.solving import solve
 from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
-from worker.deals import solving as layered
-from worker.deals.solving import Goal, Solved, answer, answered, read_request, request
-from worker.solitaires.solving import solve
 
 #: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
 CONTEST = "26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15"

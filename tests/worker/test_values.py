@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from worker.transport.values import OldValueParser, ValueParser, parser_of
+from hakoiri.worker.transport.values import OldValueParser, ValueParser, parser_of
 
 LARGE = bytes(range(256)) * 160
 

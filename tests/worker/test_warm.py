@@ -4,8 +4,8 @@ import json
 import subprocess
 import sys
 
-from worker.tasks import SHUFFLES, TASKS
-from worker.warm import _LOADERS, kernels_of, load_search_kernels
+from hakoiri.worker.tasks import SHUFFLES, TASKS
+from hakoiri.worker.warm import _LOADERS, kernels_of, load_search_kernels
 
 
 def test_a_task_has_the_kernels_of_its_family() -> None:

@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args
 
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt
-from puzzles.keys.splitmix import random_words
-from worker.deals.solving import DealFigures, hardest_of, packed, solve, unpacked
-from worker.errors import refusing
+from hakoiri.puzzles.capabilities import Dealt
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.worker.deals.solving import DealFigures, hardest_of, packed, solve, unpacked
+from hakoiri.worker.errors import refusing
 
 Objective = Literal["positions", "moves", "depth"]
 #: In the order of their numbers in `worker.solitaires.hunting`.

@@ -11,12 +11,12 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt, Move, SearchOrder, Until
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, key_at
-from puzzles.keys.order import equal_rows, members, sort_keys
-from worker.errors import TaskError, refusing
-from worker.layers.kernels import merge, split
+from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.order import equal_rows, members, sort_keys
+from hakoiri.worker.errors import TaskError, refusing
+from hakoiri.worker.layers.kernels import merge, split
 
 Arrays = Sequence[NDArray[Any]]
 #: Positions that are expanded together.

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from worker.graphs.components import least_connected, renumbered
-from worker.graphs.lanes import LANES, WORD, Looked, Searched, look_from, pairs_at
-from worker.graphs.searches import Distances, Graph, Vertices, by_sides, distances_from
+from hakoiri.puzzles.jit import jit
+from hakoiri.worker.graphs.components import least_connected, renumbered
+from hakoiri.worker.graphs.lanes import LANES, WORD, Looked, Searched, look_from, pairs_at
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, by_sides, distances_from
 
 #: No bound yet; small enough that a distance may be added.
 UNBOUNDED = 1 << 30

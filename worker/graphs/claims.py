@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from puzzles.jit import jit
-from worker.graphs.searches import Graph, Vertices
+from hakoiri.puzzles.jit import jit
+from hakoiri.worker.graphs.searches import Graph, Vertices
 
 
 @jit

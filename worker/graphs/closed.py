@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys
-from puzzles.keys.order import equal_rows, order_of
-from puzzles.keys.places import Places
-from worker.errors import TaskError
-from worker.graphs.components import order_by_component
-from worker.graphs.searches import Graph, Offsets, Vertices, all_eccentricities, farthest_pairs
-from worker.layers.kernels import simple_edges, split
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.order import equal_rows, order_of
+from hakoiri.puzzles.keys.places import Places
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.graphs.components import order_by_component
+from hakoiri.worker.graphs.searches import Graph, Offsets, Vertices, all_eccentricities, farthest_pairs
+from hakoiri.worker.layers.kernels import simple_edges, split
 
 #: A row for each component: diameter, radius, and how many are in the centre and in the periphery.
 Figures = NDArray[np.int32]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from puzzles.jit import jit
-from worker.graphs.searches import UNSEEN, Graph, Labels, Offsets, Vertices
+from hakoiri.puzzles.jit import jit
+from hakoiri.worker.graphs.searches import UNSEEN, Graph, Labels, Offsets, Vertices
 
 
 @jit

@@ -8,16 +8,16 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Family
-from puzzles.errors import PuzzleError
-from puzzles.keys.layout import Keys, ints
-from puzzles.keys.places import Places
-from worker.errors import refusing
-from worker.graphs.bounds import widest
-from worker.graphs.closed import closed_graph
-from worker.graphs.components import inner_graph, label_components, part_of
-from worker.graphs.lanes import bound_each
-from worker.graphs.searches import Graph, Vertices, distances_from, farthest_pairs
+from hakoiri.puzzles.capabilities import Family
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.layout import Keys, ints
+from hakoiri.puzzles.keys.places import Places
+from hakoiri.worker.errors import refusing
+from hakoiri.worker.graphs.bounds import widest
+from hakoiri.worker.graphs.closed import closed_graph
+from hakoiri.worker.graphs.components import inner_graph, label_components, part_of
+from hakoiri.worker.graphs.lanes import bound_each
+from hakoiri.worker.graphs.searches import Graph, Vertices, distances_from, farthest_pairs
 
 #: Components from so many configurations on are searched from 64 of them at once.
 _LANES_FROM = 2_000

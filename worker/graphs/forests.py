@@ -9,13 +9,13 @@ Sibeyn, "External connected components", 2004: vertices are taken away one by on
 
 import numpy as np
 
-from puzzles.jit import jit
-from puzzles.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout, layout_of
-from puzzles.keys.order import equal_rows, less, less_than, lower_bounds, put
-from storage.layers.digest import stafford
-from worker.graphs.components import root_of
-from worker.graphs.searches import Vertices
-from worker.layers.kernels import merge
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import U32, U64, U128, U256, U512, Counts, Keys, Layout, layout_of
+from hakoiri.puzzles.keys.order import equal_rows, less, less_than, lower_bounds, put
+from hakoiri.storage.layers.digest import stafford
+from hakoiri.worker.graphs.components import root_of
+from hakoiri.worker.graphs.searches import Vertices
+from hakoiri.worker.layers.kernels import merge
 
 #: The layout of pairs by that of the keys.
 PAIR_LAYOUTS: dict[Layout, Layout] = {U32: U64, U64: U128, U128: U256, U256: U512}

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit
-from worker.graphs.searches import Distances, Graph, Vertices, search
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.worker.graphs.searches import Distances, Graph, Vertices, search
 
 #: Searches at once; with 512 words no longer lie in the cache, and each takes as long.
 LANES = 256

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from worker.graphs.searches import UNSEEN, Distances, Graph, Vertices, distances_from, search
+from hakoiri.puzzles.jit import jit
+from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Vertices, distances_from, search
 
 Places = NDArray[np.float32]
 #: For each pivot, by the distance from it, how much a vertex there is drawn to it.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
+from hakoiri.puzzles.jit import jit
 
 Vertices = NDArray[np.int32]
 Distances = NDArray[np.int32]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.order import distinct
-from worker.graphs.searches import UNSEEN, Distances, Graph, Labels, Offsets, Vertices, search
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.order import distinct
+from hakoiri.worker.graphs.searches import UNSEEN, Distances, Graph, Labels, Offsets, Vertices, search
 
 #: A row per component: its diameter, and the two vertices that attain it.
 Diameters = NDArray[np.int32]

@@ -5,10 +5,10 @@ Two bits stand for each key, found by the halves of its hash. With four bits a k
 
 import numpy as np
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Keys, Mask
-from storage.layers.bitmap import WORD_BITS, Words
-from storage.layers.digest import stafford
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Keys, Mask
+from hakoiri.storage.layers.bitmap import WORD_BITS, Words
+from hakoiri.storage.layers.digest import stafford
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)

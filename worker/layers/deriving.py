@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.checks import disagreement
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, ints, key_at, layout_of
-from storage.errors import DamagedError
-from storage.layers.blocks import decode_entry
-from storage.layers.coded import Coded
-from storage.layers.digest import NOTHING, add_lanes, lanes_of
-from storage.names import block_key
+from hakoiri.puzzles.checks import disagreement
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys, ints, key_at, layout_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.blocks import decode_entry
+from hakoiri.storage.layers.coded import Coded
+from hakoiri.storage.layers.digest import NOTHING, add_lanes, lanes_of
+from hakoiri.storage.names import block_key
 
 Array = NDArray[Any]
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Keys, Layout
-from storage.layers.blocks import Packed, unpack_blocks
-from storage.layers.coded import Coded, code_keys
-from storage.layers.digest import lanes_of
-from storage.ledger.manifest import Depth
-from worker.layers.kernels import Window, difference, list_bits, merge, set_within, split, take_off
-from worker.layers.marks import Marks
-from worker.layers.partition import scatter
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.storage.layers.blocks import Packed, unpack_blocks
+from hakoiri.storage.layers.coded import Coded, code_keys
+from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.storage.ledger.manifest import Depth
+from hakoiri.worker.layers.kernels import Window, difference, list_bits, merge, set_within, split, take_off
+from hakoiri.worker.layers.marks import Marks
+from hakoiri.worker.layers.partition import scatter
 
 #: So many successors at most are marked at a time, so that they stay in the second-level cache.
 _BATCH = 1 << 17

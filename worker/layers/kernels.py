@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from puzzles.jit import jit, lowest_bit, popcount
-from puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
-from puzzles.keys.order import equal, insertion_sort, less, members, put, slice_between, sort_keys
-from storage.layers.bitmap import WORD_BITS, Words
+from hakoiri.puzzles.jit import jit, lowest_bit, popcount
+from hakoiri.puzzles.keys.layout import Counts, Key, Keys, Layout, layout_of
+from hakoiri.puzzles.keys.order import equal, insertion_sort, less, members, put, slice_between, sort_keys
+from hakoiri.storage.layers.bitmap import WORD_BITS, Words
 
 #: A bitmap, and the key that its first bit stands for.
 Window = tuple[Key, Words]

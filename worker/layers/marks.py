@@ -4,9 +4,9 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from puzzles.keys.layout import Key, Keys
-from storage.layers.bitmap import WORD_BITS, Words
-from worker.layers.kernels import DENSE_SPAN, Window, clip, set_within
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.storage.layers.bitmap import WORD_BITS, Words
+from hakoiri.worker.layers.kernels import DENSE_SPAN, Window, clip, set_within
 
 #: Keys of a sample may miss so much of the span of all at either end.
 _MARGIN = 32

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.keys.layout import Key, Keys, Layout, ints
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints
 
 #: A table of 2^13 cells of two bytes stays in the first-level cache.
 _CELL_BITS = 13

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from puzzles.keys.layout import Key, Keys, Layout, key_at
-from puzzles.keys.order import slice_between
-from storage.layers.bitmap import WORD_BITS
-from storage.layers.coded import Block, decode, has_bits, set_decoded
-from worker.layers.kernels import Window, clip, list_bits, put_on, set_within
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, key_at
+from hakoiri.puzzles.keys.order import slice_between
+from hakoiri.storage.layers.bitmap import WORD_BITS
+from hakoiri.storage.layers.coded import Block, decode, has_bits, set_decoded
+from hakoiri.worker.layers.kernels import Window, clip, list_bits, put_on, set_within
 
 
 class Held(NamedTuple):

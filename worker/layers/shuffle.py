@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
-from puzzles.keys.order import merge_sorted, slice_between
-from storage.layers.bitmap import WORD_BITS
-from storage.layers.coded import Coded, code_bits, code_keys, join_coded
-from storage.layers.digest import lanes_of
-from worker.errors import PayloadError
-from worker.layers.kernels import (
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, key_at, layout_of
+from hakoiri.puzzles.keys.order import merge_sorted, slice_between
+from hakoiri.storage.layers.bitmap import WORD_BITS
+from hakoiri.storage.layers.coded import Coded, code_bits, code_keys, join_coded
+from hakoiri.storage.layers.digest import lanes_of
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers.kernels import (
     DENSE_SPAN,
     Window,
     fill_of,
@@ -29,8 +29,8 @@ from worker.layers.kernels import (
     split,
     take_off,
 )
-from worker.layers.partition import Partition, scatter
-from worker.layers.parts import Held, Parts, blocks_in, greatest_of, keys_of, known_in, marked, part_of, within
+from hakoiri.worker.layers.partition import Partition, scatter
+from hakoiri.worker.layers.parts import Held, Parts, blocks_in, greatest_of, keys_of, known_in, marked, part_of, within
 
 Arrays = Sequence[NDArray[Any]]
 

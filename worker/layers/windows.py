@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Set
 from typing import NamedTuple
 
-from puzzles.keys.layout import Key
-from worker.layers.kernels import Window
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.worker.layers.kernels import Window
 
 #: A layer is known to the two after it, each of which is a stage where nothing goes wrong.
 STAGES = 2

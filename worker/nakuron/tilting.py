@@ -6,12 +6,23 @@ What all chunks share are the arrays of a `Ground`, and after them, for games, t
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Scored
-from puzzles.jit import jit
-from puzzles.keys.splitmix import random_below, random_words
-from puzzles.nakuron.board import MOST_MOVES, random_board
-from puzzles.nakuron.kernels import PLANES, SIDES, WORDS, Ground, Words, drops, field_of, ground_of, make_scratch, tilt
-from worker.plays.moving import Array, Arrays, Game, Moved, best_answer
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.splitmix import random_below, random_words
+from hakoiri.puzzles.nakuron.board import MOST_MOVES, random_board
+from hakoiri.puzzles.nakuron.kernels import (
+    PLANES,
+    SIDES,
+    WORDS,
+    Ground,
+    Words,
+    drops,
+    field_of,
+    ground_of,
+    make_scratch,
+    tilt,
+)
+from hakoiri.worker.plays.moving import Array, Arrays, Game, Moved, best_answer
 
 #: A game ends when nothing has dropped for this many moves.
 _IDLE_MOVES = 1_000

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
+from hakoiri.puzzles.jit import jit
 
 Words = NDArray[np.uint64]
 Figures32 = NDArray[np.int32]

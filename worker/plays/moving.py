@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Scored
-from puzzles.keys.layout import Keys
-from worker.errors import refusing
+from hakoiri.puzzles.capabilities import Scored
+from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.worker.errors import refusing
 
 Array = NDArray[Any]
 Arrays = Sequence[Array]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit, lowest_bit
-from puzzles.solitaires.kernels import BLANK, SUITS, Table
-from worker.solitaires.solving_kernels import HashTable
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.solitaires.kernels import BLANK, SUITS, Table
+from hakoiri.worker.solitaires.solving_kernels import HashTable
 
 Field = NDArray[np.int8]
 #: The place of each card; how wide its integers are is the caller's.

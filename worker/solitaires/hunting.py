@@ -6,19 +6,19 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt
-from puzzles.errors import PuzzleError, Step
-from puzzles.jit import jit
-from puzzles.keys.splitmix import random_below, random_word, random_words
-from puzzles.solitaires.cards import MOST_COLUMNS, Card, rows_of
-from puzzles.solitaires.kernels import BLANK, SUITS
-from puzzles.solitaires.solitaire import Solitaire
-from worker.deals.hunting import OBJECTIVES, Leg, Walked, score_of
-from worker.deals.solving import DealFigures
-from worker.errors import TaskError
-from worker.solitaires.counting_kernels import Field, Profile, count_positions, early_layers
-from worker.solitaires.solving import as_solitaire, solve
-from worker.solitaires.solving_kernels import HashTable, breadth_first
+from hakoiri.puzzles.capabilities import Dealt
+from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.keys.splitmix import random_below, random_word, random_words
+from hakoiri.puzzles.solitaires.cards import MOST_COLUMNS, Card, rows_of
+from hakoiri.puzzles.solitaires.kernels import BLANK, SUITS
+from hakoiri.puzzles.solitaires.solitaire import Solitaire
+from hakoiri.worker.deals.hunting import OBJECTIVES, Leg, Walked, score_of
+from hakoiri.worker.deals.solving import DealFigures
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.solitaires.counting_kernels import Field, Profile, count_positions, early_layers
+from hakoiri.worker.solitaires.solving import as_solitaire, solve
+from hakoiri.worker.solitaires.solving_kernels import HashTable, breadth_first
 
 #: What is maximised: the number of a name in `worker.solitaires.hunting.OBJECTIVES`.
 POSITIONS, MOVES, DEPTH = 0, 1, 2

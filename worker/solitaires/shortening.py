@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from puzzles.capabilities import Dealt, Move
-from puzzles.keys.layout import Key
-from puzzles.solitaires.solitaire import Solitaire, moved
-from worker.errors import TaskError
-from worker.solitaires.solving import as_solitaire
+from hakoiri.puzzles.capabilities import Dealt, Move
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.solitaires.solving import as_solitaire
 
 #: The greatest distance in the element component of i aces and j holes, from the paper.
 DIAMETERS = {(1, 1): 1, (1, 2): 1, (1, 3): 1, (2, 1): 3, (2, 2): 3, (3, 1): 4}

@@ -9,13 +9,13 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.capabilities import Dealt, Move, SearchOrder, Until
-from puzzles.keys.layout import Key
-from puzzles.keys.splitmix import random_words
-from puzzles.solitaires.solitaire import Solitaire
-from worker.deals.solving import Goal, Solved
-from worker.errors import TaskError
-from worker.solitaires.solving_kernels import HashTable, breadth_first, depth_first
+from hakoiri.puzzles.capabilities import Dealt, Move, SearchOrder, Until
+from hakoiri.puzzles.keys.layout import Key
+from hakoiri.puzzles.keys.splitmix import random_words
+from hakoiri.puzzles.solitaires.solitaire import Solitaire
+from hakoiri.worker.deals.solving import Goal, Solved
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.solitaires.solving_kernels import HashTable, breadth_first, depth_first
 
 _UNTIL: tuple[Until, ...] = get_args(Until)
 

@@ -8,8 +8,8 @@ so a move changes it by two words. Equal hashes are compared card by card: nothi
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.jit import jit
-from puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_moves
+from hakoiri.puzzles.jit import jit
+from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_moves
 
 #: Hashes by card and cell.
 HashTable = NDArray[np.uint64]

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import redis
 from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError, ResponseError
 
-from puzzles.errors import Step
-from worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
-from worker.transport.names import SHARED_TYPES, WORKERS, worker_key
-from worker.transport.values import parser_of
+from hakoiri.puzzles.errors import Step
+from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
+from hakoiri.worker.transport.names import SHARED_TYPES, WORKERS, worker_key
+from hakoiri.worker.transport.values import parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Each worker says so often that it is alive, and is taken for dead after so long a silence.

@@ -14,10 +14,10 @@ from typing import Any, Self
 import redis
 from redis.exceptions import RedisError
 
-from worker.errors import WorkerError
-from worker.parent import end_with
-from worker.transport.connection import without_password
-from worker.transport.depots import open_depot
+from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.transport.connection import without_password
+from hakoiri.worker.transport.depots import open_depot
 
 _START_SECONDS, _POLL_SECONDS, _STOP_SECONDS = 10.0, 0.02, 5.0
 #: Linux deals out those from 32,768 on, and one of them could be gone before the server has it, or while it is down.

@@ -15,9 +15,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import OutOfMemoryError, RedisError
 from redis.retry import Retry
 
-from worker.errors import DepotLostError, PayloadError
-from worker.transport.connection import living_workers, without_password
-from worker.transport.values import ValueParser
+from hakoiri.worker.errors import DepotLostError, PayloadError
+from hakoiri.worker.transport.connection import living_workers, without_password
+from hakoiri.worker.transport.values import ValueParser
 
 #: The variable of a worker's environment with the URL of its data Redis.
 DATA_REDIS = "HAKOIRI_DATA_REDIS"

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puzzles.keys.layout import Keys, Layout
-from storage.layers.coded import Coded
-from worker.errors import PayloadError
-from worker.transport.names import value_key
+from hakoiri.puzzles.keys.layout import Keys, Layout
+from hakoiri.storage.layers.coded import Coded
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.transport.names import value_key
 
 #: The values that an attempt may leave.
 BLOCKS, PIECES = 0, 1

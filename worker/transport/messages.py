@@ -5,9 +5,9 @@ from typing import Any, Literal, get_args
 
 import msgpack
 
-from puzzles.errors import Step
-from worker.errors import PayloadError
-from worker.transport.depots import MAIN
+from hakoiri.puzzles.errors import Step
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.transport.depots import MAIN
 
 EventKind = Literal["started", "done", "missing", "failed", "refused"]
 

@@ -10,13 +10,13 @@ from typing import Any
 import msgpack
 import numpy as np
 
-from puzzles.keys.layout import BATCHES, is_batch, layout_of
-from puzzles.keys.order import is_increasing
-from storage.errors import DamagedError
-from storage.layers.codec import decode_block, encode_block, longest_varint
-from storage.ledger.records import seal, unseal
-from worker.errors import PayloadError
-from worker.tasks import Array, Arrays
+from hakoiri.puzzles.keys.layout import BATCHES, is_batch, layout_of
+from hakoiri.puzzles.keys.order import is_increasing
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.codec import decode_block, encode_block, longest_varint
+from hakoiri.storage.ledger.records import seal, unseal
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.tasks import Array, Arrays
 
 #: The array types that tasks exchange.
 _DTYPES = {name: np.dtype(name) for name in ("|u1", "<u2", "<u4", "<u8", "<i4", "<i8")}

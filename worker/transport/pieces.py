@@ -10,17 +10,17 @@ import redis
 from numpy.typing import NDArray
 from redis.exceptions import OutOfMemoryError
 
-from puzzles.contract import Puzzle
-from puzzles.keys.layout import Key, Keys, Layout, ints, is_batch, key_at, layout_of
-from storage.errors import DamagedError
-from storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
-from worker.errors import PayloadError
-from worker.layers.parts import Held, Parts
-from worker.layers.shuffle import Made
-from worker.layers.windows import Span, Windows
-from worker.tasks import SHUFFLES, TAKE_MORE, Arrays
-from worker.transport.depots import MAIN, Depots
-from worker.transport.lots import (
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.keys.layout import Key, Keys, Layout, ints, is_batch, key_at, layout_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.layers.coded import MOST_BYTES, Block, Coded, is_sound, join_coded
+from hakoiri.worker.errors import PayloadError
+from hakoiri.worker.layers.parts import Held, Parts
+from hakoiri.worker.layers.shuffle import Made
+from hakoiri.worker.layers.windows import Span, Windows
+from hakoiri.worker.tasks import SHUFFLES, TAKE_MORE, Arrays
+from hakoiri.worker.transport.depots import MAIN, Depots
+from hakoiri.worker.transport.lots import (
     BEGIN,
     BLOCKS,
     COLUMNS,
@@ -32,7 +32,7 @@ from worker.transport.lots import (
     names_of,
     stretches,
 )  # fmt: skip
-from worker.transport.names import value_key
+from hakoiri.worker.transport.names import value_key
 
 #: Depots that are read at a time.
 _READERS = 8

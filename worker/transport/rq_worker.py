@@ -22,20 +22,20 @@ from rq.job import Job
 from rq.utils import now
 from rq.worker import WorkerStatus
 
-from puzzles.contract import Puzzle
-from puzzles.jit import prepare
-from puzzles.registry import PuzzleSpec
-from worker.errors import PayloadError, TaskError, WorkerError
-from worker.layers.windows import Windows
-from worker.tasks import SHUFFLES, TASKS, Array, Arrays
-from worker.transport.connection import get_bytes
-from worker.transport.depots import DATA_REDIS, MAIN, Depots
-from worker.transport.lots import Origin
-from worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
-from worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
-from worker.transport.payload import pack_arrays, unpack_arrays
-from worker.transport.pieces import perform
-from worker.warm import kernels_of
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.jit import prepare
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
+from hakoiri.worker.layers.windows import Windows
+from hakoiri.worker.tasks import SHUFFLES, TASKS, Array, Arrays
+from hakoiri.worker.transport.connection import get_bytes
+from hakoiri.worker.transport.depots import DATA_REDIS, MAIN, Depots
+from hakoiri.worker.transport.lots import Origin
+from hakoiri.worker.transport.messages import Event, EventKind, MsgpackSerializer, TaskRequest
+from hakoiri.worker.transport.names import QUEUE, event_key, input_key, own_queue, result_key, shared_key
+from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
+from hakoiri.worker.transport.pieces import perform
+from hakoiri.worker.warm import kernels_of
 
 _MAX_DETAIL = 500
 #: A worker that has refused a chunk holds back for so long.

@@ -14,13 +14,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from puzzles.user.files import files_variable
-from worker.cores import ONE_THREAD, pin
-from worker.errors import WorkerError
-from worker.transport.connection import connect, forget_worker, require_own_names, worker_name
-from worker.transport.data_redis import DataRedis
-from worker.transport.depots import DATA_REDIS
-from worker.transport.forked import Forked, fork
+from hakoiri.puzzles.user.files import files_variable
+from hakoiri.worker.cores import ONE_THREAD, pin
+from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.transport.connection import connect, forget_worker, require_own_names, worker_name
+from hakoiri.worker.transport.data_redis import DataRedis
+from hakoiri.worker.transport.depots import DATA_REDIS
+from hakoiri.worker.transport.forked import Forked, fork
 
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
@@ -151,7 +151,7 @@ class Supervisor:
         if self._work is not None and threading.active_count() == 1:
             return fork(self._in_child)
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
+            [sys.executable, "-P", "-m", "hakoiri.worker.main"], env=self._environment, stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             # Ctrl-C on the terminal is for the supervisor, which lets them finish their chunks.
             process_group=0,

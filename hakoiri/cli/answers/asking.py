@@ -16,8 +16,8 @@ from hakoiri.cli.options import (
     RunArgument,
     WideOption,
 )
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import fitting_digest, print_json, stderr, stdout, table
-from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
@@ -88,7 +88,7 @@ def _print_layers(rows: list[dict[str, Any]], wide: bool) -> None:
 
 def _without_layers(run: "Run") -> Exception:
     """The error for a run that has no layers yet, or never will."""
-    from coordinator.errors import UnanswerableError
+    from hakoiri.coordinator.errors import UnanswerableError
 
     kind = run.store.manifest.mode
     if not run.kind.instead:
@@ -99,8 +99,8 @@ def _without_layers(run: "Run") -> Exception:
 
 
 def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, json: bool) -> None:
+    from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.terminal import print_side_by_side
-    from puzzles.keys.layout import ints
 
     with opened(name, data) as run:
         keys = run.layer(depth)
@@ -130,7 +130,7 @@ def solutions(
 ) -> None:
     """Draw solutions of a tree that were kept, one for each orbit: the least of its images."""
     from hakoiri.api import open_run
-    from puzzles.keys.layout import ints
+    from hakoiri.puzzles.keys.layout import ints
 
     with open_run(name, data) as run:
         tree, orbits = run.tree, run.store.state.figures.get("orbits") or 0
@@ -153,8 +153,8 @@ def solutions(
 
 def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
     """The run that a user names, to be asked within so much memory."""
-    from coordinator.session.resources import Resources
     from hakoiri.api import open_run
+    from hakoiri.coordinator.session.resources import Resources
 
     return open_run(name, data, Resources(memory=memory))
 

@@ -21,9 +21,9 @@ from hakoiri.render.tables import facts, print_json, rows_table, stdout, table
 from hakoiri.steps import command
 
 if TYPE_CHECKING:
-    from coordinator.graphs.strong import StrongComponents
-    from coordinator.session.resources import Resources
     from hakoiri.api import Run
+    from hakoiri.coordinator.graphs.strong import StrongComponents
+    from hakoiri.coordinator.session.resources import Resources
 
 #: Rows of a table of strong components, of which there may be millions, and of a table of their kinds.
 _ROWS = 20
@@ -45,7 +45,7 @@ def components(
     Those of a directed puzzle have none, for not all their configurations lead to each other; those of --strong do.
     These are found by RQ workers, too.
     """
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.resources import Resources
 
     with opened(name, data, memory) as run:
         if strong:
@@ -57,7 +57,7 @@ def components(
         elif not run.puzzle.undirected:
             _list_weak(run, limit)
         else:
-            from coordinator.graphs.job import component_figures
+            from hakoiri.coordinator.graphs.job import component_figures
 
             stdout().print(rows_table([component_figures(record) for record in run.components(limit)]))
 

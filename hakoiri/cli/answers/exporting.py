@@ -8,8 +8,8 @@ import typer
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json, stdout
-from puzzles.errors import counted
 
 
 def export(
@@ -34,10 +34,10 @@ def export(
     json: JsonOption = False,
 ) -> None:
     """Write the configurations and moves of a run, or the solutions of a tree, to files for other programs."""
-    from coordinator.deals.certificate import SUFFIX
-    from coordinator.session.job import Job
+    from hakoiri.coordinator.deals.certificate import SUFFIX
+    from hakoiri.coordinator.session.job import Job
     from hakoiri.export.files import export_edges, export_run
-    from puzzles.capabilities import Placements
+    from hakoiri.puzzles.capabilities import Placements
 
     if target is None and edges is None:
         raise typer.BadParameter("say where to: --to FILE, or --edges FILE for the moves, or both")

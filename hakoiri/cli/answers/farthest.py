@@ -18,9 +18,9 @@ from hakoiri.cli.options import (
     WorkersOption,
     redis_url,
 )
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.steps import command
-from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from hakoiri.api import Diameter, Run
@@ -60,8 +60,8 @@ def diameter(
     What a large component takes is kept, as a run that belongs to this one: 'status' shows what is open, RQ workers
     search, too, and Ctrl-C leaves a run that the same command resumes.
     """
-    from coordinator.graphs.bounding import make_bounding
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.graphs.bounding import make_bounding
+    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.rows.answers import diameter_row
 
     if pairs is not None:
@@ -121,9 +121,9 @@ def _span(eccentricities: dict[int, int]) -> str:
 
 def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     """All pairs as a table of their two boards."""
-    from coordinator.errors import UnanswerableError
+    from hakoiri.coordinator.errors import UnanswerableError
     from hakoiri.export.rows import write_rows
-    from puzzles.keys.layout import ints
+    from hakoiri.puzzles.keys.layout import ints
 
     if found.record.pair_count != len(found.pairs):
         raise UnanswerableError(f"the {found.record.pair_count:,} pairs follow from symmetries: counted, not listed")
@@ -134,8 +134,8 @@ def _write_pairs(run: "Run", found: "Diameter", target: Path) -> None:
 
 def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
     """The run that is asked, or whose eccentricities are named: then also of which component they are."""
-    from coordinator.runs.catalogue import base_of, data_directory, find_run
-    from storage.ledger.ledger import Ledger
+    from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
+    from hakoiri.storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(data), name)
     if not (base := base_of(directory)):
@@ -145,8 +145,8 @@ def _base_and_component(name: str, data: Path | None) -> tuple[str, int | None]:
 
 
 def _print_pairs(run: "Run", found: "Diameter") -> None:
+    from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.terminal import print_side_by_side
-    from puzzles.keys.layout import ints
 
     count, away = found.record.pair_count, f"{counted(found.diameter, 'moves')} away"
     for number, pair in enumerate(found.pairs, 1):
@@ -159,9 +159,9 @@ def _print_pairs(run: "Run", found: "Diameter") -> None:
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:
     """The first pairs in one picture, the two of a pair side by side; two pairs in a row where there are more."""
+    from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.files import write_picture
     from hakoiri.render.pictures.sheet import captioned, sheet, titled
-    from puzzles.keys.layout import ints
 
     puzzle, away = run.puzzle, f"{counted(found.diameter, 'moves')} away"
     boards = [

@@ -21,13 +21,13 @@ from hakoiri.cli.options import (
     WorkersOption,
     redis_url,
 )
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.steps import command
-from puzzles.errors import counted
 
 if TYPE_CHECKING:
-    from coordinator.session.resources import Resources
     from hakoiri.api import Hardest, Run
+    from hakoiri.coordinator.session.resources import Resources
 
 #: Boards that are drawn, and configurations in JSON, unless more are asked for.
 _DRAWN, _LISTED = 12, 1_000
@@ -64,7 +64,7 @@ def hardest(
     The distances of all configurations are kept, as a run that belongs to this one: from then on each path to a goal,
     and each hint, is there at once. Ctrl-C leaves a run that the same command resumes.
     """
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.resources import Resources
 
     refuse_with_queue(queue, {"--plot": plot})
     if plot is not None:
@@ -98,10 +98,10 @@ def _computed(
 
     A run of goal distances stands for the run that they are of, and for its own metric.
     """
-    from coordinator.goals.distances import METRIC, make_distances
-    from coordinator.runs.catalogue import base_of, data_directory, find_run
-    from storage.layers.store import RunStore
-    from storage.ledger.ledger import Ledger
+    from hakoiri.coordinator.goals.distances import METRIC, make_distances
+    from hakoiri.coordinator.runs.catalogue import base_of, data_directory, find_run
+    from hakoiri.storage.layers.store import RunStore
+    from hakoiri.storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(data), name)
     base = base_of(directory) or directory.name
@@ -123,8 +123,8 @@ def _computed(
 
 
 def _print_hardest(run: "Run", found: "Hardest") -> None:
+    from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.terminal import print_side_by_side
-    from puzzles.keys.layout import ints
 
     keys = ints(found.configurations)
     titles = [str(number) for number in range(1, len(keys) + 1)]

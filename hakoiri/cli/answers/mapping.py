@@ -8,8 +8,8 @@ import typer
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stdout
-from puzzles.errors import counted
 
 
 def draw_map(
@@ -30,7 +30,7 @@ def draw_map(
     """
     from hakoiri.export.maps import write_map
     from hakoiri.rows.answers import map_row
-    from storage.engine.files import require_place
+    from hakoiri.storage.engine.files import require_place
 
     # Before the work, which may take minutes.
     require_place(target)

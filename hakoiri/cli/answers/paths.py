@@ -10,8 +10,8 @@ from rich.text import Text
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.completing import ends_beginning
 from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
+from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
-from puzzles.errors import PuzzleError, counted
 
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath, ShortestPaths
@@ -130,8 +130,8 @@ def _show_all(run: "Run", found: "ShortestPaths", limit: int, json: bool) -> Non
 
 def _print_path(run: "Run", found: "ShortestPath") -> None:
     """All boards; a very long path without colours, for its pictures would take gigabytes."""
+    from hakoiri.puzzles.pictures.shapes import Picture
     from hakoiri.render.pictures.terminal import print_side_by_side
-    from puzzles.pictures.shapes import Picture
 
     titles = ["0 start", *(f"{number} {move}" for number, move in enumerate(found.moves, 1))]
     coloured = len(found) <= _COLOURED
@@ -140,7 +140,7 @@ def _print_path(run: "Run", found: "ShortestPath") -> None:
 
 
 def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
-    from coordinator.errors import UnanswerableError
+    from hakoiri.coordinator.errors import UnanswerableError
     from hakoiri.render.pictures.files import write_film
     from hakoiri.render.pictures.film import Film
     from hakoiri.render.pictures.sheet import titled

@@ -27,15 +27,15 @@ from hakoiri.cli.options import (
     redis_url,
     spec_of,
 )
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import stderr
-from puzzles.errors import PuzzleError
-from puzzles.keys.seeds import MOST_SEED
 
 if TYPE_CHECKING:
-    from coordinator.deals.hunt import HuntDeals
-    from coordinator.deals.study import StudyDeals
-    from coordinator.session.session import Control
-    from puzzles.capabilities import Dealt
+    from hakoiri.coordinator.deals.hunt import HuntDeals
+    from hakoiri.coordinator.deals.study import StudyDeals
+    from hakoiri.coordinator.session.session import Control
+    from hakoiri.puzzles.capabilities import Dealt
 
 
 def parse_sizes(text: str, option: str, least: int, most: int) -> tuple[int, ...]:
@@ -127,13 +127,13 @@ def study(
 
     With --n: layers, depth, diameter, radius and diametral pairs of a puzzle for one size after another.
     """
-    from coordinator.deals.study import StudyDeals
-    from coordinator.deals.study_plan import dealt_class
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.deals.study import StudyDeals
+    from hakoiri.coordinator.deals.study_plan import dealt_class
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
     from hakoiri.render.pictures.files import check_ending
     from hakoiri.render.plots import PLOTS
-    from puzzles.registry import PuzzleSpec, with_own_file
-    from storage.engine.files import require_place
+    from hakoiri.storage.engine.files import require_place
 
     if puzzle == BOARDS:
         resources = Resources(redis_url(redis), workers, memory)
@@ -178,12 +178,12 @@ def _sizes_text(kind: "type[Dealt]", given: dict[str, str | None]) -> str:
 
 def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:
     """The files that were asked for."""
-    from coordinator.deals.study import kept_deals
+    from hakoiri.coordinator.deals.study import kept_deals
 
     study = job.study
     found = kept_deals(study, job.store)
     if csv is not None:
-        from coordinator.deals.study_table import write_csv
+        from hakoiri.coordinator.deals.study_table import write_csv
 
         puzzles = {size: study.puzzle.sized(size) for size in study.sizes}
         texts = (
@@ -246,10 +246,10 @@ def hunt(
 
     Of sliding blocks: for the hardest board of the pieces of a board. Whatever moves lead to is judged together.
     """
-    from coordinator.deals.hunt import HuntDeals
-    from coordinator.session.resources import Resources
-    from storage.engine.files import require_place
-    from storage.names import certificate_file
+    from hakoiri.coordinator.deals.hunt import HuntDeals
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.storage.engine.files import require_place
+    from hakoiri.storage.names import certificate_file
 
     spec = spec_of(puzzle, options, start, goal)
     asked = HuntDeals.requested(
@@ -271,8 +271,8 @@ def hunt(
 
 def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
     """Write the certificate of the best deal, if there is one; where it is."""
-    from coordinator.deals.certificate import certify, write_certificate
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.deals.certificate import certify, write_certificate
+    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.render.progress import shown_progress
 
     best = job.best

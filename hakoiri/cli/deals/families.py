@@ -7,14 +7,14 @@ from rich.text import Text
 
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import parse_options
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import stderr
-from puzzles.errors import PuzzleError
-from puzzles.registry import PuzzleSpec
 
 if TYPE_CHECKING:
-    from coordinator.session.job import Job
-    from coordinator.session.resources import Resources
-    from coordinator.session.session import Control
+    from hakoiri.coordinator.session.job import Job
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.session import Control
 
 #: What stands for a puzzle.
 BOARDS = "boards"
@@ -28,7 +28,7 @@ def study_boards(
     table: Path | None, queue: bool, data: Path | None, resources: "Resources", json: bool,
 ) -> None:  # fmt: skip
     """Make the run and drive it, or queue it; write its components into `table`."""
-    from coordinator.families.boards import StudyBoards
+    from hakoiri.coordinator.families.boards import StudyBoards
     from hakoiri.export.rows import check_ending
 
     if size is None or pieces is None:
@@ -60,8 +60,8 @@ def study_sizes(
     resources: "Resources", json: bool,
 ) -> None:  # fmt: skip
     """Make the run of a puzzle's sizes and drive it, or queue it; write tables in the form of b-files into `folder`."""
-    from coordinator.families.sizes import StudySizes, b_files
-    from storage.engine.files import naming, write_file
+    from hakoiri.coordinator.families.sizes import StudySizes, b_files
+    from hakoiri.storage.engine.files import naming, write_file
 
     refuse_with_queue(queue, {"--b-files": folder})
     asked = StudySizes.requested(spec, sizes=sizes)

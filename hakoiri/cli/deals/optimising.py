@@ -22,9 +22,9 @@ from hakoiri.cli.options import (
     redis_url,
     spec_of,
 )
+from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
-from puzzles.keys.seeds import MOST_SEED
 
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help="nakuron.")]
 
@@ -69,8 +69,8 @@ def optimise(
     json: JsonOption = False,
 ) -> None:
     """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
-    from coordinator.plays.job import Optimise
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.plays.job import Optimise
+    from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, None)
     asked = Optimise.requested(spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds)
@@ -88,7 +88,7 @@ def generate(
     json: JsonOption = False,
 ) -> None:
     """Print a random board of a contest's setting, the same on every machine."""
-    from puzzles.nakuron.board import random_board
+    from hakoiri.puzzles.nakuron.board import random_board
 
     _require_large_boards(puzzle)
     board = random_board(size, setting, seed)
@@ -106,8 +106,8 @@ def replay(
     json: JsonOption = False,
 ) -> None:
     """Score a play of nakuron by the reference rules, apart from any search; with --steps move by move."""
-    from puzzles.nakuron.board import SIDES, parse_board, parse_sequence
-    from puzzles.nakuron.board import replay as replayed
+    from hakoiri.puzzles.nakuron.board import SIDES, parse_board, parse_sequence
+    from hakoiri.puzzles.nakuron.board import replay as replayed
 
     board = parse_board(read_board(start))
     sides = parse_sequence(read_text(sequence))
@@ -137,8 +137,8 @@ def is_whole(text: str) -> bool:
 
 def show_board(text: str, plot: Path | None, json: bool) -> None:
     """Draw a whole board, and tell how many balls it has and what each tilt would drop."""
+    from hakoiri.puzzles.nakuron.board import COLOURS, SIDES, WALL, parse_board, tilt
     from hakoiri.render.pictures.terminal import print_nakuron
-    from puzzles.nakuron.board import COLOURS, SIDES, WALL, parse_board, tilt
 
     board = parse_board(text)
     tilts = [tilt(board.rows, board.frame, side) for side in range(len(SIDES))]
@@ -150,8 +150,8 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
         "drops": {name: [tilted.score, len(tilted.dropped)] for name, tilted in zip(SIDES, tilts, strict=True)},
     }
     if plot is not None:
+        from hakoiri.puzzles.nakuron.drawing import draw_board
         from hakoiri.render.pictures.files import write_picture
-        from puzzles.nakuron.drawing import draw_board
 
         write_picture(draw_board(board), f"nakuron, {board.size} x {board.size}", plot)
         stderr().print(Text(f"drawn into {plot}"))
@@ -165,9 +165,9 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
 
 
 def _require_large_boards(puzzle: str) -> None:
-    from puzzles.capabilities import Scored
-    from puzzles.errors import PuzzleError
-    from puzzles.registry import puzzle_class
+    from hakoiri.puzzles.capabilities import Scored
+    from hakoiri.puzzles.errors import PuzzleError
+    from hakoiri.puzzles.registry import puzzle_class
 
     kind = puzzle_class(puzzle)
     if not (issubclass(kind, Scored) and kind.large_boards):

@@ -8,16 +8,16 @@ from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.options import JsonOption, PuzzleOptions, parse_options, read_text
+from hakoiri.puzzles.errors import counted
+from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import print_line
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
-from puzzles.errors import counted
-from puzzles.keys.seeds import MOST_SEED
 
 if TYPE_CHECKING:
-    from puzzles.capabilities import Dealt, Move
-    from puzzles.keys.layout import Key
-    from worker.deals.solving import Goal, Solved
-    from worker.solitaires.shortening import Shortened
+    from hakoiri.puzzles.capabilities import Dealt, Move
+    from hakoiri.puzzles.keys.layout import Key
+    from hakoiri.worker.deals.solving import Goal, Solved
+    from hakoiri.worker.solitaires.shortening import Shortened
 
 _BYTES = 250
 #: Deals that a message names.
@@ -61,13 +61,13 @@ def solve(
 
     With --strategy, --shorten, --show or --json it says more. Depth first, superpuzz solutions are not the shortest.
     """
-    from coordinator.deals.dealing import deals_of, dealt
-    from puzzles.errors import PuzzleError
-    from puzzles.jit import prepare
-    from puzzles.registry import PuzzleSpec, with_own_file
-    from worker.deals.solving import answered, request
-    from worker.tasks import do_task
-    from worker.warm import PREPARING, load_solving_kernels
+    from hakoiri.coordinator.deals.dealing import deals_of, dealt
+    from hakoiri.puzzles.errors import PuzzleError
+    from hakoiri.puzzles.jit import prepare
+    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+    from hakoiri.worker.deals.solving import answered, request
+    from hakoiri.worker.tasks import do_task
+    from hakoiri.worker.warm import PREPARING, load_solving_kernels
 
     game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
     if shorten and not game.shortens:
@@ -105,8 +105,8 @@ def deal(
     json: JsonOption = False,
 ) -> None:
     """Print random deals, the same on every machine, in the contest's format: their number, then each in four lines."""
-    from coordinator.deals.dealing import dealt
-    from puzzles.registry import PuzzleSpec, with_own_file
+    from hakoiri.coordinator.deals.dealing import dealt
+    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
     game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
     texts = (game.random_deal(seed, number) for number in range(first, first + count))
@@ -156,7 +156,7 @@ def _solution_row(
 
 
 def _shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None") -> dict[str, Any]:
-    from worker.solitaires.shortening import shorten
+    from hakoiri.worker.solitaires.shortening import shorten
 
     if moves is None:
         return {"shortened": None, "shorter_solution": None, "redundant": []}

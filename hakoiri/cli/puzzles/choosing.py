@@ -44,9 +44,9 @@ def puzzles(
 
 def _tell(name: str, options: dict[str, str], json: bool) -> None:
     """All about one puzzle."""
+    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
     from hakoiri.render.pictures.terminal import print_picture
     from hakoiri.rows.puzzles import full_puzzle_row
-    from puzzles.registry import PuzzleSpec, with_own_file
 
     spec = with_own_file(PuzzleSpec(name, options))
     row = full_puzzle_row(spec)
@@ -107,10 +107,10 @@ def show(
     Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
+    from hakoiri.puzzles.capabilities import Placements, Scored
+    from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
     from hakoiri.render.pictures.terminal import print_picture
     from hakoiri.rows.puzzles import configuration_row
-    from puzzles.capabilities import Placements, Scored
-    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
     kind = puzzle_class(spec.name, spec.digest)

@@ -6,11 +6,11 @@ from enum import Enum
 from string import ascii_letters
 from typing import TYPE_CHECKING
 
-from puzzles.errors import counted
+from hakoiri.puzzles.errors import counted
 
 if TYPE_CHECKING:
-    from puzzles.contract import Puzzle
-    from puzzles.keys.layout import Key
+    from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.puzzles.keys.layout import Key
 
 #: A move in some direction and perhaps on from there, of one piece, called by one character, or of all.
 _DIRECTED_MOVE = re.compile(r"(?:(\S) )?(up|down|left|right)\b")
@@ -122,7 +122,7 @@ class Game:
 
     def _words(self, target: "Key") -> str:
         """What a move is called, where that depends on the path by the letters of its first board."""
-        from puzzles.contract import Puzzle
+        from hakoiri.puzzles.contract import Puzzle
 
         if type(self.puzzle).describe_moves is Puzzle.describe_moves:
             return self.puzzle.describe_move(self.here, target)

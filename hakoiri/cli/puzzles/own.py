@@ -9,14 +9,14 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
+from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import print_json, stdout
-from puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
-    from puzzles.conformance.pool import Case
-    from puzzles.conformance.suite import Verdict
-    from puzzles.contract import Puzzle
-    from puzzles.registry import PuzzleSpec
+    from hakoiri.puzzles.conformance.pool import Case
+    from hakoiri.puzzles.conformance.suite import Verdict
+    from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.puzzles.registry import PuzzleSpec
 
 
 def new(
@@ -27,7 +27,7 @@ def new(
 ) -> None:
     """Write the start of a puzzle of one's own: a small one that works, with comments."""
     from hakoiri.cli.puzzles.starter import starter
-    from storage.engine.files import write_file
+    from hakoiri.storage.engine.files import write_file
 
     if file.suffix != ".py" or not any(letter.isalnum() and letter.isascii() for letter in file.stem):
         raise PuzzleError(f"{file}: name a file that ends in .py, e.g. my_puzzle.py")
@@ -51,8 +51,8 @@ def try_puzzle(
     json: JsonOption = False,
 ) -> None:
     """Try whether a puzzle keeps its promises, on some of its configurations; exit code 1 and what is wrong, if not."""
-    from puzzles.conformance.suite import verdicts
-    from puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+    from hakoiri.puzzles.conformance.suite import verdicts
+    from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 
     spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
     text = None if start is None else read_board(start)
@@ -73,7 +73,7 @@ def try_puzzle(
 
 
 def _case(spec: "PuzzleSpec", start: str | None) -> "Case":
-    from puzzles.conformance.pool import Case
+    from hakoiri.puzzles.conformance.pool import Case
 
     def build(options: Mapping[str, str], text: str | None) -> "Puzzle":
         return replace(spec, options=options, start=text).build()

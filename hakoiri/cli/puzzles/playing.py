@@ -14,13 +14,13 @@ from rich.text import Text
 
 from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
 from hakoiri.cli.puzzles.game import ARROWS, Game, Press
+from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
-from puzzles.errors import PuzzleError, counted
 
 if TYPE_CHECKING:
     from hakoiri.api import Run
-    from puzzles.contract import Puzzle
-    from puzzles.registry import PuzzleSpec
+    from hakoiri.puzzles.contract import Puzzle
+    from hakoiri.puzzles.registry import PuzzleSpec
 
 _BYTES_AT_ONCE = 64
 #: What a terminal sends at once: an arrow, or a character; an escape that begins nothing is the key of this name.
@@ -38,8 +38,8 @@ def play(
     json: JsonOption = False,
 ) -> None:
     """Play a puzzle on the terminal: a piece's letter and an arrow move it. For hints there must be a finished run."""
-    from puzzles.capabilities import Placements
-    from puzzles.registry import PuzzleSpec, with_own_file
+    from hakoiri.puzzles.capabilities import Placements
+    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
     if not sys.stdin.isatty():
         raise PuzzleError("play reads single keys, so it needs a terminal; to see a solution: hakoiri path last")
@@ -127,7 +127,7 @@ class _Hints:
 
     def hint(self, game: Game) -> str:
         """How far it is to the goal and the best move, or why that is not known."""
-        from coordinator.errors import UnanswerableError
+        from hakoiri.coordinator.errors import UnanswerableError
 
         if game.solved:
             return "you are there"
@@ -149,8 +149,8 @@ class _Hints:
 
     def _look_for_run(self, puzzle: "Puzzle", text: str) -> None:
         """Open a finished run of the same puzzle that holds a configuration, the one made last first."""
-        from coordinator.runs.catalogue import data_directory, list_runs
         from hakoiri.api import open_run
+        from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 
         if self._run is not None and text in self._run:
             return

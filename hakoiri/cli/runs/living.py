@@ -21,20 +21,20 @@ from hakoiri.cli.options import (
     RunArgument,
     WideOption,
 )
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.places import places_facts
 from hakoiri.render.progress import live_text, progress_count, progress_text
 from hakoiri.render.streams import results
 from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
 from hakoiri.rows.runs import status_row
 from hakoiri.steps import worded
-from puzzles.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.table import Table
 
-    from coordinator.runs.catalogue import RunStatus
+    from hakoiri.coordinator.runs.catalogue import RunStatus
 
 _WATCH_SECONDS = 0.5
 #: Columns of the list of runs that go where the terminal is too narrow.
@@ -55,7 +55,7 @@ _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left"
 
 def runs(data: DataOption = None, json: JsonOption = False) -> None:
     """List all runs, the oldest first."""
-    from coordinator.runs.catalogue import data_directory, list_runs
+    from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
 
     found = list_runs(data_directory(data))
     if json:
@@ -73,7 +73,7 @@ def runs(data: DataOption = None, json: JsonOption = False) -> None:
 
 def _faults(found: "list[RunStatus]") -> "Iterator[str]":
     """A line for each run of which nothing is known, and one for all of another storage format."""
-    from coordinator.runs.catalogue import ANOTHER_FORMAT
+    from hakoiri.coordinator.runs.catalogue import ANOTHER_FORMAT
 
     for status in found:
         if status.fault and status.status != ANOTHER_FORMAT:
@@ -109,7 +109,7 @@ def status(
     json: JsonOption = False,
 ) -> None:
     """Show how a run stands and how fast it goes."""
-    from coordinator.runs.catalogue import data_directory, find_run, status_of
+    from hakoiri.coordinator.runs.catalogue import data_directory, find_run, status_of
 
     directory = find_run(data_directory(data), name)
     found = status_of(directory)
@@ -126,7 +126,7 @@ def status(
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
     """Stop a queued or running run; what it has found stays, and only 'resume' takes it up again."""
-    from coordinator.runs.catalogue import cancel_run, data_directory, find_run
+    from hakoiri.coordinator.runs.catalogue import cancel_run, data_directory, find_run
 
     directory = find_run(data_directory(data), name)
     result = cancel_run(directory)
@@ -148,8 +148,8 @@ def delete(
     json: JsonOption = False,
 ) -> None:
     """Remove runs and all their data: with a run its goal distances, with a hunt the certificate beside it."""
-    from coordinator.errors import RunError
-    from coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run
+    from hakoiri.coordinator.errors import RunError
+    from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run
 
     # Found before any is gone: 'last' means one run, and a wrong name among them removes none.
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
@@ -215,7 +215,7 @@ def _watch(directory: Path, found: "RunStatus", json: bool) -> "RunStatus":
 
 def _statuses(directory: Path, found: "RunStatus") -> "Iterator[RunStatus]":
     """How a run stands, again and again until it comes to rest: when nobody works at it, nor waits for its turn."""
-    from coordinator.runs.catalogue import status_of
+    from hakoiri.coordinator.runs.catalogue import status_of
 
     yield found
     while found.status in _MOVING or (found.awaited and found.status == "interrupted"):

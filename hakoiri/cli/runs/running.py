@@ -26,10 +26,10 @@ from hakoiri.cli.options import (
     redis_url,
     spec_of,
 )
-from puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import PuzzleError
 
 if TYPE_CHECKING:
-    from puzzles.registry import PuzzleSpec
+    from hakoiri.puzzles.registry import PuzzleSpec
 
 WholeOption = Annotated[
     bool, typer.Option("--whole", help="Count the whole space: every configuration, component and diameter.")
@@ -74,7 +74,7 @@ def run(
     json: JsonOption = False,
 ) -> None:
     """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
@@ -102,7 +102,7 @@ def enqueue(
     json: JsonOption = False,
 ) -> None:
     """Queue a run for the service (hakoiri coordinator) and return at once."""
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
@@ -131,10 +131,10 @@ def resume(
     json: JsonOption = False,
 ) -> None:
     """Go on with a run from its last commit. With -o, --from, --puzzle: refuse if it is another one."""
-    from coordinator.runs.catalogue import data_directory, find_run
-    from coordinator.runs.create import require_same
-    from coordinator.session.resources import Resources
-    from storage.ledger.ledger import Ledger
+    from hakoiri.coordinator.runs.catalogue import data_directory, find_run
+    from hakoiri.coordinator.runs.create import require_same
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(data), name)
     with Ledger(directory) as ledger:
@@ -149,10 +149,10 @@ def _way(
     spec: "PuzzleSpec", whole: bool, until_goal: bool, diameters: str | None
 ) -> tuple[str | None, Mapping[str, Any]]:
     """The kind of run and its plan."""
-    from coordinator.session.job import Job
+    from hakoiri.coordinator.session.job import Job
 
     if whole:
-        from coordinator.graphs.job import Whole
+        from hakoiri.coordinator.graphs.job import Whole
 
         return "whole", Whole.requested(spec, until_goal=until_goal, diameters=diameters or "all").plan
     if diameters is not None:

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, redis_flag, required_redis
+from hakoiri.puzzles.errors import Step, counted
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.hosts import host_rows
 from hakoiri.steps import worded
-from puzzles.errors import Step, counted
-from storage.ledger.manifest import local_time
+from hakoiri.storage.ledger.manifest import local_time
 
 
 def coordinator(
@@ -24,14 +24,14 @@ def coordinator(
     json: JsonOption = False,
 ) -> None:
     """Take queued runs, the oldest first, and drive each to its end with the workers on Redis, or by --threads."""
-    from coordinator.runs.catalogue import data_directory
-    from coordinator.runs.service import serve
-    from coordinator.session.resources import Resources
-    from coordinator.session.session import Control
     from hakoiri.cli.driving import stopping_with
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.coordinator.runs.service import serve
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.session import Control
     from hakoiri.render.progress import ProgressLine
-    from storage.engine.environment import require_writable
-    from worker.transport.connection import connect, without_password
+    from hakoiri.storage.engine.environment import require_writable
+    from hakoiri.worker.transport.connection import connect, without_password
 
     if threads and redis:
         raise typer.BadParameter("--threads goes with no --redis: leave one of them out")
@@ -58,12 +58,12 @@ def health(
     For containers: exit code 1 where it is not so. Only workers are asked for where neither --data nor HAKOIRI_DATA
     names a directory.
     """
-    from coordinator.errors import RunError
-    from coordinator.runs.catalogue import data_directory
     from hakoiri.cli.driving import no_coordinator
-    from storage.engine.environment import require_writable
-    from storage.ledger.lock import is_served
-    from worker.transport.connection import connect, living_workers
+    from hakoiri.coordinator.errors import RunError
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.storage.engine.environment import require_writable
+    from hakoiri.storage.ledger.lock import is_served
+    from hakoiri.worker.transport.connection import connect, living_workers
 
     hosts, served, missing = host_rows(living_workers(connect(required_redis(redis)))), None, []
     living = sum(host["workers"] for host in hosts)

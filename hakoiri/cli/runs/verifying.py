@@ -9,13 +9,13 @@ from rich.text import Text
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, WorkersOption, redis_url
+from hakoiri.puzzles.errors import Step, counted
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.runs import report_row
 from hakoiri.steps import in_command_line, worded
-from puzzles.errors import Step, counted
 
 if TYPE_CHECKING:
-    from coordinator.session.job import Report
+    from hakoiri.coordinator.session.job import Report
 
 #: What helps where no repair does, by the cause of the faults that `verify` has found.
 _MENDING = {
@@ -43,10 +43,10 @@ def verify(
     json: JsonOption = False,
 ) -> None:
     """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
-    from coordinator.deals.certificate import SUFFIX, verify_file
-    from coordinator.runs.catalogue import data_directory, find_run
-    from coordinator.runs.verify import verify_directory
-    from coordinator.session.resources import Resources
+    from hakoiri.coordinator.deals.certificate import SUFFIX, verify_file
+    from hakoiri.coordinator.runs.catalogue import data_directory, find_run
+    from hakoiri.coordinator.runs.verify import verify_directory
+    from hakoiri.coordinator.session.resources import Resources
 
     certified = name.endswith(SUFFIX)
     resources = Resources(redis_url(redis), workers, memory)

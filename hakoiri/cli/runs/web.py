@@ -11,8 +11,8 @@ import typer
 
 from hakoiri.cli.driving import stopping_with
 from hakoiri.cli.options import DataOption, MemoryOption, RedisOption, redis_url
+from hakoiri.puzzles.errors import HakoiriError, PuzzleError
 from hakoiri.render.tables import stderr, stdout
-from puzzles.errors import HakoiriError, PuzzleError
 
 _LEAST_TOKEN, _BACKLOG = 16, 2_048
 
@@ -50,8 +50,8 @@ def serve(
         from hakoiri.web.settings import Settings
     except ModuleNotFoundError as error:
         raise HakoiriError(f"{error.name} is not installed; give: pip install 'hakoiri[web]'") from error
-    from coordinator.runs.catalogue import data_directory
-    from storage.engine.environment import require_writable
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.storage.engine.environment import require_writable
 
     token, given = _token(token_file, no_token)
     if not _is_loopback(host) and (no_token or not given):

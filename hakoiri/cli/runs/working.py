@@ -12,13 +12,13 @@ import typer
 
 from hakoiri.cli.options import JsonOption, RedisOption, parse_size, required_redis
 from hakoiri.cli.runs.serving import log
+from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json
-from puzzles.errors import counted
 
 if TYPE_CHECKING:
     import redis
 
-    from worker.transport.data_redis import DataRedis
+    from hakoiri.worker.transport.data_redis import DataRedis
 
 #: A data Redis that is started here takes this part of the free memory.
 _MEMORY_PART = 4
@@ -71,14 +71,14 @@ def worker(
 ) -> None:  # fmt: skip
     """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
     from hakoiri.cli.driving import stopping_with
-    from worker.cores import ONE_THREAD
+    from hakoiri.worker.cores import ONE_THREAD
 
     # Before numpy is imported, which the workers are forked with.
     os.environ |= ONE_THREAD | os.environ
-    from worker import main
-    from worker.transport.connection import connect, without_password
-    from worker.transport.depots import DATA_REDIS
-    from worker.transport.supervisor import Supervisor
+    from hakoiri.worker import main
+    from hakoiri.worker.transport.connection import connect, without_password
+    from hakoiri.worker.transport.depots import DATA_REDIS
+    from hakoiri.worker.transport.supervisor import Supervisor
 
     count, cores = _processes(processes)
     url, files = required_redis(redis), _own_files(puzzles or [])
@@ -102,8 +102,8 @@ def worker(
 
 def _processes(text: str) -> tuple[int, list[int]]:
     """How many processes -n asks for, and the cores that they keep to, if they are to keep to any."""
-    from coordinator.session.resources import MOST_WORKERS
-    from worker.cores import cores_for_workers
+    from hakoiri.coordinator.session.resources import MOST_WORKERS
+    from hakoiri.worker.cores import cores_for_workers
 
     if text == AUTO:
         cores = cores_for_workers()
@@ -120,9 +120,9 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
     """The data Redis that is started here, if one is; one that the user names must answer."""
     import psutil
 
-    from worker.transport.connection import connect, without_password
-    from worker.transport.data_redis import DataRedis, address_towards, is_loopback
-    from worker.transport.depots import open_depot
+    from hakoiri.worker.transport.connection import connect, without_password
+    from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback
+    from hakoiri.worker.transport.depots import open_depot
 
     here = address_towards(main)
     if wanted and wanted != AUTO:
@@ -143,7 +143,7 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
 
 def _own_files(words: list[str]) -> list[Path]:
     """The puzzle files that the user and his environment name, each tried here first, where mistakes can be told."""
-    from puzzles.user.files import configured_files, known, load, load_file
+    from hakoiri.puzzles.user.files import configured_files, known, load, load_file
 
     files = configured_files()
     for path in files:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.render.pictures.film import Film, durations, film_svg
 from hakoiri.render.pictures.page import film_page
 from hakoiri.render.pictures.sheet import captioned
 from hakoiri.render.pictures.svg import svg
-from puzzles.pictures.shapes import Picture
-from storage.engine.files import replaced, require_place, write_file
+from hakoiri.storage.engine.files import replaced, require_place, write_file
 
 PICTURES, FILMS = (".svg", ".png"), (".gif", ".svg", ".html")
 #: A GIF is enlarged at most so many times, and has so many colours.

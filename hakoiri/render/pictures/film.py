@@ -6,9 +6,9 @@ What has the same name and the same shapes on several boards is one sprite, whic
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hakoiri.puzzles.pictures.shapes import INK, Picture, Shape
 from hakoiri.render.pictures.sheet import LINE, WORDS, text_width
 from hakoiri.render.pictures.svg import document, number, shapes_svg, text
-from puzzles.pictures.shapes import INK, Picture, Shape
 
 #: How long a board is shown, the first and the last one, and how long a piece glides before its next board.
 SECONDS, FIRST, LAST, GLIDE = 0.7, 1.5, 3.0, 0.3

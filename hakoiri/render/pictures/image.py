@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Picture, Polygon, Rectangle, Shape
 from hakoiri.render.pictures.svg import EDGE_WIDTH, MARGIN, PAPER
-from puzzles.pictures.shapes import Circle, Label, Line, Picture, Polygon, Rectangle, Shape
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from puzzles.capabilities import Quotient
-from puzzles.contract import Puzzle
-from puzzles.pictures.shapes import Label, Part, Picture
+from hakoiri.puzzles.capabilities import Quotient
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.pictures.shapes import Label, Part, Picture
 
 WORDS, LINE, _APART = 15, 26, 28
 #: Longer words are cut.

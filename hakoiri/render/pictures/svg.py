@@ -3,7 +3,7 @@
 import re
 from html import escape
 
-from puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
+from hakoiri.puzzles.pictures.shapes import Circle, Label, Line, Part, Picture, Polygon, Rectangle, Shape
 
 #: Around a picture in a file of its own.
 MARGIN = 12

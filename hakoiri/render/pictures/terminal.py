@@ -6,11 +6,11 @@ from itertools import product
 from rich.console import Console
 from rich.text import Text
 
+from hakoiri.puzzles.nakuron.board import Board
+from hakoiri.puzzles.nakuron.drawing import COLOURS, draw_board, framed_rows
+from hakoiri.puzzles.pictures.colours import ink
+from hakoiri.puzzles.pictures.shapes import Picture, Span
 from hakoiri.render.boards import framed, has_pieces
-from puzzles.nakuron.board import Board
-from puzzles.nakuron.drawing import COLOURS, draw_board, framed_rows
-from puzzles.pictures.colours import ink
-from puzzles.pictures.shapes import Picture, Span
 
 #: Brightness of red, green and blue on a terminal of 256 colours.
 _LEVELS = (0, 95, 135, 175, 215, 255)

@@ -7,18 +7,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from coordinator.graphs.bounding import bounding_directory, make_bounding
-from coordinator.graphs.building import MOST_VERTICES
-from coordinator.graphs.diameter import BOUNDED_FROM
-from coordinator.session.resources import Resources
 from hakoiri.api import Run
+from hakoiri.coordinator.graphs.bounding import bounding_directory, make_bounding
+from hakoiri.coordinator.graphs.building import MOST_VERTICES
+from hakoiri.coordinator.graphs.diameter import BOUNDED_FROM
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.paths import FARTHEST, GOAL
+from hakoiri.puzzles.keys.layout import ints
 from hakoiri.rows.answers import components_row, diameter_row, layer_rows, one_component_row, path_row, strong_row
 from hakoiri.rows.puzzles import key_text
 from hakoiri.web.asking import Asked, AskedRun, pending
 from hakoiri.web.runs import commands
 from hakoiri.web.runs.positions import SMALL
-from puzzles.keys.layout import ints
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.render.pictures.svg import svg
 from hakoiri.web.asking import built, named_puzzle
 from hakoiri.web.pictures import configuration_row
-from puzzles.errors import PuzzleError
-from puzzles.registry import puzzle_class
 
 router = APIRouter(prefix="/api/boards", tags=["boards"])
 

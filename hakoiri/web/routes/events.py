@@ -13,11 +13,11 @@ from fastapi import APIRouter, Header, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from coordinator.runs.summary import layer_row
+from hakoiri.coordinator.runs.summary import layer_row
+from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.rows.runs import status_row
 from hakoiri.web.asking import RunName, Runs
 from hakoiri.web.runs.opened import OpenRuns
-from puzzles.errors import HakoiriError
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
 

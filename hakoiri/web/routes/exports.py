@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from coordinator.graphs.building import MOST_VERTICES
+from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.export.maps import ENDING
 from hakoiri.web.asking import AskedRun
 from hakoiri.web.runs import commands

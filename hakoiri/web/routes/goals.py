@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from coordinator.goals.distances import distances_directory, make_distances
-from coordinator.session.resources import Resources
+from hakoiri.coordinator.goals.distances import distances_directory, make_distances
+from hakoiri.coordinator.session.resources import Resources
 from hakoiri.rows.answers import hardest_row
 from hakoiri.web.asking import Asked, RunName, Runs
 

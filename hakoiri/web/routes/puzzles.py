@@ -5,9 +5,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
+from hakoiri.puzzles.registry import puzzle_class
 from hakoiri.rows.puzzles import full_puzzle_row, puzzle_row, puzzle_rows
 from hakoiri.web.asking import named_puzzle
-from puzzles.registry import puzzle_class
 
 router = APIRouter(prefix="/api/puzzles", tags=["puzzles"])
 

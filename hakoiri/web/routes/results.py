@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from hakoiri.puzzles.keys.layout import ints
 from hakoiri.web.asking import AskedRun
 from hakoiri.web.pictures import picture_row
 from hakoiri.web.plays import play_row
-from puzzles.keys.layout import ints
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
 

@@ -10,21 +10,21 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, validate_call
 from starlette.responses import Response
 
-from coordinator.graphs.bounding import MODE as ECCENTRICITIES
-from coordinator.runs.belonging import plan_for
-from coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
-from coordinator.runs.create import make_planned, plan_run
-from coordinator.runs.kinds import kind_of, usual_kind
-from coordinator.session.job import Request as Asked
-from coordinator.session.resources import Resources
+from hakoiri.coordinator.graphs.bounding import MODE as ECCENTRICITIES
+from hakoiri.coordinator.runs.belonging import plan_for
+from hakoiri.coordinator.runs.catalogue import belonging_to, cancel_run, delete_run, queue_again
+from hakoiri.coordinator.runs.create import make_planned, plan_run
+from hakoiri.coordinator.runs.kinds import kind_of, usual_kind
+from hakoiri.coordinator.session.job import Request as Asked
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.rows.runs import status_row
+from hakoiri.storage.errors import GoneError
+from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.names import created_at
 from hakoiri.web.asking import RunName, Runs, named_puzzle
 from hakoiri.web.runs.keys import made_once
 from hakoiri.web.runs.opened import OpenRuns
-from puzzles.registry import PuzzleSpec, puzzle_class
-from storage.errors import GoneError
-from storage.ledger.manifest import Manifest
-from storage.names import created_at
 
 router = APIRouter(prefix="/api/runs", tags=["runs"])
 

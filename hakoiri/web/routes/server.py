@@ -9,12 +9,12 @@ import fastapi_offline
 from fastapi import APIRouter, Request, Response
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
+from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.rows.hosts import host_rows
+from hakoiri.storage.ledger.lock import is_served
 from hakoiri.web.asking import Runs
 from hakoiri.web.metrics import statuses
 from hakoiri.web.settings import Settings
-from puzzles.errors import HakoiriError
-from storage.ledger.lock import is_served
 
 router = APIRouter(tags=["server"])
 
@@ -82,7 +82,7 @@ def swagger(name: str) -> Response:
 
 
 def _hosts(url: str) -> list[dict[str, Any]]:
-    from worker.transport.connection import connect, living_workers
+    from hakoiri.worker.transport.connection import connect, living_workers
 
     connection = connect(url)
     try:

@@ -13,10 +13,10 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from storage.engine.files import write_file
-from storage.engine.translation import translated
-from storage.ledger.manifest import Manifest
-from storage.names import DATA_FILE, REQUESTS_FOLDER
+from hakoiri.storage.engine.files import write_file
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.ledger.manifest import Manifest
+from hakoiri.storage.names import DATA_FILE, REQUESTS_FOLDER
 
 _LOCK = "lock"
 #: A key is forgotten after a week.

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from coordinator.errors import UnanswerableError
-from coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
-from coordinator.session.resources import Resources
 from hakoiri.api import Run
-from puzzles.errors import PuzzleError
-from puzzles.user.files import known
-from storage.engine.translation import gone
-from storage.layers.store import RunStore
-from storage.ledger.ledger import Ledger
-from storage.ledger.manifest import ENDED
-from storage.names import DATA_FILE, run_directories
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.runs.catalogue import RunStatus, base_of, find_run, listed_status
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.user.files import known
+from hakoiri.storage.engine.translation import gone
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import ENDED
+from hakoiri.storage.names import DATA_FILE, run_directories
 
 _WHOLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 #: Open at the same time, at most.

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coordinator.errors import UnanswerableError
 from hakoiri.api import Run
+from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.puzzles.capabilities import Placements
+from hakoiri.puzzles.keys.layout import Key, Keys
+from hakoiri.puzzles.keys.order import equal_rows, lower_bounds, order_of
 from hakoiri.rows.puzzles import key_text
-from puzzles.capabilities import Placements
-from puzzles.keys.layout import Key, Keys
-from puzzles.keys.order import equal_rows, lower_bounds, order_of
-from worker.graphs.searches import distances_from
-from worker.graphs.strong import transposed
+from hakoiri.worker.graphs.searches import distances_from
+from hakoiri.worker.graphs.strong import transposed
 
 #: Runs up to this are held in memory as a whole, and goal distances computed when they are first asked for.
 SMALL = 200_000

@@ -23,15 +23,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from coordinator.errors import RunError, UnknownRunError
+from hakoiri.coordinator.errors import RunError, UnknownRunError
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.storage.engine.translation import translated
+from hakoiri.storage.ledger.lock import holder_of
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.storage.names import HOLDER_FILE, questions_folder
 from hakoiri.web.runs import commands
 from hakoiri.web.settings import SETTINGS, TOKEN, Settings
-from puzzles.errors import Step
-from puzzles.user.files import FILES
-from storage.engine.translation import translated
-from storage.ledger.lock import holder_of
-from storage.ledger.manifest import State
-from storage.names import HOLDER_FILE, questions_folder
 
 _ANSWER, _SAID = "answer", "said"
 #: Processes that answer side by side, of all who serve this data directory from here.

@@ -5,10 +5,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Number, Option, Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import Key, Keys, Mask, ints
-from puzzles.pictures.shapes import Picture
+from hakoiri.puzzles.contract import Number, Option, Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import Key, Keys, Mask, ints
+from hakoiri.puzzles.pictures.shapes import Picture
 from tests.support.conformance.dial import Dial, breaks
 
 # What is said of the puzzle

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from puzzles.contract import Expansion, Puzzle
-from puzzles.errors import ConfigurationError, PuzzleError
-from puzzles.keys.layout import Key, Keys, ints
-from puzzles.quotient import MergedMirrors
+from hakoiri.puzzles.contract import Expansion, Puzzle
+from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
+from hakoiri.puzzles.keys.layout import Key, Keys, ints
+from hakoiri.puzzles.quotient import MergedMirrors
 from tests.support.conformance.dial import Dial, breaks
 
 # The reference rules

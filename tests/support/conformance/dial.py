@@ -5,9 +5,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from puzzles.contract import Choice, Number, Option, Puzzle
-from puzzles.errors import ConfigurationError
-from puzzles.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
+from hakoiri.puzzles.contract import Choice, Number, Option, Puzzle
+from hakoiri.puzzles.errors import ConfigurationError
+from hakoiri.puzzles.keys.layout import LAYOUTS, U128, Key, Keys, Mask, ints
 
 _MARKS = 200
 

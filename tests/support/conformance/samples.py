@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from puzzles.conformance.pool import Case
-from puzzles.nakuron.board import random_board
-from puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.conformance.pool import Case
+from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
