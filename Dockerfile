@@ -16,7 +16,7 @@ RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 FROM python:3.13-slim-trixie
 LABEL org.opencontainers.image.title="Hakoiri" \
       org.opencontainers.image.description="Distributed, disk-backed, exhaustive search of puzzle state spaces" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="MIT"
 
 # A fixed uid, so that volumes fit the next image too. A new volume at /data takes over the owner that it has here.

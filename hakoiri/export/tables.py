@@ -91,7 +91,9 @@ def pyarrow_here() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise UnanswerableError("a .parquet file needs pyarrow: pip install pyarrow, or name a .csv file") from None
+        raise UnanswerableError(
+            "a .parquet file needs pyarrow: pip install 'hakoiri[parquet]', or write a .csv"
+        ) from None
     return pyarrow
 
 

@@ -44,9 +44,9 @@ def copy_of_the_tree(target: Path) -> Path:
         pytest.skip("no git checkout, so nothing tells which files belong to it")
     for name in filter(None, listed.stdout.split("\0")):
         source = ROOT / name
-        if source.is_file():
+        if source.is_symlink() or source.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target / name)
+            shutil.copy2(source, target / name, follow_symlinks=False)
     return target
 
 

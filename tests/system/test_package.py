@@ -1,0 +1,105 @@
+"""The distribution: one package, complete, that neither shadows a user's modules nor is shadowed by them."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.system.helpers import ROOT, Hakoiri, clean_environment
+from tests.system.servers import RedisServer, started_workers
+from tests.system.test_scripts import call, copy_of_the_tree
+
+FOLDERS = ("puzzles", "storage", "worker", "coordinator")
+#: setuptools changes `sys.argv`.
+BUILD = "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_wheel(to); b.build_sdist(to)"
+
+
+def build(tree: Path, target: Path) -> tuple[Path, Path]:
+    """Build the wheel and the sdist of `tree`; return their paths."""
+    subprocess.run([sys.executable, "-c", BUILD, target], cwd=tree, check=True, capture_output=True)
+    (wheel,), (sdist,) = target.glob("*.whl"), target.glob("*.tar.gz")
+    return wheel, sdist
+
+
+def sources() -> set[str]:
+    """The files that users import or that the page is made of, by their installed paths."""
+    found = {f"hakoiri/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    found |= {str(path.relative_to(ROOT)) for path in (ROOT / "hakoiri").rglob("*.py") if path.is_file()}
+    static = (ROOT / "hakoiri" / "web" / "static").rglob("*")
+    return found | {str(path.relative_to(ROOT)) for path in static if path.is_file()} | {"hakoiri/py.typed"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the sdist as an index would have it."""
+    directory = tmp_path_factory.mktemp("package")
+    _, sdist = build(copy_of_the_tree(directory / "tree"), directory)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(directory, filter="data")
+    return build(directory / sdist.name.removesuffix(".tar.gz"), directory / "again")[0]
+
+
+@pytest.fixture
+def shadows(tmp_path: Path) -> Path:
+    """A directory with modules of the user's own, called like our folders."""
+    directory = tmp_path / "own"
+    directory.mkdir()
+    for folder in (*FOLDERS, "tests"):
+        (directory / f"{folder}.py").write_text("raise SystemExit('taken for a module of Hakoiri')\n", encoding="utf-8")
+    return directory
+
+
+def test_the_distribution_holds_one_package_and_all_of_it(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == sources()
+
+
+def test_modules_of_the_user_do_not_shadow_ours(shadows: Path) -> None:
+    program = "from hakoiri import explore; run = explore('klotski', data='runs'); print(len(run.path('goal').moves))"
+    done = call(sys.executable, "-c", program, cwd=shadows, env=clean_environment())
+    assert (done.returncode, done.stdout) == (0, "116\n"), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("extras", ["", "[web,parquet]"], ids=["plain", "extras"])
+def test_an_installed_wheel_works_beside_modules_of_the_user(
+    wheel: Path, extras: str, shadows: Path, tmp_path: Path
+) -> None:
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    listed = set(_packages(environment))
+    pip = [environment / "bin" / "pip", "install", "-qq", "--disable-pip-version-check", f"{wheel}{extras}"]
+    subprocess.run(pip, check=True, cwd=tmp_path)
+    new = set(_packages(environment)) - listed
+    assert "hakoiri" in new
+    assert not new & {*FOLDERS, "tests", "benchmarks", "campaigns", "scripts", "docs", "examples"}
+
+    program = environment / "bin" / "hakoiri"
+    command = Hakoiri(tmp_path)
+    with ExitStack() as stack:
+        stack.callback(command.close)
+        ran = command.json("run", "klotski", cwd=shadows, executable=program)
+        assert (ran["configurations"], ran["status"]) == (25_955, "complete")
+        server = stack.enter_context(RedisServer(tmp_path / "redis"))
+        stack.enter_context(started_workers(command, server.url, 2, executable=program))
+        words = ("run", "klotski", "--redis", server.url, "--farm-from", "1")
+        by_workers = command.json(*words, cwd=shadows, executable=program)
+        assert by_workers["digest"] == ran["digest"]
+        question = "from hakoiri import open_run; print(open_run('last').diameter().diameter)"
+        own = clean_environment(HAKOIRI_DATA=str(command.data))
+        asked = call(environment / "bin" / "python", "-c", question, cwd=shadows, env=own)
+        assert asked.stdout == "190\n", asked.stderr
+        # A host of other machines is refused before anything listens, but after what it needs was found.
+        for words, needed in (("export last --to t.parquet", "parquet"), ("serve --host 0.0.0.0", "web")):
+            done = command(*words.split(), cwd=shadows, executable=program, check=False)
+            assert (f"pip install 'hakoiri[{needed}]'" in done.stderr) is not bool(extras), done
+
+
+def _packages(environment: Path) -> list[str]:
+    (packages,) = environment.glob("lib/python*/site-packages")
+    return [path.name for path in packages.iterdir()]
