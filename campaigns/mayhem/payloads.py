@@ -133,7 +133,7 @@ def _halves(chance: random.Random) -> None:
     for _ in range(chance.randint(1, 2)):
         _harm(arrays, chance)
     server.held = {**held, input_key("feed", "1.0"): pack_arrays(arrays)}
-    request = TaskRequest("feed", "1.0", 1, -1, 60, spec.as_dict(), puzzle.version)
+    request = TaskRequest("feed", "1.0", 1, -1, 60, spec.as_dict(), {})
     kind, why = _outcome(cast(redis.Redis, server), task, request, puzzle)
     if kind != "done":
         raise TaskError(f"{kind}: {why}")
@@ -185,7 +185,7 @@ def _harm(arrays: list[Any], chance: random.Random) -> None:
 
 def _jobs(chance: random.Random) -> None:
     """What RQ reads of a job, and our worker of the request in it."""
-    request = TaskRequest("feed", "1.0", 1, -1, 60, PuzzleSpec("klotski").as_dict(), 1).as_dict()
+    request = TaskRequest("feed", "1.0", 1, -1, 60, PuzzleSpec("klotski").as_dict(), {}).as_dict()
     if chance.random() < 0.5:
         request[chance.choice(sorted(request))] = chance.choice((None, -1, 2**63, b"\xff", "x" * 99, [], {"a": []}))
     data = MsgpackSerializer.dumps(["neighbours", None, [], request])

@@ -26,6 +26,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Depth
 from hakoiri.worker.errors import DepotLostError, PayloadError, TaskError
+from hakoiri.worker.program import program_of
 from hakoiri.worker.tasks import SHUFFLES, Array, Arrays, do_task
 from hakoiri.worker.transport.connection import ALIVE_SECONDS, host_of, redis_errors
 from hakoiri.worker.transport.depots import MAIN, Depots
@@ -66,7 +67,7 @@ class RemoteExecutor:
         self._puzzle = puzzle
         self._control, self._observer = control, observer
         self._in_flight, self._tuning = in_flight, tuning
-        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), puzzle.version)
+        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
         self._events = event_key(self._request.session)
         self._patience = Patience(url, connection, control, observer, tuning.patience, self._send_again)
         self._plane = Plane(Depots(connection), tuning, self._patience.call, observer.note)

@@ -65,6 +65,11 @@ def is_own(word: str) -> bool:
     return _NAMED.fullmatch(word) is not None
 
 
+def is_own_module(name: str) -> bool:
+    """Whether a module of that name is a user's file of puzzles."""
+    return name.startswith(_MODULE)
+
+
 def load(word: str) -> tuple[str, str]:
     """Execute the file of ``PATH/FILE.py:NAME``; returns ``FILE.py:NAME`` and the file's digest, for `known`.
 

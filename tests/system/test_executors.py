@@ -111,7 +111,7 @@ def test_what_waits_for_others_goes_to_whoever_has_nothing_to_do(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection, own = connect(redis_server.url), f"rq:queue:{own_queue('one')}"
-    request = TaskRequest("here", "", 0, 0, 9, {}, 1)
+    request = TaskRequest("here", "", 0, 0, 9, {}, {})
     flight = Flight(connection, "neighbours", 1, request, Shared(connection, "here", 9), list)
     chunks = [flight.add(number, [], 9.0) for number in range(4)]
 

@@ -60,10 +60,34 @@ class Slow(Puzzle):
 """
 
 
-#: What makes a worker process one of another version: it numbers the puzzle otherwise, or lacks a task, or a field.
+#: A worker process whose puzzle overlooks a move: what it answers is readable, and wrong.
+OVERLOOKS = """
+import numpy as np
+from hakoiri.puzzles.contract import Expansion
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+
+plain = Klotski.expand
+
+def expand(self, keys):
+    successors, counts = plain(self, keys)
+    counts = counts.copy()
+    counts[-1] -= 1
+    return Expansion(successors[:-1], counts)
+
+Klotski.expand = expand
+"""
+
+#: What makes a worker process one of other code, and what it says: its puzzle, tasks or coding, or the message itself.
 OTHER_VERSIONS = {
-    "this worker has version 0 of klotski, the run needs 1": (
+    "its code differs from the run's: puzzle; install": (
         "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0"
+    ),
+    "its code differs from the run's: puzzle;": OVERLOOKS,
+    "its code differs from the run's: tasks;": "from hakoiri.worker.layers import shuffle; shuffle._CROWDED = 4",
+    "its code differs from the run's: coding;": "from hakoiri.storage.layers import coded; coded._BITS = 1 << 30",
+    "its code differs from the run's: Python (cpython 3.9, not cpython ": (
+        "import sys, types; from hakoiri.worker import program; "
+        "program.sys = types.SimpleNamespace(**vars(sys) | {'version_info': types.SimpleNamespace(major=3, minor=9)})"
     ),
     "this worker knows no task 'spread'": "from hakoiri.worker.tasks import SHUFFLES; del SHUFFLES['spread']",
     "does not understand the request": (
@@ -256,7 +280,7 @@ def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None
         process.wait()
 
 
-@pytest.mark.parametrize(("said", "change"), OTHER_VERSIONS.items(), ids=["number", "task", "field"])
+@pytest.mark.parametrize(("said", "change"), OTHER_VERSIONS.items(), ids=["number", "moves", "tasks", "coding", "Python", "task", "field"])
 def test_a_worker_of_another_version_is_left_out(
     said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:

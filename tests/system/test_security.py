@@ -132,7 +132,7 @@ def called(function: str, *arguments: Any, instance: Any = None, **named: Any) -
 
 
 def order(**changes: Any) -> dict[str, Any]:
-    return TaskRequest("feed", "1.0", 1, -1, 60, KLOTSKI, 1).as_dict() | changes
+    return TaskRequest("feed", "1.0", 1, -1, 60, KLOTSKI, {}).as_dict() | changes
 
 
 def own_puzzle(name: str, digest: Any) -> bytes:
@@ -185,7 +185,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "fields too few": {"data": called("neighbours", session="feed")},
     "arguments": {"data": called("neighbours", "trap", "spring", **order())},
     "huge counts": {
-        "data": called("neighbours", **order(attempt=2**63, shared=2**62, pieces=[2**62], puzzle_version=-(2**63)))
+        "data": called("neighbours", **order(attempt=2**63, shared=2**62, pieces=[2**62], program=-(2**63)))
     },
     "huge session": {"data": called("neighbours", **order(session="x" * 1_000_000))},
     "times of another type": {"data": GOOD, "timeout": "trap", "result_ttl": "trap", "failure_ttl": "trap"},

@@ -45,7 +45,7 @@ def test_a_result_that_cannot_be_left_is_reported_as_missing(error: redis.RedisE
     spec = PuzzleSpec("klotski")
     puzzle, connection = spec.build(), Refusing(error)
     connection.held[input_key("here", "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
-    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), puzzle.version)
+    request = TaskRequest("here", "1.0", 1, -1, 9, spec.as_dict(), {})
     assert _outcome(cast(redis.Redis, connection), "neighbours", request, puzzle) == ("missing", said)
 
 
@@ -60,7 +60,7 @@ def test_a_broken_piece_of_what_chunks_share_is_removed_and_sent_again(harm: str
     value = plain.held[broken]
     plain.held[broken] = value[:-1] if harm == "shorter" else value[:-1] + bytes([value[-1] ^ 1])
     plain.held[input_key(harm, "1.0")] = pack_arrays([puzzle.keys([puzzle.start])])
-    request = TaskRequest(harm, "1.0", 1, shared.number, 9, spec.as_dict(), puzzle.version, shared.pieces)
+    request = TaskRequest(harm, "1.0", 1, shared.number, 9, spec.as_dict(), {}, shared.pieces)
     assert _outcome(connection, "leading", request, puzzle)[0] == "missing"
     assert broken not in plain.held
     shared.send()

@@ -17,8 +17,8 @@ class TaskRequest:
     """One attempt at one chunk, which `token` names.
 
     `shared` names the arrays shared with other chunks, each of which comes in so many `pieces`, `keep` is for how many
-    seconds the answer stays in Redis, `puzzle` a `PuzzleSpec` as a map, `avoided` the depots in which nothing shall be
-    left.
+    seconds the answer stays in Redis, `puzzle` a `PuzzleSpec` as a map, `program` the digests of the code that shall
+    answer (`worker.program`), `avoided` the depots in which nothing shall be left.
     """
 
     session: str
@@ -27,7 +27,7 @@ class TaskRequest:
     shared: int
     keep: int
     puzzle: dict[str, Any]
-    puzzle_version: int
+    program: dict[str, str]
     pieces: list[int] = field(default_factory=list)
     avoided: list[int] = field(default_factory=list)
 

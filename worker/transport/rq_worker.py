@@ -27,6 +27,7 @@ from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker.errors import PayloadError, TaskError, WorkerError
 from hakoiri.worker.layers.windows import Windows
+from hakoiri.worker.program import differing_parts, program_of
 from hakoiri.worker.tasks import SHUFFLES, TASKS, Array, Arrays
 from hakoiri.worker.transport.connection import get_bytes
 from hakoiri.worker.transport.depots import DATA_REDIS, MAIN, Depots
@@ -218,9 +219,8 @@ def _build_puzzle(task: str, request: TaskRequest) -> Puzzle:
         _loaders.clear()
         _puzzles[name] = PuzzleSpec.from_dict(request.puzzle).build()
     puzzle = _puzzles[name]
-    if puzzle.version != request.puzzle_version:
-        needed = request.puzzle_version
-        raise WorkerError(f"this worker has version {puzzle.version} of {puzzle.name}, the run needs {needed}; {_SAME}")
+    if parts := differing_parts(program_of(puzzle), request.program):
+        raise WorkerError(f"its code differs from the run's: {', '.join(parts)}; {_SAME}")
     load = kernels_of(task)
     if load not in _loaders:
         prepare(lambda: load(puzzle))

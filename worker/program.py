@@ -1,0 +1,233 @@
+"""Digests of the code that answers requests, so that no worker of other code works for a run.
+
+A digest covers whole modules as they are in memory, not their files: a process that is older than an edit of its files
+differs from one that is newer. From its roots it follows what modules import, and stops at the standard library and
+installed packages. Of a module it covers functions, classes and constants:
+
+- code as bytecode, without docstrings' positions, file names and line numbers. Bytecode differs between minor versions
+  of Python, so Python is a part of its own, and a worker by another minor version is refused by name.
+- values that are plain, and containers of them whose name is in capital letters: others are state.
+
+Versions of numpy and numba, and the processor, may differ: what the kernels use of them has one documented result.
+A user puzzle's own file is left out, because its SHA-256 is in the request (`puzzles.user.files`); modules that it
+imports from elsewhere than installed packages are covered.
+"""
+
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Set
+from enum import Enum
+from functools import cache, partial
+from pathlib import Path
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from hakoiri.puzzles.contract import Puzzle
+from hakoiri.puzzles.fingerprint import digest_of
+from hakoiri.puzzles.user.files import is_own_module
+
+#: A digest for each part of the code, by the part's name.
+Digests = Mapping[str, str]
+#: Where what workers do begins: the table of tasks, and what fetches and leaves blocks.
+_ROOTS = ("hakoiri.worker.tasks", "hakoiri.worker.transport.pieces", "hakoiri.worker.transport.payload")
+#: The parts of Hakoiri, by how the names of their modules begin; what is of none is the puzzle.
+_PARTS = {
+    "coding": ("hakoiri.storage.", "hakoiri.worker.transport.", "hakoiri.puzzles.keys."),
+    "tasks": ("hakoiri.worker.",),
+}
+_PUZZLE, _PYTHON = "puzzle", "Python"
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
+#: Attributes of classes that differ between processes, or between versions of Python, and change nothing.
+_PASSING = {
+    "__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate_func__", "__annotations_cache__",
+    "__annotate__", "__static_attributes__", "__firstlineno__", "__abstractmethods__", "_abc_impl", "__module__",
+    "__parameters__", "__orig_bases__",
+}  # fmt: skip
+
+
+def program_of(puzzle: Puzzle) -> Digests:
+    """The digests of what this process would answer requests with: Python, the puzzle, the tasks, the coding.
+
+    Computed once in a process for each class of puzzles, in some hundredths of a second.
+    """
+    return _program_of(type(puzzle), tuple(_wrapped(puzzle)))
+
+
+def differing_parts(mine: Digests, asked: Digests) -> list[str]:
+    """The parts in which this process differs from what is asked for; of another Python all parts differ."""
+    if asked[_PYTHON] != mine[_PYTHON]:
+        return [f"{_PYTHON} ({mine[_PYTHON]}, not {asked[_PYTHON]})"]
+    return [part for part in mine if mine[part] != asked.get(part)]
+
+
+def _wrapped(puzzle: Puzzle) -> Iterator[type]:
+    """The classes of puzzles that a puzzle goes by, as one whose mirror images are merged does."""
+    return (type(value) for value in vars(puzzle).values() if isinstance(value, Puzzle))
+
+
+@cache
+def _program_of(kind: type, wrapped: tuple[type, ...]) -> Digests:
+    """As `program_of`."""
+    bases = [base for each in (kind, *wrapped) for base in each.__mro__]
+    roots = [base.__module__ for base in bases]
+    python = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+    found: dict[str, list[object]] = {part: [] for part in (_PUZZLE, *_PARTS)}
+    found[_PUZZLE] += [f"{base.__module__}.{base.__qualname__}" for base in bases]
+    for name, described in sorted(_described(_loaded([*_ROOTS, *roots])).items()):
+        found[_part_of(name)].append((name, described))
+    return {_PYTHON: python} | {part: digest_of(described) for part, described in found.items()}
+
+
+def _part_of(name: str) -> str:
+    return next((part for part, prefixes in _PARTS.items() if name.startswith(prefixes)), _PUZZLE)
+
+
+def _loaded(names: Iterable[str]) -> list[ModuleType]:
+    return [sys.modules[name] for name in names if name in sys.modules]
+
+
+def _is_followed(module: ModuleType) -> bool:
+    """Whether a module is Hakoiri's or a user's own."""
+    name = module.__name__.partition(".")[0]
+    if name == "hakoiri":
+        return not hasattr(module, "__path__")
+    file = getattr(module, "__file__", None)
+    return bool(file) and name not in sys.stdlib_module_names and not str(file).startswith(_INSTALLED)
+
+
+def _described(roots: Iterable[ModuleType]) -> dict[str, str]:
+    """The digests of the roots and of all that they import, by the modules' names."""
+    found: dict[str, str] = {}
+    coming = list(roots)
+    while coming:
+        module = coming.pop()
+        if module.__name__ not in found and _is_followed(module):
+            found[module.__name__], met = _of_module(module)
+            coming += met
+    return found
+
+
+@cache
+def _of_module(module: ModuleType) -> tuple[str, list[ModuleType]]:
+    """The digest of a module, and the modules that it uses."""
+    met: dict[str, ModuleType] = {}
+    return digest_of(_Description(module, met).of_module()), list(met.values())
+
+
+class _Description:
+    """What a module holds; modules that it uses are added to `met`."""
+
+    def __init__(self, module: ModuleType, met: dict[str, ModuleType]) -> None:
+        self._module, self._met = module, met
+        self._inside: set[int] = set()
+        file = getattr(module, "__file__", None)
+        #: Where a user's module lies differs between hosts.
+        self._home = "" if module.__name__.startswith("hakoiri.") else str(Path(file or ".").absolute().parent)
+
+    def of_module(self) -> object:
+        held = {name: value for name, value in vars(self._module).items() if not _is_dunder(name)}
+        described = [(name, self.of(value, name.isupper())) for name, value in sorted(held.items())]
+        return () if is_own_module(self._module.__name__) else described
+
+    def of(self, value: Any, is_constant: bool = True) -> object:
+        """A value of the module; containers only where they are constants."""
+        if isinstance(value, _PLAIN):
+            return type(value).__name__, repr(value).replace(self._home, "") if self._home else repr(value)
+        if isinstance(value, ModuleType):
+            return self._named(value, value.__name__)
+        if isinstance(value, type | FunctionType) and not self._is_mine(value):
+            return self._named(sys.modules.get(value.__module__), f"{value.__module__}.{value.__qualname__}")
+        if id(value) in self._inside:
+            return "itself"
+        self._inside.add(id(value))
+        try:
+            return self._within(value, is_constant)
+        finally:
+            self._inside.discard(id(value))
+
+    def _named(self, module: ModuleType | None, name: str) -> str:
+        if module is not None:
+            self._met[module.__name__] = module
+        return name
+
+    def _is_mine(self, value: Any) -> bool:
+        """Whether a class or function is of this module, or of none that is described by itself."""
+        module = sys.modules.get(value.__module__ or "")
+        return module is None or module is self._module
+
+    def _within(self, value: Any, is_constant: bool) -> object:
+        if isinstance(value, FunctionType):
+            return self._of_function(value)
+        if isinstance(value, type):
+            return self._of_class(value)
+        if isinstance(value, CodeType):
+            return self._of_code(value)
+        if isinstance(value, np.ndarray | np.generic):
+            array = np.asarray(value)
+            return array.dtype.str, array.shape, array.tobytes() if array.dtype != object else ()
+        if isinstance(value, np.dtype):
+            return value.str
+        if (isinstance(value, tuple) or is_constant) and (found := self._of_container(value)) is not None:
+            return found
+        return self._of_object(value)
+
+    def _of_container(self, value: Any) -> object:
+        if isinstance(value, Mapping | MappingProxyType):
+            return "map", sorted(repr((self.of(key), self.of(held))) for key, held in value.items())
+        if isinstance(value, Set):
+            return "set", sorted(repr(self.of(each)) for each in value)
+        if isinstance(value, tuple | list):
+            return type(value).__name__, [self.of(each) for each in value]
+        return None
+
+    def _of_object(self, value: Any) -> object:
+        kind = self.of(type(value)) if not self._is_mine(type(value)) else type(value).__qualname__
+        if isinstance(value, staticmethod | classmethod):
+            return kind, self.of(value.__func__)
+        if isinstance(value, property):
+            return kind, [self.of(each) for each in (value.fget, value.fset)]
+        if isinstance(value, partial):
+            return kind, [self.of(each) for each in (value.func, value.args, value.keywords)]
+        if isinstance(value, re.Pattern):
+            return kind, value.pattern, value.flags
+        if isinstance(value, Enum):
+            return kind, value.name
+        for name in ("py_func", "_defn", "__wrapped__", "func"):
+            # Kernels and intrinsics of numba, cached functions and properties.
+            if isinstance(inner := getattr(value, "__dict__", {}).get(name), FunctionType):
+                return kind, self.of(inner)
+        return kind, self._of_fields(value)
+
+    def _of_fields(self, value: Any) -> object:
+        """The fields of a dataclass or other record; nothing of what only its own methods know."""
+        names = getattr(type(value), "__dataclass_fields__", ())
+        return [(name, self.of(getattr(value, name, None))) for name in names]
+
+    def _of_function(self, function: FunctionType) -> object:
+        for module in _loaded([function.__module__ or ""]):
+            self._met[module.__name__] = module
+        cells = []
+        for cell in function.__closure__ or ():
+            try:
+                cells.append(self.of(cell.cell_contents, is_constant=False))
+            except ValueError:
+                cells.append("empty")
+        given = function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items()))
+        return self._of_code(function.__code__), self.of(given), cells
+
+    def _of_class(self, kind: type) -> object:
+        held = sorted((name, value) for name, value in vars(kind).items() if name not in _PASSING)
+        bases = [self.of(base) for base in kind.__bases__]
+        return kind.__qualname__, bases, [(name, self.of(value)) for name, value in held]
+
+    def _of_code(self, code: CodeType) -> object:
+        variables = code.co_argcount, code.co_kwonlyargcount, code.co_varnames, code.co_freevars, code.co_cellvars
+        return code.co_code, code.co_names, variables, [self.of(constant) for constant in code.co_consts]
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
