@@ -460,7 +460,13 @@ def test_news_of_the_wrong_kind_or_types_is_refused(wrong: dict[str, Any]) -> No
 @given(st.text(max_size=9), st.text(max_size=9), st.integers(0, 99), st.integers(-1, 99))
 def test_orders_survive_the_serializer_that_knows_no_code(session: str, token: str, attempt: int, stage: int) -> None:
     order = TaskRequest(
-        session, token, attempt, stage, 900, {"name": "klotski", "options": {"metric": "unit"}, "start": None}, {"tasks": "0"}
+        session,
+        token,
+        attempt,
+        stage,
+        900,
+        {"name": "klotski", "options": {"metric": "unit"}, "start": None},
+        {"tasks": "0"},
     )
     assert TaskRequest(**MsgpackSerializer.loads(MsgpackSerializer.dumps(order.as_dict()))) == order
 

@@ -280,7 +280,9 @@ def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None
         process.wait()
 
 
-@pytest.mark.parametrize(("said", "change"), OTHER_VERSIONS.items(), ids=["number", "moves", "tasks", "coding", "Python", "task", "field"])
+@pytest.mark.parametrize(
+    ("said", "change"), OTHER_VERSIONS.items(), ids=["number", "moves", "tasks", "coding", "Python", "task", "field"]
+)
 def test_a_worker_of_another_version_is_left_out(
     said: str, change: str, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, finished: FinishedRuns
 ) -> None:
@@ -295,6 +297,16 @@ def test_a_worker_of_another_version_is_left_out(
     assert said in ended.stderr
     assert ended.stderr.count("is left out") == 1
     assert "alone" not in ended.stderr
+
+
+def test_a_worker_of_other_code_does_not_verify(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    """Its rules in plain Python would be wrong where those of the run are right, or the other way round."""
+    rules = "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.successors = lambda self, key: []"
+    hakoiri("run", "klotski", "--farm-from", "400", "--json")
+    with other_worker(redis_server, rules) as name:
+        ended = hakoiri("verify", "last", "--full", "--redis", redis_server.url, "--json")
+    assert ended.json["ok"]
+    assert f"worker {name} is left out of this run: its code differs from the run's: puzzle;" in ended.stderr
 
 
 def test_where_all_workers_are_of_another_version_the_coordinator_works_itself(
