@@ -7,13 +7,20 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi import Path as InPath
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, JSONResponse, MalformedRangeHeader, RangeNotSatisfiable, Response
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    MalformedRangeHeader,
+    RangeNotSatisfiable,
+    RedirectResponse,
+    Response,
+)
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import UnanswerableError
@@ -24,13 +31,17 @@ from hakoiri.puzzles.user.files import is_own
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.errors import RunHeldError
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.web.problems import Unchanged
+from hakoiri.storage.names import DATA_FILE
+from hakoiri.web.problems import Unbegun, Unchanged
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Question, Questions
 
 _FOR_EVER = "private, max-age=31536000, immutable"
 #: Puzzles with their options, as built for single boards.
 _MOST_BUILT = 64
+#: How a run stands that is to find something, or does.
+_UNDER_WAY = ("queued", "running")
+_Route = TypeVar("_Route", bound=Callable[..., Any])
 
 RunName = Annotated[str, InPath(max_length=100, description="A run's name, a unique prefix of it, or `last`.")]
 
@@ -60,6 +71,20 @@ class _File(FileResponse):
             raise HTTPException(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, text, size) from None
 
 
+def computed(router: APIRouter, path: str, summary: str, **options: Any) -> Callable[[_Route], _Route]:
+    """Register a route whose answer may need a process or a run of its own.
+
+    IMPORTANT: only POST begins one. GET, which any page elsewhere may have a browser send, answers what is there.
+    """
+
+    def register(route: _Route) -> _Route:
+        router.get(path, summary=summary, **options)(route)
+        router.post(path, summary=f"{summary.rstrip('.')}; computed if it is not there.", **options)(route)
+        return route
+
+    return register
+
+
 class Asked:
     """A run that a request asks."""
 
@@ -87,28 +112,53 @@ class Asked:
             yield found
 
     def long(self, words: list[str]) -> Question:
-        """A question that needs long computing (`hakoiri.web.runs.commands`), begun unless it was asked before."""
-        return self._questions.asked(self.directory.name, self._state(), words)
+        """A question that needs long computing (`hakoiri.web.runs.commands`); POST begins it, GET raises `Unbegun`."""
+        if self._begins:
+            return self._questions.asked(self.directory.name, self._state(), words)
+        question = self._questions.named(self.directory.name, self._state(), words)
+        if question.has_to_begin:
+            raise Unbegun(self._address)
+        return question
 
     def file(self, words: list[str], command: Callable[[Path], list[str]], media_type: str) -> Response:
-        """A file that a command makes (`Questions.file`), where it is there, else where to look."""
-        question, target = self._questions.file(self.directory.name, self._state(), words, command)
+        """A file that a command makes: GET answers it, POST has it made (`Questions.file`) and says where to look."""
+        state = self._state()
+        if self._begins:
+            question = self._questions.file(self.directory.name, state, words, command)
+            where = RedirectResponse(self._address, HTTPStatus.SEE_OTHER)
+            return where if question.standing == "answered" else pending(question)
+        question = self._questions.named(self.directory.name, state, words)
+        target = question.file(words)
+        if question.has_to_begin or (question.standing == "answered" and not target.exists()):
+            raise Unbegun(self._address)
         if question.standing != "answered":
             return pending(question)
         name = f"{question.run}.{words[-1]}"
-        return _File(target, media_type=media_type, filename=name, headers=self._kept(self._state()))
+        return _File(target, media_type=media_type, filename=name, headers=self._kept(state))
 
     def question(self, number: str) -> Question:
         """One that was asked before."""
         return self._questions.known(self.directory.name, number)
 
     def queued(self, directory: Path, make: Callable[[], object]) -> Response:
-        """202, and where the run is that finds what is asked for; `make` queues it."""
-        # Where it is held somebody is at it.
-        with suppress(RunHeldError):
-            make()
+        """202, and where the run is that finds what is asked for; POST has `make` queue it, GET raises `Unbegun`."""
+        if self._begins:
+            # Where it is held somebody is at it.
+            with suppress(RunHeldError):
+                make()
+        elif not (directory / DATA_FILE).is_file() or self._runs.status(directory).status not in _UNDER_WAY:
+            raise Unbegun(self._address)
         where = {"Location": f"/api/runs/{directory.name}"}
         return JSONResponse(status_row(self._runs.status(directory)), HTTPStatus.ACCEPTED, where)
+
+    @property
+    def _begins(self) -> bool:
+        return self._request.method == "POST"
+
+    @property
+    def _address(self) -> str:
+        path, query = self._request.scope["raw_path"].decode(), self._request.url.query
+        return f"{path}?{query}" if query else path
 
     def _state(self) -> State:
         with self._runs.books(self.directory) as books:

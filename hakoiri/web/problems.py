@@ -51,12 +51,20 @@ class Unchanged(Exception):  # noqa: N818
         self.headers = headers
 
 
-def problem(status: int, detail: str, kind: str = "", steps: tuple[Step, ...] = (), **more: Any) -> JSONResponse:
+class Unbegun(Exception):  # noqa: N818
+    """GET of what has to be computed first; POST to `address` begins that."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.address = address
+
+
+def problem(status: int, detail: str, kind: str = "", steps: tuple[dict[str, Any], ...] = (), **more: Any) -> JSONResponse:
     """A problem as a response; `kind` names what went wrong, such as ``unknown-run``."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}
     return JSONResponse(
-        body | {"detail": detail, "steps": [_step(step) for step in steps]} | more,
+        body | {"detail": detail, "steps": list(steps)} | more,
         status,
         media_type="application/problem+json",
     )
@@ -67,6 +75,7 @@ def handlers() -> dict[int | type[Exception], Any]:
     return {
         HakoiriError: lambda _, error: refused(error),
         Unchanged: lambda _, error: Response(status_code=HTTPStatus.NOT_MODIFIED, headers=error.headers),
+        Unbegun: lambda _, error: _unbegun(error.address),
         MemoryError: lambda _, error: problem(HTTPStatus.INSUFFICIENT_STORAGE, str(error) or "not enough memory"),
         RequestValidationError: lambda _, error: _unfit(error),
         HTTPException: lambda _, error: _plain(error),
@@ -76,7 +85,13 @@ def handlers() -> dict[int | type[Exception], Any]:
 def refused(error: HakoiriError) -> JSONResponse:
     """An error that Hakoiri raised on purpose."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.CONFLICT)
-    return problem(status, str(error), _name(type(error)), error.steps)
+    return problem(status, str(error), _name(type(error)), tuple(map(_step, error.steps)))
+
+
+def _unbegun(address: str) -> JSONResponse:
+    step = {"do": "ask", "what": "", "value": "", "text": f"POST {address}", "method": "POST", "href": address}
+    detail = "this has to be computed first; POST to the same address begins it"
+    return problem(HTTPStatus.CONFLICT, detail, "not-computed", steps=(step,))
 
 
 def _plain(error: HTTPException) -> JSONResponse:
@@ -95,7 +110,7 @@ def _unfit(error: RequestValidationError) -> JSONResponse:
 def _step(step: Step) -> dict[str, Any]:
     row: dict[str, Any] = {"do": step.do, "what": step.what, "value": step.value, "text": in_command_line(step)}
     if step.do == "ask" and (question := _QUESTIONS.get(step.value)):
-        return row | {"method": "GET", "href": f"/api/runs/{step.what}/{question}"}
+        return row | {"method": "POST", "href": f"/api/runs/{step.what}/{question}"}
     if step.do in _REQUESTS:
         method, path = _REQUESTS[step.do]
         return row | {"method": method, "href": path.format(step.what)}

@@ -78,8 +78,8 @@ def test_a_kill_in_the_midst_of_questions_a_file_and_streams(hakoiri: Hakoiri, s
     run = hakoiri.json("run", "pancakes", "-o", "n=10")["run"]
     server = serve()
     where = f"/api/runs/{run}"
-    asked = server.client.get(f"{where}/path?from=0x5&to=farthest")
-    exported = server.client.get(f"{where}/export.csv")
+    asked = server.client.post(f"{where}/path?from=0x5&to=farthest")
+    exported = server.client.post(f"{where}/export.csv")
     assert (asked.status_code, exported.status_code) == (202, 202)
     with closing(server.events(where)) as events:
         _, last, _ = next(events)
@@ -91,10 +91,10 @@ def test_a_kill_in_the_midst_of_questions_a_file_and_streams(hakoiri: Hakoiri, s
     for question in (asked, exported):
         row = server.client.get(question.headers["location"]).json()
         assert (row["status"], row["reason"]) == ("failed", "it was stopped")
-    again = server.client.get(f"{where}/path?from=0x5&to=farthest")
+    again = server.client.post(f"{where}/path?from=0x5&to=farthest")
     assert (again.status_code, again.headers["location"]) == (202, asked.headers["location"])
     wait_until(lambda: server.client.get(again.headers["location"]).json()["status"] == "answered", what="an answer")
-    wait_until(lambda: server.client.get(f"{where}/export.csv").status_code == 200, 600, "the file")
+    wait_until(lambda: server.client.post(f"{where}/export.csv").status_code == 303, 600, "the file")
     with closing(server.events(where, last)) as events:
         assert next(events)[0] in ("layer", "state")
     with server.client.stream("GET", f"{where}/export.csv") as stream:
@@ -172,14 +172,14 @@ def test_a_coordinator_that_dies_is_replaced(serve: Callable[..., Server]) -> No
 def test_a_question_that_is_stopped_keeps_what_it_proved(hakoiri: Hakoiri, serve: Callable[..., Server]) -> None:
     run = hakoiri.json("run", "pancakes", "-o", "n=10")["run"]
     server = serve("--no-drive")
-    asked = server.client.get(f"/api/runs/{run}/path?from=0x5&to=farthest")
+    asked = server.client.post(f"/api/runs/{run}/path?from=0x5&to=farthest")
     assert asked.status_code == 202
     question = asked.headers["location"]
     server.client.delete(question)
     wait_until(lambda: server.client.get(question).json()["status"] != "running", what="it to stop")
     assert server.client.get(question).json()["status"] in ("failed", "answered")
     exported = f"/api/runs/{run}/export.npz"
-    wait_until(lambda: server.client.get(exported).status_code == 200, 600, "the file")
+    wait_until(lambda: server.client.post(exported).status_code == 303, 600, "the file")
     part = server.client.get(exported, headers={"Range": "bytes=0-3"})
     assert (part.status_code, part.content) == (206, b"PK\x03\x04")
 

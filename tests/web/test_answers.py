@@ -78,7 +78,10 @@ SAME = [
 def test_an_answer(served: Served, path: str, line: str) -> None:
     names = {"small": served.small, "whole": served.whole, "directed": served.directed}
     expected = served.said(*(word.format(**names) for word in line.split()))
-    assert asked(served, f"/api/runs/{path.format(**names)}") == expected
+    where = f"/api/runs/{path.format(**names)}"
+    assert asked(served, where) == expected
+    begun = served.client.post(where)
+    assert begun.status_code == 405 if "layers" in path else begun.json() == expected
 
 
 def test_one_component(served: Served) -> None:
@@ -151,13 +154,14 @@ def test_every_eccentricity_of_a_large_component_is_queued(others: Served, monke
     monkeypatch.setattr(components, "BOUNDED_FROM", 10)
     run = driven(others.command.data, PuzzleSpec("sliding", {}, "AABB/C..D"), "whole", {}, {}).name
     where = f"/api/runs/{run}/components/1/diameter?all=true"
-    answers = [others.client.get(where) for _ in range(2)]
+    assert others.client.get(where).status_code == 409
+    answers = [others.client.post(where), others.client.get(where)]
     (queued,) = {answer.headers["location"] for answer in answers}
     row = answers[1].json()
     assert [answer.status_code for answer in answers] == [202, 202]
     assert (queued, row["mode"], row["status"]) == (f"/api/runs/{row['run']}", "eccentricities", "queued")
     with RunLock(others.command.data / row["run"]):
-        assert others.client.get(where).headers["location"] == queued
+        assert others.client.post(where).headers["location"] == queued
     others.said("resume", row["run"])
     expected = others.said("diameter", run, "--component", "1", "--all")
     assert expected["component"] == 1 and expected["eccentricities"]
@@ -216,6 +220,10 @@ def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Questions, "_begin", begin)
     where = f"/api/runs/{served.small}/map"
+    refused = served.client.get(where)
+    assert (refused.status_code, refused.json()["steps"][0]["href"]) == (409, where)
+    begun = served.client.post(where, follow_redirects=False)
+    assert (begun.status_code, begun.headers["location"]) == (303, where)
     first = served.client.get(where)
     assert (first.status_code, first.content[:8]) == (200, b"HAKOMAP1")
     assert "immutable" in first.headers["cache-control"]
@@ -227,7 +235,7 @@ def test_a_map_is_made_once_and_kept(served: Served, monkeypatch: pytest.MonkeyP
         assert status == 206 or found.headers["content-type"] == "application/problem+json"
     assert served.client.get(f"{where}?component=0&dim=3").content == first.content
     assert len(asked) == 1
-    flat = served.client.get(f"{where}?dim=2")
+    flat = served.client.post(f"{where}?dim=2")
     assert flat.status_code == 200 and len(flat.content) < len(first.content)
     assert len(asked) == 2
 
@@ -258,10 +266,10 @@ def test_long_questions_are_commands(others: Served, tmp_path: Path) -> None:
     found = wait_until(lambda: (row := asked(others, f"{where}/questions/{number}"))["status"] == "answered" and row)
     assert found["answer"] == others.said("verify", others.small, "--full")
     for ending in ("csv", "npz", "graphml", "parquet"):
-        wait_until(lambda ending=ending: others.client.get(f"{where}/export.{ending}").status_code == 200)
+        wait_until(lambda ending=ending: others.client.post(f"{where}/export.{ending}").status_code == 200)
         others.said("export", others.small, "--to", str(tmp_path / f"run.{ending}"))
         assert others.client.get(f"{where}/export.{ending}").content == (tmp_path / f"run.{ending}").read_bytes()
-    wait_until(lambda: others.client.get(f"{where}/map").status_code == 200)
+    wait_until(lambda: others.client.post(f"{where}/map").status_code == 200)
     others.said("map", others.small, "--to", str(tmp_path / "run.hakomap"))
     assert others.client.get(f"{where}/map").content == (tmp_path / "run.hakomap").read_bytes()
 
@@ -301,7 +309,11 @@ COMPARED = {
 def test_every_route_is_compared(served: Served) -> None:
     """A new one is not here, and fails."""
     known = served.client.get("/api/openapi.json").json()["paths"]
+    # POST computes what GET answers, by the same function.
+    both = [path for path, methods in known.items() if {*methods} == {"get", "post"} and path != "/api/runs"]
+    assert len(both) == 9
     routes = {f"{method} {path}" for path, methods in known.items() for method in methods}
+    routes -= {f"post {path}" for path in both}
     expressions = {route: re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route))) for route in routes}
     asked_here = {
         route

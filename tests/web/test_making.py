@@ -169,8 +169,8 @@ def test_goal_distances_are_a_run_that_a_question_queues(client: TestClient, dat
     assert (early.status_code, "is not finished" in early.json()["detail"]) == (409, True)
     drive(data, client)
     waiting = client.post("/api/runs", json=wanted)
-    for _ in range(2):
-        again = client.get(f"{where}/hardest")
+    for ask in (client.get, client.post):
+        again = ask(f"{where}/hardest")
         assert (again.status_code, again.json()["mode"]) == (202, "hardest")
         assert again.headers["location"] == waiting.headers["location"]
         again = client.post("/api/runs", json=wanted | {"base": waiting.json()["run"]})
@@ -217,7 +217,7 @@ def test_what_is_found_later_is_told_then(client: TestClient, data: Path, monkey
     for _ in range(2):
         before = client.get(where)
         assert (before.json()["goal_distance"], "etag" in before.headers) == (None, False)
-    assert client.get(f"/api/runs/{run}/hardest").status_code == 202
+    assert client.post(f"/api/runs/{run}/hardest").status_code == 202
     drive(data, client)
     assert client.get(f"/api/runs/{run}/hardest").status_code == 200
     after = client.get(where)
@@ -228,7 +228,7 @@ def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, 
     """Also where the server has them open; whoever answers a question is stopped."""
     run = client.post("/api/runs", json=TILES).json()["run"]
     drive(data, client)
-    distances = client.get(f"/api/runs/{run}/hardest").json()["run"]
+    distances = client.post(f"/api/runs/{run}/hardest").json()["run"]
     drive(data, client)
     client.get(f"/api/runs/{run}/hardest")
     asked = questions_folder(data / run) / "0123"

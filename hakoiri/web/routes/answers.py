@@ -16,7 +16,7 @@ from hakoiri.paths import FARTHEST, GOAL
 from hakoiri.puzzles.keys.layout import ints
 from hakoiri.rows.answers import components_row, diameter_row, layer_rows, one_component_row, path_row, strong_row
 from hakoiri.rows.puzzles import key_text
-from hakoiri.web.asking import Asked, AskedRun, pending
+from hakoiri.web.asking import Asked, AskedRun, computed, pending
 from hakoiri.web.runs import commands
 from hakoiri.web.runs.positions import SMALL
 
@@ -59,7 +59,7 @@ def layer(
         return asked.answer(run, row)
 
 
-@router.get("/components", summary="The components, the largest first, with their exact distances.")
+@computed(router, "/components", "The components, the largest first, with their exact distances.")
 def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
     """Those of a directed puzzle have no distances. A long question where a large run has to be measured for it."""
     with asked.opened() as run:
@@ -69,7 +69,7 @@ def components(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 
         return asked.answer(run, row, all(map(_is_settled, row["components"])))
 
 
-@router.get("/components/strong", summary="The components whose configurations all lead to each other.")
+@computed(router, "/components/strong", "The components whose configurations all lead to each other.")
 def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
     """Of a directed puzzle; a long question of a large run."""
     with asked.opened() as run:
@@ -78,7 +78,7 @@ def strong(asked: AskedRun, limit: Annotated[int, Query(ge=1, le=10_000)] = 100)
         return asked.answer(run, strong_row(run, run.strong_components(), limit))
 
 
-@router.get("/components/{component}", summary="One component.")
+@computed(router, "/components/{component}", "One component.")
 def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERTICES)]) -> Response:
     """As in the list of all."""
     with asked.opened() as run:
@@ -88,7 +88,7 @@ def component(asked: AskedRun, component: Annotated[int, Path(ge=0, le=MOST_VERT
         return asked.answer(run, row, _is_settled(row))
 
 
-@router.get("/components/{component}/diameter", summary="The exact diameter, and the pairs that attain it.")
+@computed(router, "/components/{component}/diameter", "The exact diameter, and the pairs that attain it.")
 def diameter(
     asked: AskedRun,
     component: Annotated[int, Path(ge=0, le=MOST_VERTICES)],
@@ -96,7 +96,7 @@ def diameter(
 ) -> Response:
     """A long question of a large run that was not counted as a whole space, and of any large run for `all`.
 
-    Of a large component a run of its own is queued that finds `all`: 202, and where it is.
+    Of a large component POST queues a run of its own that finds `all`: 202, and where it is.
     """
     with asked.opened() as run:
         run.component_asked(component)
@@ -110,13 +110,13 @@ def diameter(
         return asked.answer(run, row, _is_settled(row))
 
 
-@router.get("/distance", summary="How many moves lie between two configurations.")
+@computed(router, "/distance", "How many moves lie between two configurations.")
 def distance(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
     """`to` may be `goal` or `farthest`; `from` is the run's start where it is left out."""
     return _path(asked, to, source)
 
 
-@router.get("/path", summary="A shortest path between two configurations.")
+@computed(router, "/path", "A shortest path between two configurations.")
 def path(asked: AskedRun, to: _End = "goal", source: _Begin = None) -> Response:
     """`to` may be `goal` or `farthest`; a long question of a large run where `from` is not its start."""
     return _path(asked, to, source)

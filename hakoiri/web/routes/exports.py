@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from hakoiri.coordinator.graphs.building import MOST_VERTICES
 from hakoiri.export.maps import ENDING
-from hakoiri.web.asking import AskedRun
+from hakoiri.web.asking import AskedRun, computed
 from hakoiri.web.runs import commands
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["answers"])
@@ -21,19 +21,19 @@ _TYPES = {
 }
 
 
-@router.get("/export.{ending}", summary="All configurations, with their moves where the form has room for them.")
+@computed(router, "/export.{ending}", "All configurations, with their moves where the form has room for them.")
 def export(asked: AskedRun, ending: Literal["csv", "npz", "graphml", "parquet"]) -> Response:
-    """Written when it is first asked for: until then 202 and where to look. Parts are answered (Range)."""
+    """POST has it written: 202 and where to look until it is there. Parts are answered (Range)."""
     return asked.file(["export", ending], commands.export, _TYPES[ending])
 
 
-@router.get("/map", summary="The state graph of a component, laid out.", response_class=Response)
+@computed(router, "/map", "The state graph of a component, laid out.", response_class=Response)
 def map_of(
     asked: AskedRun,
     component: Annotated[int | None, Query(ge=0, le=MOST_VERTICES, description="Else that of the start.")] = None,
     axes: Annotated[int, Query(alias="dim", ge=2, le=3)] = 3,
 ) -> Response:
-    """Binary (`hakoiri.export.maps`), made when it is first asked for: until then 202 and where to look."""
+    """Binary (`hakoiri.export.maps`), which POST has made: 202 and where to look until then."""
     with asked.opened() as run:
         number = run.mapped_component(component)
     words = ["map", str(number), str(axes), ENDING]

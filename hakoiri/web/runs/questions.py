@@ -105,6 +105,15 @@ class Question:
             return False
         return time.time() - (self.folder / _SAID).stat().st_mtime < _SAME_SECONDS
 
+    @property
+    def has_to_begin(self) -> bool:
+        """Whether nobody is at it, it has no answer, and it may be tried now."""
+        return self.standing == "failed" and not self.has_just_failed
+
+    def file(self, words: list[str]) -> Path:
+        """Where the file is that is asked for: `words` name it, the last one its ending."""
+        return self.folder / f"{words[0]}.{words[-1]}"
+
     def stop(self) -> None:
         """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
         if holder := holder_of(self.folder):
@@ -133,26 +142,20 @@ class Questions:
 
     def asked(self, run: str, state: State, words: list[str]) -> Question:
         """The question, begun unless it was asked before of the run as it is; `BusyError` where too many are."""
-        question = self._named(run, state, words)
+        question = self.named(run, state, words)
         with self._lock:
-            if question.standing == "failed" and not question.has_just_failed:
+            if question.has_to_begin:
                 self._begin(question, words)
         return question
 
-    def file(
-        self, run: str, state: State, words: list[str], command: Callable[[Path], list[str]]
-    ) -> tuple[Question, Path]:
-        """The question for a file, which is there when it is answered.
-
-        `words` name it, the last one its ending; `command` makes it where it is to be.
-        """
-        question = self._named(run, state, words)
-        target = question.folder / f"{words[0]}.{words[-1]}"
+    def file(self, run: str, state: State, words: list[str], command: Callable[[Path], list[str]]) -> Question:
+        """The question for a file (`Question.file`), which `command` makes where it is to be."""
+        question = self.named(run, state, words)
+        target = question.file(words)
         with self._lock:
-            there = question.standing == "running" or (question.standing == "answered" and target.exists())
-            if not there and not question.has_just_failed:
+            if question.has_to_begin or (question.standing == "answered" and not target.exists()):
                 self._begin(question, command(target))
-        return question, target
+        return question
 
     def known(self, run: str, number: str) -> Question:
         """A question that was asked; `UnknownRunError` for others."""
@@ -172,7 +175,8 @@ class Questions:
                 process.kill()
                 process.wait()
 
-    def _named(self, run: str, state: State, words: list[str]) -> Question:
+    def named(self, run: str, state: State, words: list[str]) -> Question:
+        """The question of the run as it is, asked before or not."""
         identity = json.dumps([words, state.digest, state.status, state.depth, state.session])
         return Question(questions_folder(self._data / run) / sha256(identity.encode()).hexdigest()[:16])
 

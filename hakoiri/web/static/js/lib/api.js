@@ -42,11 +42,14 @@ async function problem(answer) {
 
 const sleep = seconds => new Promise(resolve => { setTimeout(resolve, seconds * 1000); });
 
-// An answer, of the `form` json or, of a file, arrayBuffer. One that takes long computing is waited for; `waiting` hears how
-// far it is: of a question that is answered by a process of its own {question, headline}, of a run how that stands. Between
-// what the diameter lies that a run was to find and did not is `bounds` of the error.
-export async function get(words, query, {waiting = () => {}, form = "json"} = {}) {
-  const answer = await ask("GET", address(words, query));
+// An answer that is there, of the `form` json or, of a file, arrayBuffer.
+export const get = async (words, query, form = "json") => (await ask("GET", address(words, query)))[form]();
+
+// The same of one that may take long computing: it is begun and waited for; `waiting` hears how far it is: of a question that
+// is answered by a process of its own {question, headline}, of a run how that stands. Between what the diameter lies that a run
+// was to find and did not is `bounds` of the error.
+export async function compute(words, query, {waiting = () => {}, form = "json"} = {}) {
+  const answer = await ask("POST", address(words, query));
   if (answer.status !== 202) return answer[form]();
   let found = await answer.json();
   while (found.status === "running" || found.status === "queued") {
@@ -55,7 +58,7 @@ export async function get(words, query, {waiting = () => {}, form = "json"} = {}
     found = await (await ask("GET", answer.headers.get("Location"))).json();
   }
   if (found.status === "answered" && form === "json") return found.answer;
-  if (found.status === "answered" || found.status === "complete") return get(words, query, {form});
+  if (found.status === "answered" || found.status === "complete") return get(words, query, form);
   throw Object.assign(new Error(found.reason || `it is ${found.status}`), {bounds: found.diameter});
 }
 

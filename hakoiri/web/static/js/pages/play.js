@@ -8,7 +8,7 @@ import {shade} from "../picture/hints.js";
 import {Hand} from "../play/drag.js";
 import {along, Film, SPEEDS, towardGoal} from "../play/film.js";
 import {Game} from "../play/game.js";
-import {get} from "../lib/api.js";
+import {compute, get} from "../lib/api.js";
 import {startOf} from "../parts/pictures.js";
 import {note} from "../router.js";
 
@@ -41,7 +41,7 @@ class View {
     await this.game.open(from ?? at ?? this.run.start ?? (await startOf(this.run)).configuration);
     this.started = this.game.now.key;
     if (!from || !to) return;
-    this.walk = await get(["runs", this.run.run, "path"], {from, to});
+    this.walk = await compute(["runs", this.run.run, "path"], {from, to});
     this.film.next = along(this.game, this.walk.configurations);
   }
 
@@ -119,7 +119,7 @@ class View {
   async #compute() {
     try {
       const waiting = ({progress, headline}) => put(this.distance, progress?.headline || headline || "computing …");
-      await get(["runs", this.run.run, "hardest"], {limit: 1}, {waiting});
+      await compute(["runs", this.run.run, "hardest"], {limit: 1}, {waiting});
       this.game.positions.forget();
       await this.game.open(this.game.now.key);
     } catch (error) {

@@ -1,14 +1,14 @@
 // A question that may take long computing, by a process or a run of its own: how far it is stands where its answer will, and
 // it can be stopped.
 
-import {get, post, remove} from "../lib/api.js";
+import {compute, post, remove} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
 import {address} from "../router.js";
 import {barOf, lonely} from "./life.js";
 
 export function patiently(place, words, query, form) {
   const waiting = found => put(place, ...(found.question ? asked(found) : queued(found)));
-  return get(words, query, {waiting, form});
+  return compute(words, query, {waiting, form});
 }
 
 const asked = ({run, question, headline}) => [
