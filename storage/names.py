@@ -22,6 +22,7 @@ QUEUED_FILE = "queued"
 SERVED_FILE = ".served"
 #: There, too: what the server on the web was asked that takes long, and which requests it has had.
 _QUESTIONS, REQUESTS_FOLDER = ".questions", ".requests"
+_ANSWERING_PREFIX = ".answering-"
 SPILL_FOLDER = "spill"
 SCRATCH_PREFIX = "scratch-"
 #: The first bytes of a certificate's file.
@@ -57,6 +58,11 @@ def certificate_file(directory: Path) -> Path:
 def questions_folder(directory: Path) -> Path:
     """What a run was asked by the server on the web, a folder for each question."""
     return directory.parent / _QUESTIONS / directory.name
+
+
+def answering_file(data: Path, number: int) -> Path:
+    """Locked by the process that answers one of the long questions that may be answered at once."""
+    return data / f"{_ANSWERING_PREFIX}{number}"
 
 
 def run_of(directory: Path) -> str:

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from weakref import WeakSet
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -19,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.web.guard import Guard
 from hakoiri.web.metrics import Metrics
+from hakoiri.web.passes import Passes
 from hakoiri.web.problems import handlers
 from hakoiri.web.routes import (
     answers,
@@ -36,6 +36,7 @@ from hakoiri.web.routes import (
 )
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.questions import Questions
+from hakoiri.web.runs.streams import Streams
 from hakoiri.web.settings import SERVER, Settings
 
 _STATIC = Path(__file__).with_name("static")
@@ -60,7 +61,8 @@ _ROUTES = (
 def create() -> FastAPI:
     """The application of a process that was started with `Settings.to_environment`."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    # Its warnings are of requests that it refused, which anybody can send by the thousand.
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
     if os.environ[SERVER] != str(os.getpid()):
         threading.Thread(target=_end_with_server, name="server", daemon=True).start()
     app = make_app(Settings.from_environment())
@@ -96,7 +98,8 @@ def make_app(settings: Settings) -> FastAPI:
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers=handlers(),
     )
-    app.state.settings, app.state.streams = settings, WeakSet()
+    app.state.settings, app.state.streams = settings, Streams(settings.processes)
+    app.state.passes = Passes(settings)
     app.state.own_puzzles = settings.own_puzzles()
     app.state.questions = Questions(settings, settings.own_files())
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))

@@ -2,9 +2,10 @@
 
 * Host names this server: else a page elsewhere could have its own name lead here (DNS rebinding). A name of a rebinding
   attack is never an IP address, so those pass.
-* Origin, where a browser sends it, is that of this server: no other page may send requests for its reader.
-* The token comes as ``Authorization: Bearer``, as a cookie, or once in the address, from where it is taken into the
-  cookie, so that no address with it stays behind.
+* Origin and Sec-Fetch-Site, where a browser sends them, are those of this server: no other page may send requests for
+  its reader, nor have an image or a link ask the interface.
+* The token comes as ``Authorization: Bearer``, as a pass made of it in a cookie, or once in the address, in place of
+  which the pass is set then, so that no address with it stays behind.
 """
 
 import asyncio
@@ -13,9 +14,7 @@ import ipaddress
 import logging
 import time
 from collections.abc import Iterable
-from hashlib import sha256
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from fastapi import HTTPException
@@ -23,6 +22,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hakoiri.web.connection import KNOWN
+from hakoiri.web.passes import Passes
 from hakoiri.web.problems import problem
 from hakoiri.web.settings import Settings
 
@@ -30,6 +31,9 @@ LOG = logging.getLogger("hakoiri.web")
 _MOST_BODY, _MOST_ADDRESS = 1 << 20, 16_384
 _BODY_SECONDS, _ANSWER_SECONDS, _SEND_SECONDS = 20.0, 60.0, 30.0
 _SAFE = ("GET", "HEAD", "OPTIONS")
+#: What pages elsewhere may not ask for either, whatever the method.
+_ASKED = ("/api/", "/metrics")
+_FOREIGN = ("cross-site", "same-site")
 _POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
@@ -51,10 +55,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._token, self._names = app, settings.token, settings.names
-        # Cookies are those of a host, whatever the port.
-        self._cookie = f"hakoiri-{settings.port}"
-        # Who reads the cookie somewhere does not have the token.
-        self._pass = hmac.new(self._token.encode(), b"cookie", sha256).hexdigest()
+        self._passes = Passes(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer it."""
@@ -75,6 +76,8 @@ class Guard:
         if answer is not None:
             await answer(scope, receive, sent)
             return
+        if KNOWN in scope:
+            scope[KNOWN]()
         body = _Body(scope, receive)
         late = asyncio.get_running_loop().call_later(_ANSWER_SECONDS, sent.give_up, receive)
         try:
@@ -97,10 +100,11 @@ class Guard:
         host = headers.get("host", "")
         if not self._is_mine(host):
             return problem(HTTPStatus.MISDIRECTED_REQUEST, "this server is not known by the name in Host")
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return problem(HTTPStatus.FORBIDDEN, "a page of another origin may not ask here")
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["method"] not in _SAFE:
+        foreign = headers.get("sec-fetch-site") in _FOREIGN
+        if foreign and not scope["path"].startswith(_ASKED):
+            # A link may lead to the page.
+            foreign = scope["method"] not in _SAFE
+        if foreign or not _is_of(headers.get("origin"), host):
             return problem(HTTPStatus.FORBIDDEN, "a page of another origin may not ask here")
         return None
 
@@ -122,7 +126,7 @@ class Guard:
         kind, _, shown = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _same(shown.strip(), self._token):
             return None
-        if _same(_cookie(headers.get("cookie", ""), self._cookie), self._pass):
+        if self._passes.admits(headers):
             return self._moved(scope, _queried(scope)) if scope["method"] == "GET" else None
         found = _queried(scope)
         if scope["method"] == "GET" and any(_same(value, self._token) for name, value in found if name == "token"):
@@ -140,7 +144,7 @@ class Guard:
         # More than one slash would be the name of another server.
         path = "/" + scope["path"].lstrip("/\\")
         answer = RedirectResponse(f"{path}?{rest}" if rest else path, HTTPStatus.SEE_OTHER)
-        answer.set_cookie(self._cookie, self._pass, httponly=True, samesite="strict")
+        self._passes.give(answer, Headers(scope=scope))
         return answer
 
 
@@ -149,6 +153,7 @@ class _Body:
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._receive, self._taken, self._done = receive, 0, False
+        self._until = asyncio.get_running_loop().time() + _BODY_SECONDS
         length = Headers(scope=scope).get("content-length", "0")
         self._announced = int(length) if length.isdecimal() else 0
 
@@ -158,7 +163,7 @@ class _Body:
         if self._announced > _MOST_BODY:
             raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
         try:
-            async with asyncio.timeout(_BODY_SECONDS):
+            async with asyncio.timeout_at(self._until):
                 message = await self._receive()
         except TimeoutError:
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s") from None
@@ -199,16 +204,16 @@ class _Sent:
             await self._send(message)
 
 
+def _is_of(origin: str | None, host: str) -> bool:
+    """Whether an origin, where one is sent, is that of this server."""
+    try:
+        return origin is None or urlsplit(origin).netloc == host
+    except ValueError:
+        return False
+
+
 def _same(shown: str, wanted: str) -> bool:
     return hmac.compare_digest(shown.encode(), wanted.encode())
-
-
-def _cookie(text: str, name: str) -> str:
-    try:
-        found = SimpleCookie(text).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
 
 
 def _queried(scope: Scope) -> list[tuple[str, str]]:

@@ -12,11 +12,9 @@ from hakoiri.storage.errors import GoneError
 from hakoiri.storage.ledger.lock import is_served
 
 if TYPE_CHECKING:
-    from weakref import WeakSet
-
     from hakoiri.coordinator.runs.catalogue import RunStatus
-    from hakoiri.web.routes.events import Stream
     from hakoiri.web.runs.opened import OpenRuns
+    from hakoiri.web.runs.streams import Streams
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
@@ -24,7 +22,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 class Metrics:
     """The figures of one process; `streams` are its open streams of events."""
 
-    def __init__(self, runs: "OpenRuns", streams: "WeakSet[Stream]") -> None:
+    def __init__(self, runs: "OpenRuns", streams: "Streams") -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "hakoiri_http_requests", "Requests that this process has answered.", ["method", "status"],
@@ -49,7 +47,7 @@ class Metrics:
 class _OfRuns(Collector):
     """Looked at when they are asked for."""
 
-    def __init__(self, runs: "OpenRuns", streams: "WeakSet[Stream]") -> None:
+    def __init__(self, runs: "OpenRuns", streams: "Streams") -> None:
         self._runs, self._streams = runs, streams
 
     def collect(self) -> Iterable[Metric]:

@@ -59,7 +59,9 @@ class Unbegun(Exception):  # noqa: N818
         self.address = address
 
 
-def problem(status: int, detail: str, kind: str = "", steps: tuple[dict[str, Any], ...] = (), **more: Any) -> JSONResponse:
+def problem(
+    status: int, detail: str, kind: str = "", steps: tuple[dict[str, Any], ...] = (), **more: Any
+) -> JSONResponse:
     """A problem as a response; `kind` names what went wrong, such as ``unknown-run``."""
     title = HTTPStatus(status).phrase
     body = {"type": f"urn:hakoiri:{kind}" if kind else "about:blank", "title": title, "status": status}

@@ -1,6 +1,7 @@
 """A server with its processes: those that answer, and the coordinator that drives queued runs beside them."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -21,23 +22,25 @@ _RESTART_SECONDS, _MOST_RESTART_SECONDS = 0.5, 30.0
 #: How long a coordinator that is asked to stop may take to commit what it has.
 _GRACE_SECONDS = 60.0
 _MOST_AT_ONCE = 1_000
+#: Connections, and files of runs.
+_OPEN_FILES = 4_096
 
 
-def serve(
-    settings: Settings, host: socket.socket, processes: int, driver: list[str], note: Callable[[str], None]
-) -> None:
-    """Answer on a bound socket, by so many processes, until a signal comes.
+def serve(settings: Settings, host: socket.socket, driver: list[str], note: Callable[[str], None]) -> None:
+    """Answer on a bound socket until a signal comes.
 
     `driver` is the command that drives queued runs meanwhile, or empty.
     """
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(allowed, min(_OPEN_FILES, most)), most))
     os.environ.update(settings.to_environment() | {SERVER: str(os.getpid())})
     config = uvicorn.Config(
-        _APPLICATION, factory=True, http=Connection, workers=processes, log_config=None, access_log=False,
-        server_header=False, proxy_headers=False, limit_concurrency=_MOST_AT_ONCE, timeout_keep_alive=15,
-        timeout_graceful_shutdown=3,
+        _APPLICATION, factory=True, http=Connection, ws="none", workers=settings.processes, log_config=None,
+        access_log=False, server_header=False, proxy_headers=False, limit_concurrency=_MOST_AT_ONCE,
+        timeout_keep_alive=15, timeout_graceful_shutdown=3,
     )  # fmt: skip
     with _driving(settings, driver, note) if driver else nullcontext():
-        if processes == 1:
+        if settings.processes == 1:
             uvicorn.Server(config).run([host])
         else:
             from uvicorn.supervisors import Multiprocess

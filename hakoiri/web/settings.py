@@ -20,7 +20,8 @@ class Settings:
     """`data` is where runs lie; `names` are those by which the server may be called besides IP addresses.
 
     `token` is what a client must know, unless it is empty. `redis` is a URL that may hold a password. `puzzles` are the
-    words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path.
+    words for user puzzles, ``PATH/FILE.py:NAME``, which clients may name without their path. `processes` is how many
+    answer.
     """
 
     data: Path
@@ -30,6 +31,7 @@ class Settings:
     redis: str | None = None
     memory: int | None = None
     puzzles: tuple[str, ...] = ()
+    processes: int = 1
 
     def to_environment(self) -> dict[str, str]:
         """For a child process: secrets in arguments would be there for all users of the machine to see."""

@@ -303,6 +303,7 @@ COMPARED = {
     "get /api/runs/{run}/pictures/{conf}": "for those who draw boards themselves",
     "get /metrics": "the counts of runs",
     "get /api/health": test_health,
+    "post /api/logout": "there is no cookie on a command line",
 }
 
 

@@ -12,7 +12,6 @@ from tests.system.web_servers import TOKEN
 from tests.web.conftest import Served
 
 
-
 def test_some_questions_of_any_kind(served: Served) -> None:
     """They change nothing."""
     names = [served.small, served.whole, served.directed]

@@ -2,9 +2,13 @@
 
 import fcntl
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +16,7 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.web.runs import questions
 from hakoiri.web.runs.questions import BusyError, Question, Questions
 from hakoiri.web.settings import Settings
+from tests.system.helpers import wait_until
 
 
 @pytest.fixture
@@ -61,3 +66,29 @@ def test_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(BusyError, match="ask again later"):
         asked.asked("run", State(), ["verify"])
     assert not (tmp_path / ".questions").exists()
+
+
+@pytest.mark.parametrize(("memory", "most", "share"), [(400 << 20, 2, "200MB"), (150 << 20, 1, "150MB")])
+def test_some_at_a_time_of_all_processes_which_share_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: int, most: int, share: str
+) -> None:
+    """Each of three serves the same runs, as a process does; who answers is killed, and another one may."""
+    begun: list[tuple[subprocess.Popen[bytes], list[str]]] = []
+
+    def answer(popen: Any, line: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        begun.append((popen(["env", "--default-signal=INT", "sleep", "60"], **options), line))
+        return begun[-1][0]
+
+    monkeypatch.setattr(subprocess, "Popen", partial(answer, subprocess.Popen))
+    serving = [Questions(Settings(tmp_path, memory=memory, processes=3), []) for _ in range(3)]
+    for number in range(most):
+        serving[number].asked("run", State(depth=number), ["verify"])
+    for one in serving:
+        with pytest.raises(BusyError):
+            one.asked("run", State(depth=9), ["verify"])
+    assert [line[line.index("--memory") + 1] for _, line in begun] == [share] * most
+    begun[0][0].send_signal(signal.SIGKILL)
+    wait_until(lambda: begun[0][0].poll() is not None, what="its end")
+    assert serving[2].asked("run", State(depth=9), ["verify"]).is_running
+    for one in serving:
+        one.close()

@@ -1,18 +1,23 @@
 """The server itself: its health, its figures, its description, and who may ask."""
 
 import asyncio
+import gc
 import json
 import sys
 import threading
+import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from hakoiri.web import guard
 from hakoiri.web.app import make_app
 from hakoiri.web.runs.opened import OpenRuns
+from hakoiri.web.runs.streams import Streams
 from hakoiri.web.settings import Settings
 from tests.system.helpers import PATIENCE_SECONDS
 from tests.system.web_servers import TOKEN
@@ -86,6 +91,8 @@ def test_the_token_goes_from_the_address_into_a_cookie(stranger: TestClient) -> 
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "http://127.0.0.1:9090"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
+        ({"Origin": ""}, 403),
         ({"Origin": "http://127.0.0.1:8080"}, 200),
     ],
     ids=str,
@@ -95,10 +102,53 @@ def test_host_and_origin(stranger: TestClient, headers: dict[str, str], status: 
     assert found.status_code == status
 
 
-def test_no_page_elsewhere_may_post(stranger: TestClient) -> None:
-    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": "cross-site"}
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_page_elsewhere_may_ask(stranger: TestClient, site: str) -> None:
+    """Neither by a form nor by an image or a link; a link may lead to the page."""
+    headers = {"Authorization": f"Bearer {TOKEN}", "Sec-Fetch-Site": site}
     assert stranger.post("/api/runs", json={}, headers=headers).status_code == 403
+    for path in ("/api/runs", "/api/runs/last/export.csv", "/api/boards/klotski.svg", "/api/health", "/metrics"):
+        assert stranger.get(path, headers=headers).status_code == 403
+    assert stranger.get("/docs", headers=headers).status_code == 200
+    for own in ("same-origin", "none"):
+        assert stranger.get("/api/puzzles", headers=headers | {"Sec-Fetch-Site": own}).status_code == 200
     assert stranger.post("/api/runs", json={}, headers=headers | {"Sec-Fetch-Site": "same-origin"}).status_code == 422
+
+
+def test_without_a_token_the_same_is_refused(served: Served) -> None:
+    """The server then lets everybody of this machine in, so nothing else keeps pages out."""
+    client = TestClient(make_app(Settings(served.data)), "http://127.0.0.1:8080")
+    assert client.get("/api/runs").status_code == 200
+    assert client.get("/api/runs", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert client.get("/api/runs", headers={"Origin": "http://["}).status_code == 403
+
+
+def test_a_pass_expires_and_is_taken_back(stranger: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = stranger.get("/", params={"token": TOKEN}).headers["set-cookie"]
+    forwarded = {"X-Forwarded-Proto": "https"}
+    secure = stranger.get("/", params={"token": TOKEN}, headers=forwarded).headers["set-cookie"]
+    assert ("Secure" in plain.split("; "), "Secure" in secure.split("; ")) == (False, True)
+    assert "Max-Age=604800" in plain.split("; ")
+    stranger.cookies.clear()
+    mine = {"Cookie": f"a=b; {plain.partition(';')[0]}; c"}
+    assert stranger.get("/api/puzzles", headers=mine).status_code == 200
+    name, _, value = plain.partition(";")[0].partition("=")
+    later = f"{int(value.partition('.')[0], 16) + 9:x}.{value.partition('.')[2]}"
+    for forged in (later, value.partition(".")[0], f"{value}0", f".{value}", ""):
+        assert stranger.get("/api/puzzles", headers={"Cookie": f"{name}={forged}"}).status_code == 401
+    ended = stranger.post("/api/logout", headers=mine)
+    assert (ended.status_code, "Max-Age=0" in ended.headers["set-cookie"]) == (200, True)
+    assert ended.headers["set-cookie"].startswith(f'{name}="";')
+    now = time.time()
+    monkeypatch.setattr("hakoiri.web.passes.time.time", lambda: now + 604_800)
+    assert stranger.get("/api/puzzles", headers=mine).status_code == 401
+
+
+def test_a_cookie_of_any_length_is_read_at_once(stranger: TestClient) -> None:
+    """The standard library's reader takes 13 s for this one."""
+    begun = time.process_time()
+    assert stranger.get("/api/runs", headers={"Cookie": 'hakoiri-8080="' + "\\" * 60_000 + '"'}).status_code == 401
+    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize("path", ["/", "/api/runs", "/api/nothing", "/docs"])
@@ -132,6 +182,45 @@ def test_limits(served: Served) -> None:
     for path in ("/api/runs?limit=0", "/api/runs?limit=9999", f"/api/runs/{served.small}/layers/1?limit=1001"):
         assert get(path).status_code == 422
     assert get(f"/api/runs/{'x' * 200}").status_code == 422
+
+
+def test_a_body_has_its_time_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often a byte of it comes."""
+    monkeypatch.setattr(guard, "_BODY_SECONDS", 0.1)
+
+    async def receive() -> Any:
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def drip() -> int:
+        body, taken = guard._Body({"type": "http", "headers": []}, receive), 0
+        with pytest.raises(guard.HTTPException) as refused:
+            while taken < 1_000:
+                taken += len((await body())["body"])
+        assert refused.value.status_code == 408
+        return taken
+
+    assert 0 < asyncio.run(drip()) < 100
+
+
+def test_streams_of_all_kinds_have_one_limit() -> None:
+    """Each of three processes has its share."""
+
+    async def texts() -> AsyncIterator[str]:
+        yield "x"
+
+    async def held() -> None:
+        streams = Streams(3)
+        answers = [streams.answer(texts()) for _ in range(85)]
+        with pytest.raises(HTTPException):
+            streams.answer(texts())
+        assert [text async for text in answers[0].body_iterator] == ["x"]
+        streams.answer(texts())
+        del answers
+        gc.collect()
+        assert len(streams) == 0
+
+    asyncio.run(held())
 
 
 def test_what_is_finished_may_be_kept(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def serve(
         port = listening.getsockname()[1]
         settings = Settings(
             where, port, token, ("localhost", socket.gethostname(), host, *(names or [])), redis_url(redis), memory,
-            tuple(puzzles or []),
+            tuple(puzzles or []), processes,
         )  # fmt: skip
         settings.own_puzzles()
         shown = f"[{host}]" if ":" in host else host
@@ -75,7 +75,7 @@ def serve(
         driver = [] if no_drive else driving({"data": str(where)} | most, settings.redis is None)
         # uvicorn sends itself the signal again that ended it.
         with stopping_with(lambda _: None):
-            serve_web(settings, listening, processes, driver, lambda text: stderr().print(text))
+            serve_web(settings, listening, driver, lambda text: stderr().print(text))
 
 
 def _token(file: Path | None, none: bool) -> tuple[str, bool]:

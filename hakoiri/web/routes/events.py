@@ -4,12 +4,10 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
-from weakref import WeakSet
 
-from fastapi import APIRouter, Header, HTTPException, Request
+from fastapi import APIRouter, Header, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
@@ -18,11 +16,11 @@ from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.rows.runs import status_row
 from hakoiri.web.asking import RunName, Runs
 from hakoiri.web.runs.opened import OpenRuns
+from hakoiri.web.runs.streams import Streams
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["events"])
 
 _LOOK_SECONDS, _HEARTBEAT_SECONDS = 0.25, 10.0
-_MOST_STREAMS = 256
 #: Layers that are sent between two looks at the run, at most.
 _MOST_LAYERS = 500
 
@@ -33,15 +31,8 @@ async def events(
 ) -> StreamingResponse:
     """The id of an event is how many layers were told of and which commit; `Last-Event-ID` goes on from there."""
     directory = await run_in_threadpool(opened.find, run)
-    streams: WeakSet[Stream] = request.app.state.streams
-    if len(streams) >= _MOST_STREAMS:
-        raise HTTPException(
-            HTTPStatus.SERVICE_UNAVAILABLE, f"{_MOST_STREAMS} streams of events are open already; close some"
-        )
-    stream = Stream(opened, directory, last_event_id or "")
-    # One that is dropped before it begins is forgotten by itself.
-    streams.add(stream)
-    return StreamingResponse(stream.texts(streams), media_type="text/event-stream")
+    streams: Streams = request.app.state.streams
+    return streams.answer(Stream(opened, directory, last_event_id or "").texts())
 
 
 class Stream:
@@ -53,27 +44,24 @@ class Stream:
         self._layers = int(layers) if layers.isdecimal() else 0
         self._commit, _, self._status = rest.partition("-")
 
-    async def texts(self, streams: "WeakSet[Stream]") -> AsyncIterator[str]:
+    async def texts(self) -> AsyncIterator[str]:
         """The events as they are sent; slow clients are told less often, and miss nothing but progress."""
-        try:
-            sent = time.monotonic()
-            yield "retry: 1000\n\n"
-            while True:
-                try:
-                    told = await run_in_threadpool(self.look)
-                except HakoiriError as error:
-                    yield _event("gone", {"detail": str(error)}, "")
-                    return
-                for text in told:
-                    sent = time.monotonic()
-                    yield text
-                if time.monotonic() - sent > _HEARTBEAT_SECONDS:
-                    sent = time.monotonic()
-                    yield ": alive\n\n"
-                if len(told) < _MOST_LAYERS:
-                    await asyncio.sleep(_LOOK_SECONDS)
-        finally:
-            streams.discard(self)
+        sent = time.monotonic()
+        yield "retry: 1000\n\n"
+        while True:
+            try:
+                told = await run_in_threadpool(self.look)
+            except HakoiriError as error:
+                yield _event("gone", {"detail": str(error)}, "")
+                return
+            for text in told:
+                sent = time.monotonic()
+                yield text
+            if time.monotonic() - sent > _HEARTBEAT_SECONDS:
+                sent = time.monotonic()
+                yield ": alive\n\n"
+            if len(told) < _MOST_LAYERS:
+                await asyncio.sleep(_LOOK_SECONDS)
 
     def look(self) -> list[str]:
         """What has happened since the last look."""

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from hakoiri.web.asking import AskedRun, pending
 from hakoiri.web.runs import commands
 from hakoiri.web.runs.questions import Question
+from hakoiri.web.runs.streams import Streams
 
 router = APIRouter(prefix="/api/runs/{run}", tags=["long questions"])
 
@@ -44,8 +45,8 @@ def stop(asked: AskedRun, number: _Number) -> dict[str, Any]:
 @router.get("/questions/{number}/events", summary="The same as server-sent events.", response_class=Response)
 def events(request: Request, asked: AskedRun, number: _Number) -> StreamingResponse:
     """Progress, and at the end state."""
-    found = asked.question(number)
-    return StreamingResponse(_told(found), media_type="text/event-stream")
+    streams: Streams = request.app.state.streams
+    return streams.answer(_told(asked.question(number)))
 
 
 async def _told(question: Question) -> AsyncIterator[str]:

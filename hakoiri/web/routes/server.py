@@ -55,6 +55,13 @@ def health(request: Request, response: Response, opened: Runs) -> dict[str, Any]
     }
 
 
+@router.post("/api/logout", summary="Have the browser forget its pass.")
+def logout(request: Request, response: Response) -> dict[str, str]:
+    """A pass that was copied elsewhere stays good until it expires, or the server has another token."""
+    request.app.state.passes.take(response, request.headers)
+    return {"status": "logged out"}
+
+
 @router.get("/metrics", summary="Figures for Prometheus.", response_class=PlainTextResponse)
 def metrics(request: Request) -> Response:
     """Requests are those of the process that answers."""

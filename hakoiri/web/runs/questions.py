@@ -24,17 +24,18 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from hakoiri.coordinator.errors import RunError, UnknownRunError
+from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.ledger.lock import holder_of
 from hakoiri.storage.ledger.manifest import State
-from hakoiri.storage.names import HOLDER_FILE, questions_folder
+from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
 from hakoiri.web.runs import commands
 from hakoiri.web.settings import SETTINGS, TOKEN, Settings
 
 _ANSWER, _SAID = "answer", "said"
-#: Processes that answer side by side, of all who serve this data directory from here.
+#: Processes that answer side by side, of all who serve this data directory from here. They share the memory allowed.
 _MOST_AT_ONCE = 2
 _OURS = "hakoiri: "
 _MOST_SAID = 2_000
@@ -131,8 +132,11 @@ class Questions:
     """The long questions of a data directory."""
 
     def __init__(self, settings: Settings, own_files: Sequence[Path]) -> None:
-        self._data = settings.data
-        memory = {} if settings.memory is None else {"memory": f"{settings.memory >> 20}MB"}
+        self._data, self._most = settings.data, _MOST_AT_ONCE
+        memory = {}
+        if settings.memory is not None:
+            self._most = max(1, min(_MOST_AT_ONCE, settings.memory // LEAST_MEMORY))
+            memory = {"memory": f"{settings.memory // self._most >> 20}MB"}
         self._settings = {"data": str(settings.data.absolute())} | memory
         left_out = {SETTINGS, TOKEN, "HAKOIRI_REDIS"}
         kept = {name: value for name, value in os.environ.items() if name not in left_out}
@@ -182,23 +186,32 @@ class Questions:
 
     def _begin(self, question: Question, words: list[str]) -> None:
         self._answering = [process for process in self._answering if process.poll() is None]
-        if len(self._answering) >= _MOST_AT_ONCE:
-            raise BusyError(f"{_MOST_AT_ONCE} long questions are being answered; ask again later, or stop one")
-        with translated(question.folder):
+        with translated(question.folder), ExitStack() as files:
+            place = self._place(files)
             question.folder.mkdir(parents=True, exist_ok=True)
-            with open(question.folder / HOLDER_FILE, "a+", encoding="utf-8") as holder, ExitStack() as files:
+            with open(question.folder / HOLDER_FILE, "a+", encoding="utf-8") as holder:
                 if not _locked(holder):  # Another process has begun it.
                     return
                 answer, said = (files.enter_context(open(question.folder / name, "wb")) for name in (_ANSWER, _SAID))
                 line = commands.line(words, question.run, self._settings)
-                # The lock goes with the open file, so the process that is begun holds it until it ends.
+                # The locks go with the open files, so the process that is begun holds them until it ends.
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "hakoiri", *line], env=self._environment, cwd="/",
-                    stdin=subprocess.DEVNULL, stdout=answer, stderr=said, pass_fds=[holder.fileno()], process_group=0,
+                    stdin=subprocess.DEVNULL, stdout=answer, stderr=said, pass_fds=[holder.fileno(), place.fileno()],
+                    process_group=0,
                 )  # fmt: skip
                 self._answering.append(process)
                 holder.truncate(0)
                 holder.write(json.dumps({"words": words[:1], "pid": process.pid}))
+
+    def _place(self, files: ExitStack) -> IO[str]:
+        """One of the places of those who answer side by side, locked; `BusyError` where none is free."""
+        for number in range(self._most):
+            place = files.enter_context(answering_file(self._data, number).open("a", encoding="utf-8"))
+            with suppress(BlockingIOError):
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return place
+        raise BusyError(f"{self._most} long questions are being answered; ask again later, or stop one")
 
 
 def _locked(file: IO[str]) -> bool:

@@ -1,0 +1,52 @@
+"""The pass that a browser keeps in a cookie in place of the token: signed with the token, and good for a week."""
+
+import hmac
+import time
+from hashlib import sha256
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from hakoiri.web.settings import Settings
+
+_PASS_SECONDS = 7 * 86_400
+_SEPARATOR = "."
+
+
+class Passes:
+    """Makes and checks the passes of a server; who reads one somewhere does not have the token."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._token = settings.token
+        # Cookies are those of a host, whatever the port.
+        self._cookie = f"hakoiri-{settings.port}"
+
+    def admits(self, headers: Headers) -> bool:
+        """Whether a request carries a pass of this server that has not expired."""
+        # IMPORTANT: cut by hand. The standard library's reader of cookies takes time that grows with their square.
+        parts = (part.strip().partition("=") for line in headers.getlist("cookie") for part in line.split(";"))
+        return any(self._is_valid(value) for name, _, value in parts if name == self._cookie)
+
+    def give(self, response: Response, headers: Headers) -> None:
+        """Put a new pass into a response; over TLS, also that of a proxy, it never goes back in the clear."""
+        expires = f"{int(time.time()) + _PASS_SECONDS:x}"
+        content = f"{expires}{_SEPARATOR}{self._signed(expires)}"
+        self._set(response, headers, content, _PASS_SECONDS)
+
+    def take(self, response: Response, headers: Headers) -> None:
+        """Have the browser forget its pass."""
+        self._set(response, headers, "", 0)
+
+    def _set(self, response: Response, headers: Headers, content: str, seconds: int) -> None:
+        # Forged, this only makes the forger's own cookie stricter.
+        secure = headers.get("x-forwarded-proto", "").lower() == "https"
+        response.set_cookie(self._cookie, content, seconds, secure=secure, httponly=True, samesite="strict")
+
+    def _is_valid(self, content: str) -> bool:
+        expires, _, signature = content.partition(_SEPARATOR)
+        if not hmac.compare_digest(signature.encode(), self._signed(expires).encode()):
+            return False
+        return int(expires, 16) > time.time()
+
+    def _signed(self, expires: str) -> str:
+        return hmac.new(self._token.encode(), f"cookie {expires}".encode(), sha256).hexdigest()

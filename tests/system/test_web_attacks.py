@@ -1,0 +1,105 @@
+"""What one client without a token may do to a server, a real process: it is refused, and others are answered."""
+
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.system.helpers import PATIENCE_SECONDS, Hakoiri
+from tests.system.web_servers import ADDRESS, ENVIRONMENT, TOKEN, Server
+
+_HEAD = b"GET /api/puzzles HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+_SHOWN = _HEAD + f"Authorization: Bearer {TOKEN}\r\n".encode()
+_CHUNKED = b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+#: Ten times what sockets hold on their way: the rest is sent only if the server takes it in.
+_MUCH = 20_000_000
+#: What never ends: its beginning, and what comes again and again.
+ENDLESS = {
+    "a header": (_HEAD + b"X: ", b"x" * 65_536),
+    "a name": (_HEAD + b"X", b"x" * 65_536),
+    "headers": (_HEAD, b"X: x\r\n" * 10_000),
+    "an address": (b"GET /", b"x" * 65_536),
+    "a query": (b"GET /?", b"x=1&" * 16_384),
+    "line ends": (b"", b"\r\n" * 32_768),
+    "a chunk's extension": (_CHUNKED + b"1;", b"x" * 65_536),
+    "trailers": (_CHUNKED + b"0\r\n", b"X: x\r\n" * 10_000),
+    "requests": (b"", (_HEAD + b"\r\n") * 1_000),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    command = Hakoiri(tmp_path_factory.mktemp("attacked"))
+    found = Server(command.start("serve", *ADDRESS, "--no-drive", env=ENVIRONMENT))
+    yield found
+    found.client.close()
+    command.close()
+
+
+def connect(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.client.base_url.port or 0), timeout=PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_what_never_ends_is_cut_off(server: Server, what: str) -> None:
+    """Before most of it is sent; and it costs the server no memory."""
+    before = Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii").split()
+    begin, more = ENDLESS[what]
+    sent = 0
+    with connect(server) as client:
+        client.settimeout(2)
+        with suppress(ConnectionError):
+            client.sendall(begin)
+            while sent < _MUCH:
+                client.sendall(more)
+                sent += len(more)
+        assert sent < _MUCH, "all of it was taken in"
+    assert server.client.get("/api/puzzles").status_code == 200
+    after = Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii").split()
+    assert (int(after[1]) - int(before[1])) * resource.getpagesize() < 30_000_000
+
+
+def test_headers_up_to_the_bound_are_read(server: Server) -> None:
+    for size, status in ((60_000, 200), (70_000, 431)):
+        with connect(server) as client:
+            client.sendall(_SHOWN + b"X: " + b"x" * size + b"\r\nConnection: close\r\n\r\n")
+            assert client.recv(12) == b"HTTP/1.1 %d" % status
+
+
+def test_a_trailer_is_no_header(server: Server) -> None:
+    """Neither of this request nor of the next."""
+    with connect(server) as client:
+        client.sendall(_CHUNKED + f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+        assert client.recv(12) == b"HTTP/1.1 401"
+    with connect(server) as client:
+        client.sendall(_CHUNKED + f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode() + _HEAD + b"\r\n")
+        answers = b""
+        while answers.count(b"HTTP/1.1 ") < 2:
+            assert (part := client.recv(65_536))
+            answers += part
+        assert answers.count(b"HTTP/1.1 401") == 2
+
+
+@contextmanager
+def many_files() -> Iterator[None]:
+    """For as many sockets as an attacker has."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4_096, before[1]), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_any_number_of_strangers_keeps_nobody_out(server: Server) -> None:
+    """Idle ones, more than there may be connections: who shows a token is answered, by a new connection, too."""
+    with many_files(), ExitStack() as open_ones:
+        known = open_ones.enter_context(connect(server))
+        known.sendall(_SHOWN + b"\r\n")
+        assert known.recv(65_536).startswith(b"HTTP/1.1 200")
+        for _ in range(1_010):
+            open_ones.enter_context(connect(server))
+        for client in (known, open_ones.enter_context(connect(server))):
+            client.sendall(_SHOWN + b"\r\n")
+            assert client.recv(12) == b"HTTP/1.1 200"
