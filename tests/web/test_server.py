@@ -14,7 +14,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-from hakoiri.web import guard
+from hakoiri.web import guard, passes
 from hakoiri.web.app import make_app
 from hakoiri.web.runs.opened import OpenRuns
 from hakoiri.web.runs.streams import Streams
@@ -139,9 +139,11 @@ def test_a_pass_expires_and_is_taken_back(stranger: TestClient, monkeypatch: pyt
     ended = stranger.post("/api/logout", headers=mine)
     assert (ended.status_code, "Max-Age=0" in ended.headers["set-cookie"]) == (200, True)
     assert ended.headers["set-cookie"].startswith(f'{name}="";')
-    now = time.time()
-    monkeypatch.setattr("hakoiri.web.passes.time.time", lambda: now + 604_800)
-    assert stranger.get("/api/puzzles", headers=mine).status_code == 401
+    monkeypatch.setattr(passes, "_PASS_SECONDS", 0)
+    stale = stranger.get("/", params={"token": TOKEN}).headers["set-cookie"].partition(";")[0]
+    stranger.cookies.clear()
+    assert stranger.get("/api/puzzles", headers={"Cookie": stale}).status_code == 401
+    assert stranger.get("/api/puzzles", headers=mine).status_code == 200
 
 
 def test_a_cookie_of_any_length_is_read_at_once(stranger: TestClient) -> None:
