@@ -86,9 +86,7 @@ def _ask(client: TestClient, request: dict[str, Any]) -> int:
     return status
 
 
-def fuzz(
-    client: TestClient, names: list[str], count: int, methods: tuple[str, ...], chance: int = 1
-) -> Counter[int]:
+def fuzz(client: TestClient, names: list[str], count: int, methods: tuple[str, ...], chance: int = 1) -> Counter[int]:
     """So many requests, those that `chance` draws: how many had which status."""
     paths = client.get("/api/openapi.json").json()["paths"]
     statuses = Counter[int]()

@@ -3,7 +3,9 @@
 import resource
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
+from http.client import HTTPConnection
 
 import psutil
 import pytest
@@ -76,11 +78,9 @@ def test_a_trailer_is_no_header(server: Server) -> None:
         client.sendall(_CHUNKED + f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
         assert client.recv(12) == b"HTTP/1.1 401"
     with connect(server) as client:
-        client.sendall(_CHUNKED + f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode() + _HEAD + b"\r\n")
-        answers = b""
-        while answers.count(b"HTTP/1.1 ") < 2:
-            assert (part := client.recv(65_536))
-            answers += part
+        trailing = f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+        client.sendall(_CHUNKED + trailing + _HEAD + b"Connection: close\r\n\r\n")
+        answers = b"".join(iter(partial(client.recv, 65_536), b""))
         assert answers.count(b"HTTP/1.1 401") == 2
 
 
@@ -95,12 +95,18 @@ def many_files() -> Iterator[None]:
 
 def test_any_number_of_strangers_keeps_nobody_out(server: Server) -> None:
     """Idle ones, more than there may be connections: who shows a token is answered, by a new connection, too."""
+    port, shown = server.client.base_url.port, {"Authorization": f"Bearer {TOKEN}"}
     with many_files(), ExitStack() as open_ones:
-        known = open_ones.enter_context(connect(server))
-        known.sendall(_SHOWN + b"\r\n")
-        assert known.recv(65_536).startswith(b"HTTP/1.1 200")
+        known, new = (
+            open_ones.enter_context(closing(HTTPConnection("127.0.0.1", port, PATIENCE_SECONDS))) for _ in range(2)
+        )
+        known.request("GET", "/api/puzzles", headers=shown)
+        assert known.getresponse().read()
+        connected = known.sock
         for _ in range(1_010):
             open_ones.enter_context(connect(server))
-        for client in (known, open_ones.enter_context(connect(server))):
-            client.sendall(_SHOWN + b"\r\n")
-            assert client.recv(12) == b"HTTP/1.1 200"
+        for client in (known, new):
+            client.request("GET", "/api/puzzles", headers=shown)
+            answer = client.getresponse()
+            assert (answer.status, bool(answer.read())) == (200, True)
+        assert known.sock is connected, "it had to connect again"
