@@ -16,9 +16,8 @@ imports from elsewhere than installed packages are covered.
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Set
-from enum import Enum
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -41,6 +40,11 @@ _PARTS = {
 _PUZZLE, _PYTHON = "puzzle", "Python"
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")})
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
+#: What other wrappers keep in attributes of their own.
+_WRAPPED = {
+    property: ("fget", "fset"), partial: ("func", "args", "keywords"), cached_property: ("func",),
+    staticmethod: ("__func__",), classmethod: ("__func__",), re.Pattern: ("pattern", "flags"),
+}  # fmt: skip
 #: Attributes of classes that differ between processes, or between versions of Python, and change nothing.
 _PASSING = {
     "__dict__", "__weakref__", "__doc__", "__annotations__", "__annotate_func__", "__annotations_cache__",
@@ -124,6 +128,10 @@ class _Description:
     def __init__(self, module: ModuleType, met: dict[str, ModuleType]) -> None:
         self._module, self._met = module, met
         self._inside: set[int] = set()
+        self._kinds: dict[type, Callable[[Any], object]] = {
+            FunctionType: self._of_function, type: self._of_class, CodeType: self._of_code,
+            np.ndarray: self._of_array, np.generic: self._of_array, np.dtype: str,
+        }  # fmt: skip
         file = getattr(module, "__file__", None)
         #: Where a user's module lies differs between hosts.
         self._home = "" if module.__name__.startswith("hakoiri.") else str(Path(file or ".").absolute().parent)
@@ -155,25 +163,21 @@ class _Description:
         return name
 
     def _is_mine(self, value: Any) -> bool:
-        """Whether a class or function is of this module, or of none that is described by itself."""
+        """Whether a class or function is of this module, or one that no description of another module names."""
         module = sys.modules.get(value.__module__ or "")
-        return module is None or module is self._module
+        return module is None or module is self._module or "<locals>" in value.__qualname__
 
     def _within(self, value: Any, is_constant: bool) -> object:
-        if isinstance(value, FunctionType):
-            return self._of_function(value)
-        if isinstance(value, type):
-            return self._of_class(value)
-        if isinstance(value, CodeType):
-            return self._of_code(value)
-        if isinstance(value, np.ndarray | np.generic):
-            array = np.asarray(value)
-            return array.dtype.str, array.shape, array.tobytes() if array.dtype != object else ()
-        if isinstance(value, np.dtype):
-            return value.str
+        for kind, describe in self._kinds.items():
+            if isinstance(value, kind):
+                return describe(value)
         if (isinstance(value, tuple) or is_constant) and (found := self._of_container(value)) is not None:
             return found
         return self._of_object(value)
+
+    def _of_array(self, array: Any) -> object:
+        # The bytes of objects are addresses.
+        return array.dtype.str, array.shape, array.tobytes() if array.dtype != object else ()
 
     def _of_container(self, value: Any) -> object:
         if isinstance(value, Mapping | MappingProxyType):
@@ -185,22 +189,12 @@ class _Description:
         return None
 
     def _of_object(self, value: Any) -> object:
+        """Its type, and what it wraps: kernels and intrinsics of numba, cached functions, properties, methods."""
         kind = self.of(type(value)) if not self._is_mine(type(value)) else type(value).__qualname__
-        if isinstance(value, staticmethod | classmethod):
-            return kind, self.of(value.__func__)
-        if isinstance(value, property):
-            return kind, [self.of(each) for each in (value.fget, value.fset)]
-        if isinstance(value, partial):
-            return kind, [self.of(each) for each in (value.func, value.args, value.keywords)]
-        if isinstance(value, re.Pattern):
-            return kind, value.pattern, value.flags
-        if isinstance(value, Enum):
-            return kind, value.name
-        for name in ("py_func", "_defn", "__wrapped__", "func"):
-            # Kernels and intrinsics of numba, cached functions and properties.
-            if isinstance(inner := getattr(value, "__dict__", {}).get(name), FunctionType):
-                return kind, self.of(inner)
-        return kind, self._of_fields(value)
+        held = getattr(value, "__dict__", {})
+        wrapped = [held[name] for name in ("py_func", "_defn", "__wrapped__") if name in held]
+        wrapped += [getattr(value, name) for name in _WRAPPED.get(type(value), ())]
+        return kind, [self.of(each) for each in wrapped] or self._of_fields(value)
 
     def _of_fields(self, value: Any) -> object:
         """The fields of a dataclass or other record; nothing of what only its own methods know."""
