@@ -43,11 +43,11 @@ WORKS = [
     Work("verify, a census", ("verify", "last", "--full"), [("run", *_TILES_2X4, "--whole")]),
     Work("strong components", ("components", "last", "--strong"), [("run", "superpuzz", "-o", "columns=5")]),
     Work("a tree", ("run", "magic-star", "-o", "points=10")),
-    Work("a study of deals", ("study", "gap", "--ranks", "8", "--deals", "300")),
+    Work("a study of deals", ("study", "deals", "gap", "--sizes", "8", "--deals", "300")),
     Work("a hunt", ("hunt", "gap", "-o", "ranks=7", "--seed", "3", "--legs", "24")),
     Work("a study of boards", ("study", "boards", "--size", "4x4", "--pieces", "2x2:1 1x2:* 2x1:* 1x1:*",
                                "--empty", "2..")),
-    Work("a study of sizes", ("study", "tiles", "--n", "4..10")),
+    Work("a study of sizes", ("study", "sizes", "tiles", "--sizes", "4..10")),
     Work("plays", ("optimise", "nakuron", "--from", BOARD, "--rounds", "2", "--width", "2000", "--time", "10m")),
 ]  # fmt: skip
 

@@ -42,7 +42,7 @@ TRUSTED = {
 #: Who may have files of users run: no module that reads what others write into Redis.
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
 MAY_LOAD = {
-    "puzzles.registry", "coordinator.runs.create", "hakoiri.cli.deals.dealing", "hakoiri.cli.deals.solving",
+    "puzzles.registry", "coordinator.runs.create", "hakoiri.cli.deals.studying", "hakoiri.cli.deals.solving",
     "hakoiri.cli.options", "hakoiri.cli.puzzles.choosing", "hakoiri.cli.puzzles.own", "hakoiri.cli.puzzles.playing",
     "hakoiri.cli.runs.working", "hakoiri.web.settings", "worker.main",
 }  # fmt: skip

@@ -51,13 +51,13 @@ def _moves(goal: Answer) -> str | None:
 
 def _gap(ranks: int, deals: int, cap: str) -> Entry:
     name = f"{ranks} ranks, {deals:,} deals"
-    line = ("study", "gap", "--ranks", str(ranks), "--deals", str(deals), "--seed", "1", "--cap", cap)
+    line = ("study", "deals", "gap", "--sizes", str(ranks), "--deals", str(deals), "--seed", "1", "--cap", cap)
     return Entry(name, (line,), _study(name), ranks == 5)
 
 
 def _superpuzz(columns: int, deals: int, cap: str, paper: str) -> Entry:
     name = f"{columns} columns, {deals:,} deals"
-    line = ("study", "superpuzz", "--columns", str(columns), "--deals", str(deals), "--seed", "1", "--cap", cap)
+    line = ("study", "deals", "superpuzz", "--sizes", str(columns), "--deals", str(deals), "--seed", "1", "--cap", cap)
 
     def rows(answers: Sequence[Answer]) -> list[Row]:
         return [row | {"paper": paper} for row in _study(name)(answers)]

@@ -14,7 +14,7 @@ def _tower(pegs: int, discs: int) -> Entry:
 
 
 def _diameter(pegs: int, discs: int) -> Entry:
-    line = ("study", "hanoi", "-o", f"pegs={pegs}", "--n", str(discs))
+    line = ("study", "sizes", "hanoi", "-o", f"pegs={pegs}", "--sizes", str(discs))
     name = f"{discs} discs, {pegs} pegs"
 
     def rows(answers: Sequence[Answer]) -> list[Row]:

@@ -50,11 +50,11 @@ TARGETS = {
     ),
     "directed": Target(("run gap -o ranks=4",), ("layers RUN", "path RUN", "components RUN --strong")),
     "tree": Target(("run magic-star -o points=6 -o solutions=keep",), ("solutions RUN", "layers RUN")),
-    "study": Target(("study superpuzz --columns 4 --deals 8 --seed 3",), ()),
+    "study": Target(("study deals superpuzz --sizes 4 --deals 8 --seed 3",), ()),
     "boards": Target(("study boards --size 3x3 --pieces 2x1:*;1x1:* --empty 2",), ()),
     "hunt": Target(("hunt gap -o ranks=4 --legs 4 --seed 2",), ()),
     "optimise": Target((f"optimise nakuron --from {_BOARD} --width 20 --rounds 2",), ()),
-    "sizes": Target(("study pancakes --n 3..5",), ()),
+    "sizes": Target(("study sizes pancakes --sizes 3..5",), ()),
     "eccentricities": Target(
         ("run sliding --from AABB/C..D", "diameter last --all --queue", "resume RUN"), ("diameter RUN",)
     ),

@@ -18,44 +18,57 @@ from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
 from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
 from hakoiri.steps import worded
 
-#: Command -> module of this package. Imported when it is asked for: all modules, and what typer makes of them, would be
-#: a fifth of a short command.
-_PLACES = {
-    "puzzles": "puzzles.choosing",
-    "show": "puzzles.choosing",
-    "new": "puzzles.own",
-    "try": "puzzles.own",
-    "play": "puzzles.playing",
-    "run": "runs.running",
-    "enqueue": "runs.running",
-    "resume": "runs.running",
-    "runs": "runs.living",
-    "status": "runs.living",
-    "cancel": "runs.living",
-    "delete": "runs.living",
-    "verify": "runs.verifying",
-    "components": "answers.components",
-    "component-of": "answers.components",
-    "diameter": "answers.farthest",
-    "distance": "answers.paths",
-    "path": "answers.paths",
-    "layers": "answers.asking",
-    "solutions": "answers.asking",
-    "hardest": "answers.hardest",
-    "export": "answers.exporting",
-    "map": "answers.mapping",
-    "solve": "deals.solving",
-    "deal": "deals.solving",
-    "study": "deals.dealing",
-    "hunt": "deals.dealing",
-    "optimise": "deals.optimising",
-    "generate": "deals.optimising",
-    "replay": "deals.optimising",
-    "coordinator": "runs.serving",
-    "health": "runs.serving",
-    "worker": "runs.working",
-    "serve": "runs.web",
+#: By panel of the help, command -> module of this package. Imported when it is asked for: all modules, and what typer
+#: makes of them, would be a fifth of a short command.
+_PANELS = {
+    "Look at puzzles": {
+        "puzzles": "puzzles.choosing",
+        "show": "puzzles.choosing",
+        "play": "puzzles.playing",
+        "new": "puzzles.own",
+        "try": "puzzles.own",
+    },
+    "Run a search": {
+        "run": "runs.running",
+        "enqueue": "runs.running",
+        "status": "runs.living",
+        "cancel": "runs.living",
+        "resume": "runs.running",
+    },
+    "Ask a run": {
+        "path": "answers.paths",
+        "distance": "answers.paths",
+        "layers": "answers.asking",
+        "hardest": "answers.hardest",
+        "diameter": "answers.farthest",
+        "components": "answers.components",
+        "component-of": "answers.components",
+        "solutions": "answers.asking",
+        "map": "answers.mapping",
+    },
+    "Study deals, boards and sizes": {
+        "study": "deals.studying",
+        "hunt": "deals.hunting",
+        "deal": "deals.solving",
+        "solve": "deals.solving",
+        "generate": "deals.optimising",
+        "optimise": "deals.optimising",
+        "replay": "deals.optimising",
+    },
+    "Serve": {
+        "coordinator": "runs.serving",
+        "worker": "runs.working",
+        "serve": "runs.web",
+        "health": "runs.serving",
+    },
+    "Keep": {
+        "runs": "runs.living",
+        "verify": "runs.verifying",
+        "export": "answers.exporting",
+        "delete": "runs.living",
+    },
 }
+_PLACES = {name: (panel, module) for panel, commands in _PANELS.items() for name, module in commands.items()}
 #: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
 ERROR = 1
 
@@ -114,10 +127,12 @@ class _Parts(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             part = typer.Typer()
-            import_module(f"hakoiri.cli.{_PLACES[name]}").register(part)
-            for command in part.registered_commands:
-                command.cls = Command
+            import_module(f"hakoiri.cli.{_PLACES[name][1]}").register(part)
+            for typed in (part, *(group.typer_instance for group in part.registered_groups)):
+                for info in typed.registered_commands if typed else ():
+                    info.cls = Command
             self._made |= get_group(part).commands
+            self._made[name].rich_help_panel = _PLACES[name][0]
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -57,6 +57,22 @@ def parse_time(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:
+    """The sizes of ``4..8``, ``6`` or ``4,6,8``, each once, in increasing order; `PuzzleError` for others."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?", part)
+        if not match:
+            raise PuzzleError(f"--sizes {text} is malformed; write 4..8, 6 or 4,6,8")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first > last:
+            raise PuzzleError(f"--sizes {text} counts down; write {last}..{first}")
+        if first < least or last > most:
+            raise PuzzleError(f"--sizes {text}: sizes must be between {least} and {most}")
+        sizes |= set(range(first, last + 1))
+    return tuple(sorted(sizes))
+
+
 def parse_directory(text: str) -> Path:
     """A directory; an empty text is a mistake (an unset variable), not the current one."""
     if not text:

@@ -96,7 +96,7 @@ def test_a_bad_configuration_is_refused_by_every_question(question: tuple[str, .
         ("run klotski --deadline nan", 1, "nan is no number of seconds"),
         ("run klotski --deadline inf", 1, "inf is no number of seconds"),
         ("hunt gap --legs 1 --certificate nowhere/x.json", 1, "nowhere/x.json: its directory is not there; name"),
-        ("study gap --ranks 3 --deals 1 --csv .", 1, "cannot write .: it is a directory"),
+        ("study deals gap --sizes 3 --deals 1 --csv .", 1, "cannot write .: it is a directory"),
         ("map last --to nowhere/x.hakomap", 1, "cannot write nowhere/x.hakomap: its directory is not there"),
         ("hardest last --plot nowhere/x.png", 1, "cannot write nowhere/x.png: its directory is not there"),
         ("layers last --limit 3", 2, "--limit says how many configurations"),

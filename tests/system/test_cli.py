@@ -32,7 +32,12 @@ from tests.system.servers import Workers
 START = KNOWN["start"]
 START_KEY = "0x17038bbb"
 NEAR = "ABBC/ABBC/DEEF/DGHF/.IJ."
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+#: Every command by its words; those of a group by two, such as ``study deals``.
+COMMANDS = {
+    " ".join(filter(None, (name, part))): command
+    for name, found in typer.main.get_command(app).commands.items()  # type: ignore[attr-defined]
+    for part, command in (getattr(found, "commands", None) or {"": found}).items()
+}
 RUN = "run puzzle parameters mode status configurations depth goal_depth layers largest_window largest_window_at digest"
 FIGURES = "component size diameter radius centre periphery"
 #: What each command's JSON holds at least; ``list:keys`` for the entries of a list.
@@ -65,7 +70,9 @@ DOCUMENTED = {
     "health": "ok workers hosts:host,workers,data_redis",
     "solve": "puzzle strategy deals:deal,moves,solvable,positions,positions_until_goal,depth,seconds,solution",
     "deal": "puzzle seed first deals",
-    "study": "puzzle sizes seed strategy cap complete",
+    "study deals": "puzzle sizes seed strategy cap complete",
+    "study boards": "puzzle mixes configurations components diameter",
+    "study sizes": "puzzle members configurations rows",
     "hunt": "puzzle parameters objective seed legs deals positions seconds best records:deal,figures certificate",
     "optimise": "score moves sequence moves_tried seconds",
     "generate": "puzzle size setting seed balls board",
@@ -79,21 +86,22 @@ SERVE = "serve"
 
 def test_the_commands_are_the_documented_ones() -> None:
     assert set(COMMANDS) == {*DOCUMENTED, SERVE}
-    made = [path.read_text(encoding="utf-8").count("app.command(") for path in (ROOT / "hakoiri" / "cli").rglob("*.py")]
+    made = [path.read_text(encoding="utf-8").count(".command(") for path in (ROOT / "hakoiri" / "cli").rglob("*.py")]
     assert sum(made) == len(COMMANDS), "a command that a module has and the command line does not know"
 
 
 @pytest.mark.parametrize("command", sorted([*DOCUMENTED, SERVE]))
 def test_every_command_has_help_and_an_example_that_parses(command: str) -> None:
-    helped = CliRunner().invoke(app, [command, "--help"], prog_name="hakoiri")
+    helped = CliRunner().invoke(app, [*command.split(), "--help"], prog_name="hakoiri")
     assert helped.exit_code == 0
     flat = " ".join(helped.stdout.split())
     assert f"Usage: hakoiri {command}" in flat
     example = re.search(r"Example: (hakoiri .*)", flat)
     assert example, flat
     words = shlex.split(example[1])
-    assert words[:2] == ["hakoiri", command]
-    COMMANDS[command].make_context(command, words[2:])
+    named = ["hakoiri", *command.split()]
+    assert words[: len(named)] == named
+    COMMANDS[command].make_context(command, words[len(named) :])
 
 
 @pytest.mark.parametrize("command", sorted(DOCUMENTED))
@@ -130,12 +138,19 @@ ASKED = {
     "solutions {star}": None,
     "solve superpuzz -o columns=3 {directory}/deals": None,
     "deal gap": None,
-    "study gap --ranks 3 --deals 3": None,
+    "study deals gap --sizes 3 --deals 3": None,
+    "study boards --size 2x3 --pieces 1x1:*": None,
+    "study sizes tiles --sizes 4": None,
     "hunt gap -o ranks=4 --legs 16": None,
     "optimise nakuron --from {root}/examples/nakuron.txt --rounds 1": None,
     "generate nakuron --size 5": None,
     "replay {root}/examples/nakuron.txt 0123": None,
 }
+
+
+def command_of(line: str) -> str:
+    """The words of a line that name its command."""
+    return next(name for name in DOCUMENTED if f"{line} ".startswith(f"{name} "))
 
 
 def assert_documented(told: Finished, command: str, status: str | None = None) -> None:
@@ -153,7 +168,7 @@ def assert_documented(told: Finished, command: str, status: str | None = None) -
 
 def test_the_json_of_every_command_is_documented_and_asked_for() -> None:
     assert all(DOCUMENTED.values())
-    assert {line.partition(" ")[0] for line in ASKED} | {"worker", "play"} == set(DOCUMENTED)
+    assert {command_of(line) for line in ASKED} | {"worker", "play"} == set(DOCUMENTED)
 
 
 @pytest.mark.parametrize(("line", "status"), ASKED.items())
@@ -171,7 +186,7 @@ def test_json_is_one_object_with_the_documented_fields(
     (tmp_path / "deals").write_text("H2 HA D3/D2 DA S3/S2 SA C3/C2 CA H3\n", encoding="utf-8")
     with serving(hakoiri.data):
         told = hakoiri.here(*line.format(**words).split(), "--json")
-    assert_documented(told, line.partition(" ")[0], status)
+    assert_documented(told, command_of(line), status)
 
 
 def test_json_of_workers(farm: Workers, hakoiri: Hakoiri) -> None:

@@ -174,7 +174,7 @@ def test_a_kind_of_another_program_is_named(hakoiri: Hakoiri) -> None:
         ("run klotski", "25,955 configurations"),
         ("run klotski --whole", "898 components; 65,880 configurations"),
         ("run magic-star", "{chunks} of {chunks} chunk"),
-        ("study superpuzz --columns 4 --deals 12", "12 of 12 deals"),
+        ("study deals superpuzz --sizes 4 --deals 12", "12 of 12 deals"),
         ("hunt gap -o ranks=3 --legs 2", "{deals} deals tried"),
         ("optimise nakuron --from {board} --rounds 1", "{moves_tried} moves tried"),
     ],
@@ -191,7 +191,7 @@ def test_each_kind_shows_its_progress(command: str, words: str, hakoiri: Hakoiri
 
 
 def test_files_that_nobody_would_write_are_refused(hakoiri: Hakoiri) -> None:
-    study = ("study", "gap", "--ranks", "3", "--deals", "2", "--queue")
+    study = ("study", "deals", "gap", "--sizes", "3", "--deals", "2", "--queue")
     hunt = ("hunt", "gap", "-o", "ranks=3", "--queue")
     for line in ((*study, "--csv", "a.csv"), (*study, "--plot", "a.png"), (*hunt, "--certificate", "a.json")):
         assert "goes with no --queue" in hakoiri.here(*line, check=False).error

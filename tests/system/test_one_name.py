@@ -42,7 +42,7 @@ def test_help_names_no_types_and_hides_no_default(command: str) -> None:
     assert "<str>" not in helped
     # What stands in brackets and is no default rich takes for markup: it is gone, and a space is left before the stop.
     assert " ;" not in helped
-    for parameter in typer.main.get_command(app).commands[command].params if command else []:  # type: ignore[attr-defined]
+    for parameter in COMMANDS[command].params if command else []:
         assert "[default" not in (getattr(parameter, "help", None) or "")
 
 
@@ -104,7 +104,7 @@ def test_positions_and_moves_tried_are_no_configurations(hakoiri: Hakoiri) -> No
     board = str(ROOT / "examples" / "nakuron.txt")
     for line, name in (
         ("hunt gap -o ranks=3 --legs 1", "positions"),
-        ("study gap --ranks 3 --deals 2", "positions"),
+        ("study deals gap --sizes 3 --deals 2", "positions"),
         (f"optimise nakuron --from {board} --rounds 1", "moves_tried"),
     ):
         made = hakoiri.here(*line.split()).stdout
@@ -133,7 +133,7 @@ def test_figures_of_earlier_runs_are_read_by_their_new_names() -> None:
     ("line", "has"),
     [
         ("hunt gap -o ranks=3 --legs 1", "of the kind hunt: it has legs and records and no layers"),
-        ("study gap --ranks 3 --deals 1", "of the kind study: it has deals and no layers"),
+        ("study deals gap --sizes 3 --deals 1", "of the kind study: it has deals and no layers"),
         ("enqueue klotski", "has no layers yet"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_study_of_a_user_s_puzzle_is_that_of_plain_searches(
     text: str, directed: bool, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
     word, target = written(tmp_path, text, "Coins"), tmp_path / "deals.csv"
-    line = ("study", word, "--sizes", "3..6", "--deals", "12", "--csv", str(target))
+    line = ("study", "deals", word, "--sizes", "3..6", "--deals", "12", "--csv", str(target))
     found = hakoiri.ask(*line)
     with target.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -149,6 +149,6 @@ def test_mistakes_of_a_user_s_deals_are_one_line(
     old: str, new: str, said: str, hakoiri: Hakoiri, tmp_path: Path
 ) -> None:
     word = written(tmp_path, changed((old, new), text=COINS), "Coins")
-    refused = hakoiri.here("study", word, "--sizes", "3", check=False)
+    refused = hakoiri.here("study", "deals", word, "--sizes", "3", check=False)
     assert refused.code == 1
     assert said in refused.error

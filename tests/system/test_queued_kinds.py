@@ -64,8 +64,8 @@ BOARD = "board.txt"
 CARS = "IBBxooIooLDDJAALooJoKEEMFFKooMGGHHHM"
 KINDS = {
     "study": Kind(
-        ("study", "superpuzz", "--columns", "4,5", "--deals", "40", "--seed", "3"),
-        ("study", "superpuzz", "--columns", "4,5", "--deals", "5", "--seed", "3"),
+        ("study", "deals", "superpuzz", "--sizes", "4,5", "--deals", "40", "--seed", "3"),
+        ("study", "deals", "superpuzz", "--sizes", "4,5", "--deals", "5", "--seed", "3"),
         "deals_done",
         deals,
         "study",
@@ -100,7 +100,7 @@ KINDS = {
     ),
 }
 #: Its members are runs by themselves, whose small layers are given to nobody.
-SIZES = Kind(("study", "tiles", "--n", "4..10"), (), "members_done", members, "sizes")
+SIZES = Kind(("study", "sizes", "tiles", "--sizes", "4..10"), (), "members_done", members, "sizes")
 #: What the default suite has no time for: they are queued as the others are.
 SLOW = ("boards", "hunt of boards")
 every_kind = pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_stdin_without_a_board_is_named(hakoiri: Hakoiri) -> None:
 # Memory
 
 
-@pytest.mark.parametrize("line", ["run klotski", "enqueue klotski", "study gap --ranks 3", "diameter last"])
+@pytest.mark.parametrize("line", ["run klotski", "enqueue klotski", "study deals gap --sizes 3", "diameter last"])
 @pytest.mark.parametrize("memory", ["1", "1K", "99MB"])
 def test_memory_that_cannot_be_kept_to_is_refused(line: str, memory: str) -> None:
     refused = CliRunner().invoke(app, [*line.split(), "--memory", memory])

@@ -20,7 +20,7 @@ from tests.system.before import stand_still_beyond
 from tests.system.helpers import Hakoiri, wait_until
 from tests.system.servers import RedisServer, Workers
 
-SMALL = ("study", "superpuzz", "--columns", "3..4", "--deals", "12")
+SMALL = ("study", "deals", "superpuzz", "--sizes", "3..4", "--deals", "12")
 
 
 def rows_of(target: Path) -> list[dict[str, str]]:
@@ -58,7 +58,7 @@ def test_tables_json_csv_and_picture_say_the_same(hakoiri: Hakoiri, tmp_path: Pa
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
 def test_a_study_of_gap_with_capped_deals(ending: str, hakoiri: Hakoiri, tmp_path: Path) -> None:
     picture = tmp_path / f"deals.{ending}"
-    line = ("study", "gap", "--ranks", "3,4", "--deals", "25", "--cap", "0.05k", "--seed", "3")
+    line = ("study", "deals", "gap", "--sizes", "3,4", "--deals", "25", "--cap", "0.05k", "--seed", "3")
     printed = hakoiri.here(*line, "--plot", str(picture)).stdout
     assert picture.read_bytes().startswith({"svg": b"<?xml", "pdf": b"%PDF"}[ending])
     assert "capped: the cap ended the search first" in printed
@@ -73,7 +73,7 @@ def test_a_study_of_gap_with_capped_deals(ending: str, hakoiri: Hakoiri, tmp_pat
 
 
 def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
-    line = ("study", "superpuzz", "--columns", "3", "--deals", "12", "--strategy", "dfs", "--shorten")
+    line = ("study", "deals", "superpuzz", "--sizes", "3", "--deals", "12", "--strategy", "dfs", "--shorten")
     printed = " ".join(hakoiri.here(*line).stdout.split())
     (size,) = hakoiri.ask(*line)["sizes"]
     for goals in size["goals"].values():
@@ -85,27 +85,24 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("klotski --columns 4", "no study of 'klotski'; there are studies of gap and superpuzz"),
-        ("superpuzz", "which sizes? say --columns, e.g. --columns 4..6"),
-        ("superpuzz --ranks 4", "superpuzz has no --ranks; its sizes are given by --columns"),
-        ("gap --columns 4 --ranks 5", "gap has no --columns; its sizes are given by --ranks"),
-        ("superpuzz --columns 2..20", "--columns 2..20: allowed are 3..13"),
-        ("superpuzz --columns 8..4", "--columns 8..4: 8 is more than 4; write 4..8"),
-        ("superpuzz --columns four", "--columns four: sizes are written 4..8, 6 or 4,6,8"),
-        ("gap --ranks 4,", "sizes are written 4..8, 6 or 4,6,8"),
-        ("gap --ranks 4 --strategy astar", "no strategy 'astar'; give --strategy bfs|dfs"),
+        ("klotski --sizes 4", "no study of 'klotski'; there are studies of gap and superpuzz"),
+        ("superpuzz --sizes 2..20", "--sizes 2..20: sizes must be between 3 and 13"),
+        ("superpuzz --sizes 8..4", "--sizes 8..4 counts down; write 4..8"),
+        ("superpuzz --sizes four", "--sizes four is malformed; write 4..8, 6 or 4,6,8"),
+        ("gap --sizes 4,", "--sizes 4, is malformed; write 4..8, 6 or 4,6,8"),
+        ("gap --sizes 4 --strategy astar", "no strategy 'astar'; give --strategy bfs|dfs"),
         (
-            "gap --ranks 4 --strategy dfs --shorten",
+            "gap --sizes 4 --strategy dfs --shorten",
             "have anything to spare; leave out --shorten",
         ),
-        ("gap --ranks 4 --cap 3G", "a cap of 3000000000 positions is none; give --cap 1..2147483646"),
-        ("gap --ranks 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
-        ("gap --ranks 4 --csv none/deals.csv", "cannot write none/deals.csv"),
-        ("gap --ranks 4 --memory 1MB", "1 MB are allowed; lower --cap; give --memory "),
+        ("gap --sizes 4 --cap 3G", "a cap of 3000000000 positions is none; give --cap 1..2147483646"),
+        ("gap --sizes 4 --plot deals.bmp", "the name must end in .png, .svg, .pdf"),
+        ("gap --sizes 4 --csv none/deals.csv", "cannot write none/deals.csv"),
+        ("gap --sizes 4 --memory 1MB", "1 MB are allowed; lower --cap; give --memory "),
     ],
 )
 def test_bad_words_are_refused_in_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
-    refused = hakoiri.here("study", *line.split(), check=False)
+    refused = hakoiri.here("study", "deals", *line.split(), check=False)
     assert (refused.code, refused.stdout) == (1, "")
     assert said in refused.error
     assert refused.stderr == f"{refused.error}\n", "more than one line"
@@ -113,7 +110,7 @@ def test_bad_words_are_refused_in_one_line(line: str, said: str, hakoiri: Hakoir
 
 @pytest.mark.parametrize("line", ["--cap 0", "--cap lots", "--deals 0", "--seed -1", "--seed 4294967296"])
 def test_numbers_that_are_none_are_wrong_usage(line: str, hakoiri: Hakoiri) -> None:
-    refused = hakoiri.here("study", "gap", "--ranks", "4", *line.split(), check=False)
+    refused = hakoiri.here("study", "deals", "gap", "--sizes", "4", *line.split(), check=False)
     assert (refused.code, refused.stdout) == (2, "")
     assert line.split(maxsplit=1)[0] in refused.stderr
     assert not hakoiri.data.exists()
@@ -129,7 +126,7 @@ def stand_still_after(deals: int) -> None:
 
 
 def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
-    line = ("study", "superpuzz", "--columns", "3,5", "--deals", "40", "--seed", "2")
+    line = ("study", "deals", "superpuzz", "--sizes", "3,5", "--deals", "40", "--seed", "2")
 
     def there() -> list[Deal]:
         for run in run_directories(hakoiri.data):
@@ -168,12 +165,12 @@ def test_a_killed_study_and_an_interrupted_one_go_on(hakoiri: Hakoiri) -> None:
 
 
 def test_workers_find_what_threads_find(farm: Workers, hakoiri: Hakoiri, tmp_path: Path) -> None:
-    for puzzle, sizes in (("superpuzz", ("--columns", "3,4")), ("gap", ("--ranks", "4"))):
+    for puzzle, sizes in (("superpuzz", "3,4"), ("gap", "4")):
         tables: list[Any] = []
         for name, how in (("threads", ()), ("workers", ("--redis", farm.url))):
             target = tmp_path / f"{puzzle}-{name}.csv"
-            line = ("study", puzzle, *sizes, "--deals", "10", "--data", str(tmp_path / name), "--csv", str(target))
-            finished = hakoiri.here(*line, *how)
+            line = ("study", "deals", puzzle, "--sizes", sizes, "--deals", "10", "--csv", str(target))
+            finished = hakoiri.here(*line, "--data", str(tmp_path / name), *how)
             assert "works alone" not in finished.stderr
             tables.append(without_seconds(rows_of(target)))
         assert tables[0] == tables[1]
@@ -223,10 +220,10 @@ def test_boards_are_told_in_a_table_in_json_and_by_component(hakoiri: Hakoiri, t
 
 def test_sizes_are_told_and_written_as_b_files(hakoiri: Hakoiri, tmp_path: Path) -> None:
     folder = tmp_path / "tables"
-    printed = hakoiri.here("study", "pancakes", "--n", "2..4", "--b-files", str(folder))
+    printed = hakoiri.here("study", "sizes", "pancakes", "--sizes", "2..4", "--b-files", str(folder))
     assert "6 tables written into" in printed.stderr
     assert (folder / "b-depth.txt").read_text(encoding="utf-8") == "2 1\n3 3\n4 4\n"
-    found = hakoiri.ask("study", "pancakes", "--n", "5")
+    found = hakoiri.ask("study", "sizes", "pancakes", "--sizes", "5")
     assert [sum(row["layers"]) for row in found["rows"]] == [120]
     assert (found["members"], found["configurations"]) == (1, 120)
 
@@ -234,18 +231,54 @@ def test_sizes_are_told_and_written_as_b_files(hakoiri: Hakoiri, tmp_path: Path)
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("boards", "which boards? say hakoiri study boards --size 4x5"),
         ("boards --size 3x3 --pieces 1x1:* --csv boards.txt", "the name must end in .csv or .parquet"),
         ("boards --size 3x3 --pieces 1x1:* --csv boards.csv --queue", "--csv goes with no --queue"),
         ("boards --size 3x3 --pieces 4x1:1", "no mix of these pieces fits"),
         ("boards --size 3x3 --pieces 1x1:* -o metric=any", "option metric=any"),
-        ("tiles --n 5", "tiles has none of these"),
-        ("tiles --n 4 -o rows=2", "the sizes of a study say what rows is"),
-        ("tiles --n x", "--n x: sizes are written 4..8, 6 or 4,6,8"),
-        ("klotski --n 4", "there is no study of the sizes of klotski"),
+        ("sizes tiles --sizes 5", "tiles has none of these"),
+        ("sizes tiles --sizes 4 -o rows=2", "the sizes of a study say what rows is"),
+        ("sizes tiles --sizes x", "--sizes x is malformed; write 4..8, 6 or 4,6,8"),
+        ("sizes tiles --sizes 4..65", "--sizes 4..65: sizes must be between 1 and 64"),
+        ("sizes klotski --sizes 4", "there is no study of the sizes of klotski"),
     ],
 )
 def test_mistakes_with_boards_and_sizes_are_one_line(line: str, said: str, hakoiri: Hakoiri) -> None:
     refused = hakoiri.here("study", *shlex.split(line), check=False)
     assert refused.code != 0
     assert said in refused.error
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("gap --ranks 3..4 --deals 5", "deals gap --sizes 3..4 --deals 5"),
+        ("superpuzz --columns=4 --strategy dfs", "deals superpuzz --sizes=4 --strategy dfs"),
+        ("coins.py:Coins --sizes 4", "deals coins.py:Coins --sizes 4"),
+        ("tiles --n 4..12 -o metric=multi", "sizes tiles --sizes 4..12 -o metric=multi"),
+        ("pancakes --n=4", "sizes pancakes --sizes=4"),
+    ],
+)
+def test_a_puzzle_in_place_of_the_kind_of_study_is_answered_with_the_command(
+    old: str, new: str, hakoiri: Hakoiri
+) -> None:
+    refused = hakoiri.here("study", *old.split(), check=False)
+    puzzle = old.partition(" ")[0]
+    assert (refused.code, refused.stdout) == (1, "")
+    assert refused.stderr == f"hakoiri: 'study {puzzle}' is not a command; use: hakoiri study {new}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("deals gap", "Missing option '--sizes'"),
+        ("sizes tiles", "Missing option '--sizes'"),
+        ("boards --size 3x3", "Missing option '--pieces'"),
+        ("dels gap", "No such command 'dels'. Did you mean 'deals'?"),
+        ("deals gap --sizes 3 --pairs", "No such option: --pairs"),
+        ("boards --size 3x3 --pieces 1x1:* --deals 3", "No such option: --deals"),
+    ],
+)
+def test_what_is_missing_or_belongs_to_another_study_is_wrong_usage(line: str, said: str, hakoiri: Hakoiri) -> None:
+    refused = hakoiri.here("study", *line.split(), check=False)
+    assert (refused.code, refused.stdout) == (2, "")
+    assert said in refused.stderr

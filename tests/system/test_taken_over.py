@@ -74,7 +74,7 @@ class Removing(SilentObserver):
 
 
 def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
-    directory = hakoiri.data / hakoiri.ask("study", "hanoi", "--n", "2..3", "--queue")["run"]
+    directory = hakoiri.data / hakoiri.ask("study", "sizes", "hanoi", "--sizes", "2..3", "--queue")["run"]
     said: list[tuple[str, Step]] = []
     ends = serve(hakoiri.data, Resources(workers=1), None, Control(), lambda: Removing(directory),
                  lambda *words: said.append(words), burst=True)  # fmt: skip
@@ -85,7 +85,7 @@ def test_a_coordinator_leaves_a_run_that_it_has_lost(hakoiri: Hakoiri) -> None:
 
 def test_what_another_measures_of_a_study_is_left_alone(hakoiri: Hakoiri) -> None:
     """A member's own run lies where whoever goes on with the study finds it."""
-    directory = hakoiri.data / hakoiri.ask("study", "hanoi", "--n", "2..3", "--queue")["run"]
+    directory = hakoiri.data / hakoiri.ask("study", "sizes", "hanoi", "--sizes", "2..3", "--queue")["run"]
     with pytest.raises(TakenOverError):
         drive(directory, Resources(workers=1), Control(), Removing(directory))
     assert list(directory.glob(f"members/*/member/{DATA_FILE}"))

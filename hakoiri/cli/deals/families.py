@@ -1,46 +1,76 @@
-"""``study boards`` and ``study NAME --n``: all boards of some pieces; a puzzle for one size after another."""
+"""``study boards`` and ``study sizes``: all boards of some pieces; a puzzle for one size after another."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.text import Text
 
+from hakoiri.cli.completing import puzzles_beginning
 from hakoiri.cli.driving import refuse_with_queue, start_run
-from hakoiri.cli.options import parse_options
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    PuzzleOptions,
+    QueueOption,
+    RedisOption,
+    WorkersOption,
+    parse_options,
+    parse_sizes,
+    redis_url,
+    spec_of,
+)
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.render.tables import stderr
 
 if TYPE_CHECKING:
     from hakoiri.coordinator.session.job import Job
-    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.coordinator.session.session import Control
 
-#: What stands for a puzzle.
-BOARDS = "boards"
 #: Of any puzzle; each knows which sizes it has.
 MOST_SIZE = 64
-_EXAMPLE = 'hakoiri study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..'
 
 
-def study_boards(
-    options: list[str] | None, size: str | None, pieces: str | None, empty: str, goal: str, pairs: bool,
-    table: Path | None, queue: bool, data: Path | None, resources: "Resources", json: bool,
-) -> None:  # fmt: skip
-    """Make the run and drive it, or queue it; write its components into `table`."""
+def boards(
+    size: Annotated[str, typer.Option("--size", metavar="CxR", help="Columns x rows: 4x5.")],
+    pieces: Annotated[
+        str,
+        typer.Option("--pieces", metavar="PIECES", help='Width x height : how many: "2x2:1 2x1:*", * for any number.'),
+    ],
+    empty: Annotated[str, typer.Option("--empty", metavar="N", help="Number of empty cells: 2, 2.. or 2..4.")] = "2",
+    goal: Annotated[
+        str, typer.Option("--goal", metavar="PIECE@R,C", help="Report the farthest start from this goal: 2x2@4,2.")
+    ] = "",
+    pairs: Annotated[bool, typer.Option("--pairs", help="Count all diametral pairs.")] = False,
+    options: PuzzleOptions = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per component: .csv or .parquet.")
+    ] = None,
+    queue: QueueOption = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure every board that some rectangular pieces make: components and exact diameters.
+
+    Goes through every mix of the pieces. If interrupted, run the same command again to continue.
+    """
     from hakoiri.coordinator.families.boards import StudyBoards
+    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.export.rows import check_ending
 
-    if size is None or pieces is None:
-        raise PuzzleError(f"which boards? say {_EXAMPLE}")
-    refuse_with_queue(queue, {"--csv": table})
-    if table is not None:
-        check_ending(table)
+    refuse_with_queue(queue, {"--csv": csv})
+    if csv is not None:
+        check_ending(csv)
     spec = PuzzleSpec("sliding", parse_options(options or []))
     asked = StudyBoards.requested(spec, size=size, pieces=pieces, empty=empty, goal=goal, pairs=pairs)
+    resources = Resources(redis_url(redis), workers, memory)
 
     def finish(job: StudyBoards, _: "Control") -> dict[str, Any]:
-        return _write(job, table)
+        return _write(job, csv)
 
     start_run(asked.spec, "boards", asked.plan, resources, data, json, queue=queue, finish=finish)
 
@@ -55,26 +85,62 @@ def _write(job: "Job", table: Path | None) -> dict[str, Any]:
     return {}
 
 
-def study_sizes(
-    spec: PuzzleSpec, sizes: tuple[int, ...], folder: Path | None, queue: bool, data: Path | None,
-    resources: "Resources", json: bool,
-) -> None:  # fmt: skip
-    """Make the run of a puzzle's sizes and drive it, or queue it; write tables in the form of b-files into `folder`."""
-    from hakoiri.coordinator.families.sizes import StudySizes, b_files
+def sizes(
+    puzzle: Annotated[
+        str,
+        typer.Argument(
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for a puzzle of yours that has sizes.",
+        ),
+    ],
+    sizes: Annotated[
+        str,
+        typer.Option(
+            "--sizes", metavar="SIZES", help="Cells of tiles, discs of hanoi, n of others: 3..10, 6 or 4,6,8."
+        ),
+    ],
+    options: PuzzleOptions = None,
+    b_files: Annotated[
+        Path | None, typer.Option("--b-files", metavar="DIR", help="Write tables in the form of OEIS b-files.")
+    ] = None,
+    queue: QueueOption = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Explore a puzzle size by size: layers, depth, diameter, radius and diametral pairs.
+
+    If interrupted, run the same command again to continue; other --sizes add to the study.
+    """
+    from hakoiri.coordinator.families.sizes import StudySizes
+    from hakoiri.coordinator.families.sizes import b_files as tables_of
+    from hakoiri.coordinator.session.resources import Resources
     from hakoiri.storage.engine.files import naming, write_file
 
-    refuse_with_queue(queue, {"--b-files": folder})
-    asked = StudySizes.requested(spec, sizes=sizes)
+    spec, resources = spec_of(puzzle, options, None, None), Resources(redis_url(redis), workers, memory)
+    refuse_with_queue(queue, {"--b-files": b_files})
+    asked = StudySizes.requested(spec, sizes=parse_sizes(sizes, 1, MOST_SIZE))
 
     def finish(job: StudySizes, _: "Control") -> dict[str, Any]:
-        if folder is None:
+        if b_files is None:
             return {}
-        files = b_files(job.asked())
-        with naming(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        files = tables_of(job.asked())
+        with naming(b_files):
+            b_files.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            write_file(folder / name, text)
-        stderr().print(Text(f"{len(files)} tables written into {folder}"))
+            write_file(b_files / name, text)
+        stderr().print(Text(f"{len(files)} tables written into {b_files}"))
         return {"b_files": sorted(files)}
 
     start_run(asked.spec, "sizes", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog='Example: hakoiri study boards --size 4x5 --pieces "2x2:1 2x1:* 1x2:* 1x1:*" --empty 2..')(
+        boards
+    )
+    app.command(epilog="Example: hakoiri study sizes tiles --sizes 4..8")(sizes)

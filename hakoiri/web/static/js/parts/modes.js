@@ -29,9 +29,10 @@ function choicesFor(puzzle, notes) {
     {words: "count until the first goal", value: () => ({mode: "explore", until_goal: true})},
   ];
   if (notes.has("--whole")) found.push({words: "count the whole space, with all components", value: () => ({mode: "whole"})});
-  if (notes.has("--from DEAL")) found.push(studyOf(puzzle), huntOf());
+  if (notes.has("study deals")) found.push(studyOf(puzzle));
+  if (notes.has("--from DEAL")) found.push(huntOf());
   if (notes.has("moves score")) found.push(optimisationOf());
-  if (notes.has("study --n SIZES")) found.push(sizesOf(puzzle));
+  if (notes.has("study sizes")) found.push(sizesOf(puzzle));
   if (notes.has("study boards")) found.push(boardsOf());
   return found;
 }

@@ -1,0 +1,125 @@
+"""``hunt``: the hardest deals that can be found."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.completing import puzzles_beginning
+from hakoiri.cli.driving import refuse_with_queue, start_run
+from hakoiri.cli.options import (
+    DataOption,
+    FromOption,
+    GoalOption,
+    JsonOption,
+    MemoryOption,
+    PuzzleOptions,
+    QueueOption,
+    RedisOption,
+    WorkersOption,
+    parse_count,
+    parse_time,
+    redis_url,
+    spec_of,
+)
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.render.tables import stderr
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.deals.hunt import HuntDeals
+    from hakoiri.coordinator.session.session import Control
+
+
+def hunt(
+    puzzle: Annotated[
+        str,
+        typer.Argument(
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="gap, sliding, or FILE.py:NAME for a puzzle of yours whose deals can be varied.",
+        ),
+    ],
+    options: PuzzleOptions = None,
+    start: FromOption = None,
+    goal: GoalOption = None,
+    maximise: Annotated[
+        str, typer.Option("--maximise", metavar="positions|moves|depth", help="What makes a deal hard.")
+    ] = "positions",
+    time: Annotated[
+        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 10m, 90s or 1h.")
+    ] = "10m",  # type: ignore[assignment]
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which hunt.")] = 1,
+    legs: Annotated[
+        int | None,
+        typer.Option("--legs", min=1, metavar="N", help="Stop after N legs in all, not by the clock: reproducible."),
+    ] = None,
+    cap: Annotated[
+        int, typer.Option("--cap", parser=parse_count, metavar="POSITIONS", help="Deals with more are passed over.")
+    ] = "10M",  # type: ignore[assignment]
+    pool: Annotated[
+        int, typer.Option("--pool", min=1, max=256, metavar="N", help="Deals followed at once; for more workers, more.")
+    ] = 4,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Write it here; else beside the run.")
+    ] = None,
+    queue: QueueOption = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: MemoryOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on.
+
+    With --from a deal of gap: for a harder one than that, from there.
+
+    Of sliding blocks: for the hardest board of the pieces of a board. Whatever moves lead to is judged together.
+    """
+    from hakoiri.coordinator.deals.hunt import HuntDeals
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.storage.engine.files import require_place
+    from hakoiri.storage.names import certificate_file
+
+    spec = spec_of(puzzle, options, start, goal)
+    asked = HuntDeals.requested(
+        spec, objective=maximise, seed=seed, cap=cap, pool=pool, seconds=time, legs=legs,  # type: ignore[arg-type]
+    )  # fmt: skip
+    refuse_with_queue(queue, {"--certificate": certificate})
+    if certificate is not None and spec.digest:
+        raise PuzzleError(f"{spec.name} is a puzzle of yours, which nobody else has: leave out --certificate")
+    if certificate is not None:
+        require_place(certificate)
+    resources = Resources(redis_url(redis), workers, memory)
+
+    def finish(job: HuntDeals, control: "Control") -> dict[str, Any]:
+        target = None if spec.digest else certificate or certificate_file(job.store.directory)
+        return _certify(job, target, memory, control)
+
+    start_run(spec, "hunt", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
+
+
+def _certify(job: "HuntDeals", target: Path | None, memory: int | None, control: "Control") -> dict[str, Any]:
+    """Write the certificate of the best deal, if there is one; where it is."""
+    from hakoiri.coordinator.deals.certificate import certify, write_certificate
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.render.progress import shown_progress
+
+    best = job.best
+    if best is None:
+        stderr().print("no deal is worth a record yet: give more --time, or a greater --cap")
+    if best is None or target is None:
+        return {"certificate": None}
+    with shown_progress(stderr()) as progress:
+        write_certificate(
+            certify(job.deal_spec(best), best.figures, Resources(memory=memory), control, progress), target
+        )
+    stderr().print(Text(f"derive it again with: hakoiri verify {shlex.quote(str(target))}"), style="dim")
+    return {"certificate": str(target)}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri hunt gap -o ranks=7 --maximise positions --time 10m")(hunt)

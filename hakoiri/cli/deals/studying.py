@@ -1,0 +1,171 @@
+"""``study deals``, ``study boards`` and ``study sizes``: what many deals, all boards or all sizes have in common."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+from typer.core import TyperGroup
+
+from hakoiri.cli.completing import puzzles_beginning
+from hakoiri.cli.deals import families
+from hakoiri.cli.driving import refuse_with_queue, start_run
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    QueueOption,
+    RedisOption,
+    WorkersOption,
+    parse_count,
+    parse_memory,
+    parse_sizes,
+    redis_url,
+)
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
+from hakoiri.render.tables import stderr
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.deals.study import StudyDeals
+    from hakoiri.coordinator.session.session import Control
+
+#: Options of the form ``study PUZZLE``, which was replaced; ``--n`` was one of studies of sizes.
+_OLD_SIZES = re.compile(r"--(columns|ranks|n)(?==|$)")
+
+
+class Studies(TyperGroup):
+    """The kinds of study; a puzzle in their place is answered with the command that is meant."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command and its arguments; raise `PuzzleError` for ``study PUZZLE``."""
+        name = args[0]
+        if not ctx.resilient_parsing and (name in PUZZLES or ".py:" in name):
+            kind = "sizes" if any(re.match("--n(=|$)", word) for word in args) else "deals"
+            command = shlex.join(
+                ["hakoiri", "study", kind, name, *(_OLD_SIZES.sub("--sizes", each) for each in args[1:])]
+            )
+            raise PuzzleError(f"'study {name}' is not a command; use: {command}")
+        return super().resolve_command(ctx, args)
+
+
+def deals(
+    puzzle: Annotated[
+        str,
+        typer.Argument(
+            metavar="PUZZLE",
+            autocompletion=puzzles_beginning,
+            help="gap, superpuzz, or FILE.py:NAME for a puzzle of yours that has deals.",
+        ),
+    ],
+    sizes: Annotated[
+        str, typer.Option("--sizes", metavar="SIZES", help="Ranks of gap, columns of superpuzz: 4..8, 6 or 4,6,8.")
+    ],
+    deals: Annotated[
+        int, typer.Option("--deals", min=1, max=MOST_SEED, metavar="N", help="Number of deals of each size.")
+    ] = 1000,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the random deals.")
+    ] = 1,
+    strategy: Annotated[
+        str, typer.Option("--strategy", metavar="bfs|dfs", help="Search breadth first or depth first.")
+    ] = "bfs",
+    cap: Annotated[
+        int,
+        typer.Option(
+            "--cap",
+            parser=parse_count,
+            metavar="POSITIONS",
+            help="Give up a deal after so many positions: 500k, 10M.",
+        ),
+    ] = "10M",  # type: ignore[assignment]
+    shorten: Annotated[
+        bool,
+        typer.Option("--shorten", help="Shorten each solution and compare it with a shortest one (superpuzz, dfs)."),
+    ] = False,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write a row per deal.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the distributions: .png, .svg or .pdf.")
+    ] = None,
+    queue: QueueOption = False,
+    data: DataOption = None,
+    redis: RedisOption = None,
+    workers: WorkersOption = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            "--memory", parser=parse_memory, metavar="SIZE", help="Memory of all searches; with less, fewer threads."
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Solve many random deals and report moves, solvable shares and positions.
+
+    If interrupted, run the same command again to continue; with more --deals or other --sizes it adds to the study.
+    """
+    from hakoiri.coordinator.deals.study import StudyDeals
+    from hakoiri.coordinator.deals.study_plan import dealt_class
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.render.pictures.files import check_ending
+    from hakoiri.render.plots import PLOTS
+    from hakoiri.storage.engine.files import require_place
+
+    spec = with_own_file(PuzzleSpec(puzzle))
+    allowed = dealt_class(spec.name, spec.digest).sizes()
+    asked = StudyDeals.requested(
+        spec, sizes=parse_sizes(sizes, allowed.least, allowed.most),
+        deals=deals, seed=seed, strategy=strategy, cap=cap, shorten=shorten,  # type: ignore[arg-type]
+    )  # fmt: skip
+    refuse_with_queue(queue, {"--csv": csv, "--plot": plot})
+    # Before the work: hours of it should not end in a name that cannot be written.
+    if plot is not None:
+        check_ending(plot, PLOTS)
+    if csv is not None:
+        require_place(csv)
+    resources = Resources(redis_url(redis), workers, memory)
+
+    def finish(job: StudyDeals, _: "Control") -> dict[str, Any]:
+        return _write(job, csv, plot)
+
+    start_run(spec, "study", asked.plan, resources, data, json, queue=queue, limits=asked.limits, finish=finish)
+
+
+def _write(job: "StudyDeals", csv: Path | None, plot: Path | None) -> dict[str, Any]:
+    """The files that were asked for."""
+    from hakoiri.coordinator.deals.study import kept_deals
+
+    study = job.study
+    found = kept_deals(study, job.store)
+    if csv is not None:
+        from hakoiri.coordinator.deals.study_table import write_csv
+
+        puzzles = {size: study.puzzle.sized(size) for size in study.sizes}
+        texts = (
+            (deal, puzzles[size].random_deal(study.plan.seed, deal.number))
+            for size, deals in found.items()
+            for deal in deals
+        )
+        write_csv(texts, study.conventions, csv)
+        stderr().print(Text(f"written into {csv}"))
+    if plot is not None:
+        from hakoiri.render.study_plot import plot_study
+
+        plot_study(study, found, plot)
+        stderr().print(Text(f"drawn into {plot}"))
+    return {}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    studies = typer.Typer(
+        cls=Studies,
+        help="Study many random deals, all boards of some pieces, or a puzzle size by size.",
+        epilog="Example: hakoiri study deals gap --sizes 3..6 --deals 100",
+        no_args_is_help=True,
+    )
+    example = "Example: hakoiri study deals superpuzz --sizes 4..6 --deals 1000 --seed 1"
+    studies.command(epilog=example)(deals)
+    families.register(studies)
+    app.add_typer(studies, name="study")
