@@ -4,7 +4,8 @@
 nanoseconds since 1970, which orders runs without opening them; ``holder``, the lock of the driving process; and
 ``queued``, while a coordinator is to drive the run to its end; ``spill/`` while a long layer is made
 (`storage.layers.spill`); and ``scratch-*/`` while a question needs a search of its own (`storage.layers.scratch`).
-Beside the runs lies ``.served``, which a coordinator holds locked while it serves the data directory.
+Beside the runs lies ``.served``, which a coordinator holds locked while it serves the data directory; one that drives
+runs by threads holds ``.served-by-threads``, too.
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
@@ -19,7 +20,7 @@ CREATED_FILE = "created"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
 #: In the data directory itself: locked while a coordinator serves it.
-SERVED_FILE = ".served"
+SERVED_FILE, SERVED_BY_THREADS_FILE = ".served", ".served-by-threads"
 #: There, too: what the server on the web was asked that takes long, and which requests it has had.
 _QUESTIONS, REQUESTS_FOLDER = ".questions", ".requests"
 _ANSWERING_PREFIX = ".answering-"

@@ -46,7 +46,7 @@ def serve(
     coordinators may share a data directory: a run's lock lets only one of them drive it. Each run gets an observer of
     its own, which `observed` makes. Without a `connection` nobody wakes it, and it looks more often.
     """
-    with serving(data):
+    with serving(data, by_threads=connection is None):
         return _serve(data, resources, connection, control, observed, report, burst)
 
 

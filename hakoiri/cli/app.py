@@ -131,8 +131,10 @@ class _Parts(Mapping[str, Any]):
             for typed in (part, *(group.typer_instance for group in part.registered_groups)):
                 for info in typed.registered_commands if typed else ():
                     info.cls = Command
-            self._made |= get_group(part).commands
-            self._made[name].rich_help_panel = _PLACES[name][0]
+            found: Any
+            for made, found in get_group(part).commands.items():
+                found.rich_help_panel = _PLACES[made][0]
+                self._made[made] = found
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

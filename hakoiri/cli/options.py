@@ -28,7 +28,7 @@ def parse_size(text: str) -> int:
     """Bytes of a text such as ``512MB``, ``2G`` or ``1.5GiB``; a unit is a power of 1,024."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", text, re.IGNORECASE)
     if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is no size; write 512MB or 2GB")
+        raise typer.BadParameter(f"{text!r} is not a size; write 512MB or 2GB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
@@ -37,7 +37,7 @@ def parse_memory(text: str) -> int:
     from hakoiri.coordinator.session.resources import LEAST_MEMORY
 
     if (size := parse_size(text)) < LEAST_MEMORY:
-        raise typer.BadParameter(f"{text} is too little to be kept to; give {LEAST_MEMORY >> 20}MB or more")
+        raise typer.BadParameter(f"{text} is below the minimum of {LEAST_MEMORY >> 20}MB")
     return size
 
 
@@ -45,7 +45,7 @@ def parse_count(text: str) -> int:
     """A number of a text such as ``500k`` or ``10M``, in powers of a thousand."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([kMG]?)\s*", text.replace(",", "").replace("K", "k"))
     if not match or float(match[1]) * _COUNTS[match[2]] < 1:
-        raise typer.BadParameter(f"{text!r} is no number of positions; write 500k or 10M")
+        raise typer.BadParameter(f"{text!r} is not a number of positions; write 500k or 10M")
     return round(float(match[1]) * _COUNTS[match[2]])
 
 
@@ -53,7 +53,7 @@ def parse_time(text: str) -> float:
     """Seconds of a text such as ``10m``, ``90s`` or ``1.5h``."""
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d+)?)\s*([smh]?)\s*", text)
     if not match or not float(match[1]):
-        raise typer.BadParameter(f"{text!r} is no time; write 10m, 90s or 1h")
+        raise typer.BadParameter(f"{text!r} is not a time; write 10m, 90s or 1h")
     return float(match[1]) * _SECONDS[match[2]]
 
 
@@ -76,7 +76,7 @@ def parse_sizes(text: str, least: int, most: int) -> tuple[int, ...]:
 def parse_directory(text: str) -> Path:
     """A directory; an empty text is a mistake (an unset variable), not the current one."""
     if not text:
-        raise typer.BadParameter("an empty text names no directory")
+        raise typer.BadParameter("the name of the directory is empty")
     return Path(text)
 
 
@@ -207,7 +207,7 @@ PuzzleArgument = Annotated[
     typer.Argument(
         metavar="PUZZLE",
         autocompletion=puzzles_beginning,
-        help="Which puzzle, e.g. klotski, or FILE.py:NAME for one's own.",
+        help="A puzzle, e.g. klotski, or FILE.py:NAME for your own.",
     ),
 ]
 DataOption = Annotated[
@@ -216,7 +216,7 @@ DataOption = Annotated[
         "--data",
         metavar="DIR",
         parser=parse_directory,
-        help="Where runs lie.",
+        help="Directory of the runs.",
         show_default="$HAKOIRI_DATA, else the user data folder",
     ),
 ]
@@ -224,7 +224,9 @@ WideOption = Annotated[bool, typer.Option("--wide", help="Print digests whole, h
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
 RedisOption = Annotated[
     str | None,
-    typer.Option("--redis", metavar="URL", help="Work with the RQ workers there.", show_default="$HAKOIRI_REDIS"),
+    typer.Option(
+        "--redis", metavar="URL", help="Redis server whose RQ workers do the work.", show_default="$HAKOIRI_REDIS"
+    ),
 ]
 PuzzleOptions = Annotated[
     list[str] | None,
@@ -248,7 +250,7 @@ MemoryOption = Annotated[
         "--memory",
         parser=parse_memory,
         metavar="SIZE",
-        help="What the work may take, 100MB or more.",
+        help="Memory the work may take, 100MB or more.",
         show_default="half of what is free",
     ),
 ]
@@ -268,13 +270,11 @@ DeadlineOption = Annotated[
         "--deadline",
         min=0.1,
         metavar="SECONDS",
-        help="With --redis: a chunk that no worker has answered for so long goes to another, too.",
+        help="With --redis: give a chunk that no worker has answered for so long to another, too.",
         show_default="60; deals 900",
     ),
 ]
-QueueOption = Annotated[
-    bool, typer.Option("--queue", help="Queue it for the service (hakoiri coordinator) and return at once.")
-]
+QueueOption = Annotated[bool, typer.Option("--queue", help="Queue it for the coordinator and return at once.")]
 FromOption = Annotated[
     str | None,
     typer.Option(

@@ -8,7 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -17,7 +17,7 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.translation import gone, taken_over, translated
 from hakoiri.storage.errors import RunHeldError
 from hakoiri.storage.ledger.manifest import local_time
-from hakoiri.storage.names import HOLDER_FILE, SERVED_FILE, runs_being_made
+from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, runs_being_made
 
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
@@ -99,19 +99,20 @@ def describe_holder(holder: dict[str, Any]) -> str:
 
 
 @contextmanager
-def serving(data: Path) -> Iterator[None]:
-    """While the block runs, `is_served` says so of this data directory. Several may serve it."""
-    with translated(data / SERVED_FILE):
-        file = open(data / SERVED_FILE, "a", encoding="utf-8")  # noqa: SIM115
-    with file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+def serving(data: Path, by_threads: bool = False) -> Iterator[None]:
+    """While the block runs, `is_served` is true of this data directory. Several may serve it."""
+    with ExitStack() as opened:
+        for name in (SERVED_FILE, SERVED_BY_THREADS_FILE)[: 1 + by_threads]:
+            with translated(data / name):
+                file = opened.enter_context(open(data / name, "a", encoding="utf-8"))
+            fcntl.flock(file, fcntl.LOCK_SH)
         yield
 
 
-def is_served(data: Path) -> bool:
-    """Whether a coordinator takes the queued runs of a data directory."""
+def is_served(data: Path, by_threads: bool = False) -> bool:
+    """Return whether a coordinator takes the queued runs of a data directory; with `by_threads`, one without Redis."""
     try:
-        with open(data / SERVED_FILE, encoding="utf-8") as file:
+        with open(data / (SERVED_BY_THREADS_FILE if by_threads else SERVED_FILE), encoding="utf-8") as file:
             # Another who asks holds it for an instant, a coordinator always.
             for _ in range(_TRIES_OF_SERVED):
                 if _try_lock(file.fileno()):

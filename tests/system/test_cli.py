@@ -104,6 +104,29 @@ def test_every_command_has_help_and_an_example_that_parses(command: str) -> None
     COMMANDS[command].make_context(command, words[len(named) :])
 
 
+@pytest.mark.parametrize("command", sorted({*COMMANDS, "study"}))
+def test_every_command_is_summed_up_in_one_line_of_the_help(command: str) -> None:
+    """A sentence that fits the list of commands on a terminal of 80 columns."""
+    name, _, part = command.partition(" ")
+    found = COMMANDS.get(command) or typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    summary, _, more = found.help.partition("\n\n")
+    assert re.fullmatch(r"[A-Z][a-z]+ [^.!]*\.", summary), summary
+    assert len(summary) <= 80 - 2 * len("│ ") - 2 - max(map(len, (each.split()[0] for each in COMMANDS)))
+    assert all(re.fullmatch(r"[A-Z(].*[.)]", paragraph) for paragraph in more.split("\n\n") if more), more
+
+
+def test_help_groups_the_commands() -> None:
+    """Each in one panel, in one line."""
+    helped = CliRunner().invoke(app, ["--help"], prog_name="hakoiri", env={"COLUMNS": "80"}).stdout
+    panels = dict(re.findall(r"╭─ (.*?) ─+╮\n(.*?)╰", helped, re.DOTALL))
+    assert [*panels][1:] == [
+        "Look at puzzles", "Run a search", "Ask a run", "Study deals, boards and sizes", "Serve", "Keep",
+    ]  # fmt: skip
+    lines = [line for panel, text in panels.items() if panel != "Options" for line in text.splitlines()]
+    assert sorted(line.split()[1] for line in lines) == sorted({name.split()[0] for name in COMMANDS})
+    assert "│ runs          List" in panels["Keep"]
+
+
 @pytest.mark.parametrize("command", sorted(DOCUMENTED))
 def test_every_command_has_json(command: str) -> None:
     assert "--json" in [option for parameter in COMMANDS[command].params for option in parameter.opts]

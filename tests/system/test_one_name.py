@@ -4,7 +4,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from hakoiri.cli import app

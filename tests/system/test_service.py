@@ -228,7 +228,7 @@ def test_health_counts_the_living(farm: Workers, hakoiri: Hakoiri, tmp_path: Pat
     healthy: dict[str, Any] = hakoiri.ask("health", "--redis", farm.url, data=None)
     hosts = [{"host": socket.gethostname(), "workers": 2, "data_redis": []}]
     assert healthy == {"ok": True, "workers": 2, "coordinator": None, "hosts": hosts}
-    assert "2 workers alive; whether" in hakoiri.here("health", "--redis", farm.url, data=None).stdout
+    assert "2 workers alive; the coordinator was not checked" in hakoiri.here("health", "--redis", farm.url, data=None).stdout
     missing = hakoiri.here("health", "--redis", farm.url, "--data", str(tmp_path / "new"), check=False)
     assert (missing.code, missing.stdout) == (1, "")
     assert f"start one with: hakoiri coordinator --data {tmp_path / 'new'} --redis {farm.url}" in missing.error
@@ -264,6 +264,34 @@ def test_health_knows_the_coordinator(farm: Workers, hakoiri: Hakoiri) -> None:
     coordinator.send(signal.SIGTERM)
     coordinator.finish()
     assert not is_served(hakoiri.data)
+
+
+def test_a_coordinator_by_threads_is_healthy_without_redis(hakoiri: Hakoiri, redis_server: RedisServer) -> None:
+    told = {"ok": True, "workers": 0, "coordinator": True, "hosts": []}
+    coordinator = hakoiri.start("coordinator", "--threads")
+    coordinator.wait_for("coordinator ready")
+    wait_until(lambda: is_served(hakoiri.data, by_threads=True))
+    for known in ({}, {"HAKOIRI_REDIS": redis_server.url}, {"HAKOIRI_REDIS": "redis://127.0.0.1:1/0"}):
+        healthy = hakoiri.here("health", env=known)
+        assert healthy.stdout == f"ok: a coordinator serves {hakoiri.data} by threads, without Redis\n"
+        assert hakoiri.here("health", "--json", env=known).json == told
+    # Who asks for workers, or names a server, is told of them.
+    assert hakoiri.here("health", "--workers", "1", check=False).code == 2
+    assert "no worker is alive" in hakoiri.here("health", "--redis", redis_server.url, check=False).error
+    coordinator.send(signal.SIGKILL)
+    coordinator.finish()
+    gone = hakoiri.here("health", check=False)
+    served_by_nobody = f"hakoiri: no coordinator serves {hakoiri.data}: start one with: "
+    assert (gone.code, gone.error.startswith(served_by_nobody), gone.error.endswith(" --threads")) == (1, True, True)
+
+
+def test_health_asks_for_the_redis_of_a_coordinator_that_has_one(hakoiri: Hakoiri) -> None:
+    hakoiri.data.mkdir()
+    with serving(hakoiri.data):
+        refused = hakoiri.here("health", "--json", check=False)
+    assert (refused.code, refused.json["ok"], refused.json["coordinator"]) == (1, False, True)
+    asked = f"the coordinator of {hakoiri.data} works with Redis: name its server with --redis URL"
+    assert refused.error == f"hakoiri: {asked}"
 
 
 # Nobody serves

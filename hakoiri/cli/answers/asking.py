@@ -45,7 +45,10 @@ def layers(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show size and digest of each layer; of a whole space, which has no start, the one set; or draw one layer."""
+    """Show the size and digest of each layer, or draw one layer.
+
+    A whole space has no start, and so a single layer.
+    """
     from hakoiri.rows.answers import layer_rows
 
     if depth is not None:
@@ -128,7 +131,10 @@ def solutions(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw solutions of a tree that were kept, one for each orbit: the least of its images."""
+    """Draw the stored solutions of a tree, such as a magic star.
+
+    One per symmetry class: the least of its images.
+    """
     from hakoiri.api import open_run
     from hakoiri.puzzles.keys.layout import ints
 

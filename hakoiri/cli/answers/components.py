@@ -40,7 +40,7 @@ def components(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List the components, largest first, with their exact distances.
+    """List the components, largest first, with exact diameters.
 
     Those of a directed puzzle have none, for not all their configurations lead to each other; those of --strong do.
     These are found by RQ workers, too.
@@ -69,7 +69,7 @@ def component_of(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell which component a configuration lies in, and what the run knows of it."""
+    """Show the component that a configuration belongs to."""
     from hakoiri.rows.answers import component_row
 
     with opened(name, data, memory) as run:

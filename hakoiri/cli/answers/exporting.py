@@ -33,7 +33,10 @@ def export(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Write the configurations and moves of a run, or the solutions of a tree, to files for other programs."""
+    """Write a run to files: tables, graphs, a certificate.
+
+    Configurations and moves of a run, solutions of a tree, rows of a study.
+    """
     from hakoiri.coordinator.deals.certificate import SUFFIX
     from hakoiri.coordinator.session.job import Job
     from hakoiri.export.files import export_edges, export_run

@@ -55,7 +55,7 @@ def diameter(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Give the exact diameter of a component and the pairs of configurations that attain it.
+    """Show the exact diameter of a component and its pairs.
 
     What a large component takes is kept, as a run that belongs to this one: 'status' shows what is open, RQ workers
     search, too, and Ctrl-C leaves a run that the same command resumes.

@@ -59,7 +59,7 @@ def hardest(
     deadline: DeadlineOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the configurations farthest from their nearest goal: the hardest positions.
+    """Show the hardest positions: those farthest from a goal.
 
     The distances of all configurations are kept, as a run that belongs to this one: from then on each path to a goal,
     and each hint, is there at once. Ctrl-C leaves a run that the same command resumes.

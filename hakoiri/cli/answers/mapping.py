@@ -24,7 +24,9 @@ def draw_map(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Lay a component out in space: configurations as far apart as the moves between them, nearly. `serve` shows it.
+    """Write a map: the configurations of a component in space.
+
+    They lie about as far apart as the moves between them; 'hakoiri serve' shows the map.
 
     Of a component of more than 100,000 configurations the layers nearest to its start, up to 20,000.
     """

@@ -37,7 +37,7 @@ def distance(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell how many moves lie between the start (or --from) and a configuration."""
+    """Show how many moves a configuration is from the start."""
     from hakoiri.rows.answers import path_row
 
     with opened(name, data, memory) as run:
@@ -82,9 +82,10 @@ def path(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw a shortest path, board by board. A piece keeps its letter and its colour from the first to the last.
+    """Draw a shortest path, board by board.
 
-    With --count or --all, all of them; to the nearest goal: to any of those that are equally near.
+    A piece keeps its letter and its colour from the first board to the last. --count and --all are about all shortest
+    paths, to any of the goals that are equally near.
     """
     from hakoiri.rows.answers import path_row
 

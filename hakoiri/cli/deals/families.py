@@ -54,9 +54,9 @@ def boards(
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure every board that some rectangular pieces make: components and exact diameters.
+    """Measure all boards of some rectangular pieces.
 
-    Goes through every mix of the pieces. If interrupted, run the same command again to continue.
+    For every mix of the pieces: components and exact diameters. If interrupted, run the same command again to continue.
     """
     from hakoiri.coordinator.families.boards import StudyBoards
     from hakoiri.coordinator.session.resources import Resources
@@ -91,7 +91,7 @@ def sizes(
         typer.Argument(
             metavar="PUZZLE",
             autocompletion=puzzles_beginning,
-            help="tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for a puzzle of yours that has sizes.",
+            help="tiles, topspin, pancakes, burnt-pancakes, hanoi, or FILE.py:NAME for one of yours that has sizes.",
         ),
     ],
     sizes: Annotated[
@@ -111,9 +111,10 @@ def sizes(
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Explore a puzzle size by size: layers, depth, diameter, radius and diametral pairs.
+    """Explore a puzzle size by size.
 
-    If interrupted, run the same command again to continue; other --sizes add to the study.
+    For each size: layers, depth, diameter, radius and diametral pairs. If interrupted, run the same command again to
+    continue; other --sizes add to the study.
     """
     from hakoiri.coordinator.families.sizes import StudySizes
     from hakoiri.coordinator.families.sizes import b_files as tables_of

@@ -72,11 +72,11 @@ def hunt(
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Hunt for the deal that leads to most positions, needs most moves or goes deepest. The same command goes on.
+    """Look for the hardest deal by changing deals step by step.
 
-    With --from a deal of gap: for a harder one than that, from there.
-
-    Of sliding blocks: for the hardest board of the pieces of a board. Whatever moves lead to is judged together.
+    The deal that leads to the most positions, needs the most moves or goes deepest (--maximise). Run the same command
+    again to continue. With --from a deal of gap, begins there. For sliding, looks for the hardest board of the pieces
+    of --from; boards that moves lead to are judged together.
     """
     from hakoiri.coordinator.deals.hunt import HuntDeals
     from hakoiri.coordinator.session.resources import Resources

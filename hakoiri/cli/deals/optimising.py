@@ -68,7 +68,10 @@ def optimise(
     memory: MemoryOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Look for the play with the highest score. The best one is on disk at any moment; the same command goes on."""
+    """Look for the play with the highest score.
+
+    The best play is on disk at any moment. Run the same command again to continue.
+    """
     from hakoiri.coordinator.plays.job import Optimise
     from hakoiri.coordinator.session.resources import Resources
 
@@ -87,7 +90,10 @@ def generate(
     seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which board.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Print a random board of a contest's setting, the same on every machine."""
+    """Print a random board, the same on every machine.
+
+    Made as one of the three settings of a contest.
+    """
     from hakoiri.puzzles.nakuron.board import random_board
 
     _require_large_boards(puzzle)
@@ -102,10 +108,10 @@ def generate(
 def replay(
     start: Annotated[str, typer.Argument(metavar="FILE", help="The board.")],
     sequence: Annotated[str, typer.Argument(metavar="SEQUENCE|FILE", help="The sides: 0 up, 1 right, 2 down, 3 left.")],
-    steps: Annotated[bool, typer.Option("--steps", help="Tell each move.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Show each move.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Score a play of nakuron by the reference rules, apart from any search; with --steps move by move."""
+    """Score a play of nakuron by the reference rules."""
     from hakoiri.puzzles.nakuron.board import SIDES, parse_board, parse_sequence
     from hakoiri.puzzles.nakuron.board import replay as replayed
 

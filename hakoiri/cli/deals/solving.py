@@ -55,11 +55,11 @@ def solve(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Solve deals at once, in memory: one line each, the least number of moves or -1, as the contest wants it.
+    """Solve deals in memory; print the fewest moves of each.
 
-    A deal that is not settled within --cap is ? and makes the exit code 1.
-
-    With --strategy, --shorten, --show or --json it says more. Depth first, superpuzz solutions are not the shortest.
+    One line per deal: the fewest moves, -1 if it cannot be solved, ? if --cap ended the search (then the exit code
+    is 1). With --strategy, --shorten, --show or --json, figures of each search instead. Solutions of superpuzz found
+    depth first are not the shortest.
     """
     from hakoiri.coordinator.deals.dealing import deals_of, dealt
     from hakoiri.puzzles.errors import PuzzleError
@@ -104,7 +104,10 @@ def deal(
     count: Annotated[int, typer.Option("--count", min=1, max=MOST_SEED, metavar="N", help="How many.")] = 1,
     json: JsonOption = False,
 ) -> None:
-    """Print random deals, the same on every machine, in the contest's format: their number, then each in four lines."""
+    """Print random deals, the same on every machine.
+
+    The contest's format: the number of deals, then each in four lines.
+    """
     from hakoiri.coordinator.deals.dealing import dealt
     from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 

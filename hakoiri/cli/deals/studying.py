@@ -101,7 +101,7 @@ def deals(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Solve many random deals and report moves, solvable shares and positions.
+    """Solve many random deals and report what they have in common.
 
     If interrupted, run the same command again to continue; with more --deals or other --sizes it adds to the study.
     """
@@ -161,7 +161,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     studies = typer.Typer(
         cls=Studies,
-        help="Study many random deals, all boards of some pieces, or a puzzle size by size.",
+        help="Study many deals, all boards of some pieces, or many sizes.",
         epilog="Example: hakoiri study deals gap --sizes 3..6 --deals 100",
         no_args_is_help=True,
     )

@@ -19,13 +19,18 @@ def puzzles(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PUZZLE]", autocompletion=puzzles_beginning, help="More of this one; FILE.py:NAME for one's own."
+            metavar="[PUZZLE]",
+            autocompletion=puzzles_beginning,
+            help="Describe this puzzle; FILE.py:NAME for your own.",
         ),
     ] = None,
     options: PuzzleOptions = None,
     json: JsonOption = False,
 ) -> None:
-    """List the puzzles and their options; with a name, tell all about one: its rules, its usual start, its text."""
+    """List the puzzles and their options, or describe one of them.
+
+    With a name: its rules, options, usual start, and how its configurations are written.
+    """
     from hakoiri.rows.puzzles import puzzle_rows
 
     if name is not None:
@@ -39,7 +44,7 @@ def puzzles(
     for row in rows:
         listed.add_row(row["name"], _lines(row))
     stdout().print(listed)
-    stdout().print("[dim]more of one: hakoiri puzzles klotski; one's own: hakoiri run FILE.py:NAME[/dim]")
+    stdout().print("[dim]describe one: hakoiri puzzles klotski; your own: hakoiri run FILE.py:NAME[/dim]")
 
 
 def _tell(name: str, options: dict[str, str], json: bool) -> None:
@@ -93,18 +98,17 @@ def show(
             "--puzzle",
             metavar="PUZZLE",
             autocompletion=puzzles_beginning,
-            help="Which it belongs to; FILE.py:NAME for one's own.",
+            help="The puzzle it belongs to; FILE.py:NAME for your own.",
         ),
     ] = "klotski",
     options: PuzzleOptions = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it into an .svg or .png file.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a picture: .svg or .png.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw a configuration and tell its key, its moves, and the canonical one of it and its mirror image.
+    """Draw a configuration and list its key and its moves.
 
-    Of a board of nakuron, which may be of any size, tell its balls and what each tilt would drop.
+    Also shows its canonical form: the lesser of itself and its mirror image. For a board of nakuron, of any size up to
+    256 x 256, shows its balls and what each tilt would drop.
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
     from hakoiri.puzzles.capabilities import Placements, Scored

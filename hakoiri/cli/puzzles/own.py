@@ -25,7 +25,7 @@ def new(
     kernel: Annotated[bool, typer.Option("--kernel", help="With a kernel compiled by numba, for speed.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write the start of a puzzle of one's own: a small one that works, with comments."""
+    """Write a small working puzzle, to change into yours."""
     from hakoiri.cli.puzzles.starter import starter
     from hakoiri.storage.engine.files import write_file
 
@@ -50,7 +50,10 @@ def try_puzzle(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Try whether a puzzle keeps its promises, on some of its configurations; exit code 1 and what is wrong, if not."""
+    """Check a puzzle of yours on some of its configurations.
+
+    Prints what breaks the promises that every puzzle makes, and exits with code 1 if anything does.
+    """
     from hakoiri.puzzles.conformance.suite import verdicts
     from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
 

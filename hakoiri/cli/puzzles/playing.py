@@ -37,7 +37,10 @@ def play(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Play a puzzle on the terminal: a piece's letter and an arrow move it. For hints there must be a finished run."""
+    """Play a puzzle on the terminal.
+
+    Press a piece's letter, then an arrow, to move it. Hints need a finished run of the puzzle.
+    """
     from hakoiri.puzzles.capabilities import Placements
     from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 

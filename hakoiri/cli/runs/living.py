@@ -103,12 +103,12 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
 
 def status(
     name: RunArgument,
-    watch: Annotated[bool, typer.Option("--watch", help="Stay until the run comes to rest.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the run until it stops.")] = False,
     wide: WideOption = False,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how a run stands and how fast it goes."""
+    """Show the status, progress and figures of a run."""
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run, status_of
 
     directory = find_run(data_directory(data), name)
@@ -125,7 +125,10 @@ def status(
 
 
 def cancel(name: RunArgument, data: DataOption = None, json: JsonOption = False) -> None:
-    """Stop a queued or running run; what it has found stays, and only 'resume' takes it up again."""
+    """Stop a queued or running run.
+
+    What it has found stays; only 'hakoiri resume RUN' continues it.
+    """
     from hakoiri.coordinator.runs.catalogue import cancel_run, data_directory, find_run
 
     directory = find_run(data_directory(data), name)
@@ -147,7 +150,10 @@ def delete(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Remove runs and all their data: with a run its goal distances, with a hunt the certificate beside it."""
+    """Delete runs and all their data.
+
+    Runs that belong to a deleted run (goal distances, eccentricities) and the certificate of a hunt are deleted too.
+    """
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.catalogue import belonging_to, data_directory, delete_run, find_run
 
@@ -155,7 +161,7 @@ def delete(
     directories = {directory.name: directory for directory in (find_run(data_directory(data), name) for name in names)}
     if not yes:
         if not sys.stdin.isatty():
-            raise RunError(f"nobody can be asked here: say --yes to delete {', '.join(directories)}")
+            raise RunError(f"no terminal to confirm on; add --yes to delete {', '.join(directories)}")
         hanging = [other.name for directory in directories.values() for other in belonging_to(directory)]
         named = ", ".join(dict.fromkeys([*directories, *hanging]))
         typer.confirm(f"delete {named} and all that was found?", abort=True, err=True)

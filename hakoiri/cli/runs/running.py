@@ -73,7 +73,10 @@ def run(
     wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Enumerate a puzzle here and now. Ctrl-C leaves a run that can be resumed."""
+    """Enumerate a puzzle in this process.
+
+    Press Ctrl-C to stop; 'hakoiri resume RUN' continues where it stopped.
+    """
     from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
@@ -101,7 +104,7 @@ def enqueue(
     deadline: DeadlineOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Queue a run for the service (hakoiri coordinator) and return at once."""
+    """Queue a run for the coordinator and return at once."""
     from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
@@ -130,7 +133,10 @@ def resume(
     wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Go on with a run from its last commit. With -o, --from, --puzzle: refuse if it is another one."""
+    """Continue a stopped run from its last commit.
+
+    With -o, --from or --puzzle, refuse if the run was begun with anything else.
+    """
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.create import require_same
     from hakoiri.coordinator.session.resources import Resources

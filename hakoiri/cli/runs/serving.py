@@ -1,11 +1,21 @@
 """``coordinator`` and ``health``: the service."""
 
 import os
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.text import Text
 
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, redis_flag, required_redis
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    RedisOption,
+    redis_flag,
+    redis_url,
+    required_redis,
+)
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.hosts import host_rows
@@ -23,7 +33,10 @@ def coordinator(
     burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Take queued runs, the oldest first, and drive each to its end with the workers on Redis, or by --threads."""
+    """Drive queued runs, the oldest first, each to its end.
+
+    With the workers on Redis, or with --threads by threads of this process.
+    """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.coordinator.runs.service import serve
@@ -50,43 +63,84 @@ def coordinator(
 def health(
     redis: RedisOption = None,
     data: DataOption = None,
-    workers: Annotated[int, typer.Option(min=0, metavar="N", help="How many workers must be alive at least.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="At least N workers must be alive.",
+            show_default="1; none for a coordinator --threads",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell whether Redis answers, a worker lives, and a coordinator serves the data directory, which can be written.
+    """Check that the service works; exit with code 1 if not.
 
-    For containers: exit code 1 where it is not so. Only workers are asked for where neither --data nor HAKOIRI_DATA
-    names a directory.
+    Checks that Redis answers, that workers are alive, and that a coordinator serves the data directory; the directory
+    only where --data or HAKOIRI_DATA names it. A coordinator by --threads needs no Redis and no workers: then the data
+    directory is enough, unless --redis or --workers is given.
     """
-    from hakoiri.cli.driving import no_coordinator
     from hakoiri.coordinator.errors import RunError
     from hakoiri.coordinator.runs.catalogue import data_directory
     from hakoiri.storage.engine.environment import require_writable
+
+    # A container of workers has HAKOIRI_REDIS and no data directory.
+    named = data is not None or os.environ.get("HAKOIRI_DATA")
+    where = data_directory(data) if named or redis_url(redis) is None else None
+    if where is not None:
+        require_writable(where)
+    found = _health(where, redis, workers)
+    if json:
+        living = _living(found.hosts)
+        print_json({"ok": not found.missing, "workers": living, "coordinator": found.served, "hosts": found.hosts})
+    if found.missing:
+        raise RunError("; ".join(found.missing))
+    if not json:
+        stdout().print(Text(f"ok: {found.words}"))
+        for host in found.hosts if len(found.hosts) > 1 or any(host["data_redis"] for host in found.hosts) else []:
+            depot = f", data Redis at {', '.join(host['data_redis'])}" if host["data_redis"] else ""
+            stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}{depot}")
+
+
+class _Health(NamedTuple):
+    """State of the service: what is missing, and otherwise its description; `served` is ``None`` if not checked."""
+
+    missing: list[str]
+    words: str
+    hosts: list[dict[str, Any]]
+    served: bool | None
+
+
+def _health(where: Path | None, redis: str | None, workers: int | None) -> _Health:
+    """Check a data directory, and Redis unless a coordinator works without it; `redis` and `workers` as given."""
+    from hakoiri.cli.driving import no_coordinator
     from hakoiri.storage.ledger.lock import is_served
     from hakoiri.worker.transport.connection import connect, living_workers
 
-    hosts, served, missing = host_rows(living_workers(connect(required_redis(redis)))), None, []
-    living = sum(host["workers"] for host in hosts)
-    if living < workers:
-        alive = f"{counted(living, 'workers')} alive, {workers} wanted" if living else "no worker is alive"
+    served = None if where is None else is_served(where)
+    if where is not None and redis is None and workers is None:
+        if is_served(where, by_threads=True):
+            return _Health([], f"a coordinator serves {where} by threads, without Redis", [], served)
+        if redis_url(redis) is None:
+            with_redis = f"the coordinator of {where} works with Redis: name its server with --redis URL"
+            return _Health([with_redis if served else no_coordinator(where)], "", [], served)
+    hosts, missing, least = (
+        host_rows(living_workers(connect(required_redis(redis)))),
+        [],
+        1 if workers is None else workers,
+    )
+    if (living := _living(hosts)) < least:
+        alive = f"{counted(living, 'workers')} alive, {least} wanted" if living else "no worker is alive"
         missing.append(f"{alive}: start some with: hakoiri worker -n 4{redis_flag(redis)}")
-    if data is not None or os.environ.get("HAKOIRI_DATA"):
-        where = data_directory(data)
-        require_writable(where)
-        served = is_served(where)
-        if not served:
-            missing.append(no_coordinator(where, redis))
-    if json:
-        print_json({"ok": not missing, "workers": living, "coordinator": served, "hosts": hosts})
-    if missing:
-        raise RunError("; ".join(missing))
-    if not json:
-        taken = ", a coordinator serves" if served else ""
-        known = "" if served else "; whether a coordinator serves a data directory is asked with --data DIR"
-        stdout().print(f"ok: Redis answers{taken}, {counted(living, 'workers')} alive{known}")
-        for host in hosts if len(hosts) > 1 or any(host["data_redis"] for host in hosts) else []:
-            depot = f", data Redis at {', '.join(host['data_redis'])}" if host["data_redis"] else ""
-            stdout().print(f"{host['host']}: {counted(host['workers'], 'workers')}{depot}")
+    if where is not None and not served:
+        missing.append(no_coordinator(where, redis))
+    taken = ", a coordinator serves" if served else ""
+    unknown = "" if served else "; the coordinator was not checked: name its data directory with --data DIR"
+    return _Health(missing, f"Redis answers{taken}, {counted(living, 'workers')} alive{unknown}", hosts, served)
+
+
+def _living(hosts: list[dict[str, Any]]) -> int:
+    return sum(host["workers"] for host in hosts)
 
 
 def log(text: str, *steps: Step) -> None:

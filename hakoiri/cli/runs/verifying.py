@@ -42,7 +42,10 @@ def verify(
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Derive again what is stored or certified, by the reference rules; exit code 1 and a list of all faults."""
+    """Check a run or a certificate by deriving it again.
+
+    Uses the reference rules of the puzzle. Lists all faults, and exits with code 1 if there are any.
+    """
     from hakoiri.coordinator.deals.certificate import SUFFIX, verify_file
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.verify import verify_directory

@@ -43,7 +43,10 @@ def serve(
     data: DataOption = None,
     memory: MemoryOption = None,
 ) -> None:
-    """Serve runs on the web: a page at /, the interface at /docs. Queued runs are driven here, too."""
+    """Serve runs on the web, and drive queued runs.
+
+    The page is at /, the description of the HTTP interface at /docs.
+    """
     try:
         from hakoiri.web.runs.commands import driving
         from hakoiri.web.server import serve as serve_web

@@ -30,7 +30,7 @@ AUTO = "auto"
 def _parse_data_memory(text: str) -> int:
     """Bytes of a data Redis that can be worked with."""
     if (size := parse_size(text)) < _LEAST_DATA_MEMORY:
-        raise typer.BadParameter(f"{text} is too little for a data Redis; give {_LEAST_DATA_MEMORY >> 20}MB or more")
+        raise typer.BadParameter(f"{text} is below the minimum of {_LEAST_DATA_MEMORY >> 20}MB")
     return size
 
 
@@ -69,7 +69,10 @@ def worker(
     ] = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
-    """Start N worker processes and keep them alive until SIGTERM or Ctrl-C."""
+    """Start worker processes and keep them alive until Ctrl-C.
+
+    SIGTERM stops them too.
+    """
     from hakoiri.cli.driving import stopping_with
     from hakoiri.worker.cores import ONE_THREAD
 
@@ -110,7 +113,7 @@ def _processes(text: str) -> tuple[int, list[int]]:
         return len(cores), cores
     if not re.fullmatch(r"\d{1,9}", text) or not 1 <= int(text) <= MOST_WORKERS:
         raise typer.BadParameter(
-            f"-n {text}: no number of processes up to {MOST_WORKERS:,}; write 4, or auto for one on each core"
+            f"-n {text}: the number of processes must be between 1 and {MOST_WORKERS:,}, or auto for one on each core"
         )
     return int(text), []
 
