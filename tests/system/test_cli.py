@@ -107,8 +107,7 @@ def test_every_command_has_help_and_an_example_that_parses(command: str) -> None
 @pytest.mark.parametrize("command", sorted({*COMMANDS, "study"}))
 def test_every_command_is_summed_up_in_one_line_of_the_help(command: str) -> None:
     """A sentence that fits the list of commands on a terminal of 80 columns."""
-    name, _, part = command.partition(" ")
-    found = COMMANDS.get(command) or typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    found = COMMANDS.get(command) or typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
     summary, _, more = found.help.partition("\n\n")
     assert re.fullmatch(r"[A-Z][a-z]+ [^.!]*\.", summary), summary
     assert len(summary) <= 80 - 2 * len("│ ") - 2 - max(map(len, (each.split()[0] for each in COMMANDS)))
