@@ -12,9 +12,13 @@ and Python have other words for it (`hakoiri.steps`). Only the command line exit
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
+
+#: Control characters (C0, DEL, C1), line separators, and what turns the direction of writing. Not tab and line feed.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 Do = Literal[
     # With a run.
@@ -42,6 +46,14 @@ class Step(NamedTuple):
         """Steps that were stored or sent as lists, without those that only a later version knows; or `TypeError`."""
         steps = (Step(*map(str, step)) for step in stored)  # type: ignore[arg-type]
         return tuple(step for step in steps if step.do in get_args(Do))
+
+
+def visible(text: str) -> str:
+    """Return a text that a terminal shows and does nothing else with: control characters as ``\\x1b``.
+
+    Names, reasons and errors may come from a run, a worker or a Redis of somebody else.
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def counted(number: int, things: str) -> str:

@@ -15,7 +15,7 @@ from contextlib import suppress
 import redis
 from rq.worker import DequeueStrategy
 
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import PuzzleError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
 from hakoiri.worker.errors import RedisUnavailableError, WorkerError
 from hakoiri.worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
@@ -32,10 +32,10 @@ def main() -> None:
     try:
         _work()
     except (redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError, RedisUnavailableError) as error:
-        print(f"worker process {os.getpid()} lost Redis: {error}", file=sys.stderr)
+        print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr)
         sys.exit(os.EX_TEMPFAIL)
     except (redis.RedisError, PuzzleError, WorkerError, ValueError) as error:
-        sys.exit(f"worker process {os.getpid()}: {error}")
+        sys.exit(f"worker process {os.getpid()}: {visible(str(error))}")
 
 
 def _work() -> None:

@@ -13,7 +13,7 @@ the depth of the nearest goal.
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.storage.engine.files import naming, write_file
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import LayerRecord
 from hakoiri.worker.deals.solving import DealFigures, answered, request
 from hakoiri.worker.tasks import do_task
 
@@ -76,7 +77,7 @@ def certify(
     spec: PuzzleSpec, figures: DealFigures, resources: Resources, control: Control, observer: Observer
 ) -> Certificate:
     """The certificate of a deal, by a run by layers; `ContradictionError` if `figures` are not those of the run."""
-    with _explored(spec, resources, control, observer) as store:
+    with _explored(spec, resources, control, observer, lambda _: []) as store:
         found = certificate_of(store)
         if found.figures != figures:
             raise ContradictionError(
@@ -193,7 +194,8 @@ def verify_certificate(
     """Everything wrong with what a certificate says of its deal.
 
     The deal is explored again by layers, the run verified (`coordinator.runs.verify`), and the deal searched in memory,
-    if the puzzle has deals. Raises `PuzzleError` where it names no start of a puzzle that has layers, `StopRun` when
+    if the puzzle has deals. IMPORTANT: no layer is made after the first that is not as certified, or a few bytes could
+    have any space explored. Raises `PuzzleError` where it names no start of a puzzle that has layers, `StopRun` when
     `control` stops it.
     """
     if not _goes_by_layers(certificate.spec):
@@ -201,10 +203,25 @@ def verify_certificate(
     puzzle = certificate.spec.build()
     if isinstance(puzzle, Dealt):
         puzzle.tidy_deal(certificate.deal)
-    with _explored(certificate.spec, resources, control, observer) as store:
-        report = verify_run(store, full, resources, control, observer)
-        _compare_layers(certificate, store, report)
-        known = _figures(store)
+    layers, report = list[LayerRecord](), Report()
+
+    def unlike(record: LayerRecord) -> list[str]:
+        layers.append(record)
+        return _differences(certificate, record)
+
+    try:
+        with _explored(certificate.spec, resources, control, observer, unlike) as store:
+            report = verify_run(store, full, resources, control, observer)
+            _compare_ends(certificate, store, report)
+            known = _figures(store)
+    except StopRun:
+        for fault in (faults := _differences(certificate, layers[-1]) if layers else []):
+            report.fault(fault)
+        if not faults:
+            raise
+        report.count("layers", len(layers))
+        observer.note(f"layer {layers[-1].depth} is not as certified, so none is explored after it")
+        return report
     _compare(report, certificate.figures, known, "the run by layers")
     if not isinstance(puzzle, Dealt):
         return report
@@ -218,15 +235,24 @@ def _goes_by_layers(spec: PuzzleSpec) -> bool:
     return not issubclass(puzzle_class(spec.name, spec.digest), Placements)
 
 
-def _compare_layers(certificate: Certificate, store: RunStore, report: Report) -> None:
-    records = store.layer_records()
-    if len(records) != len(certificate.layers):
-        report.fault(f"the certificate has {len(certificate.layers)} layers, the deal has {len(records)}")
-    for record, layer in zip(records, certificate.layers, strict=False):
-        for what in ("size", "digest"):
-            said, found = getattr(layer, what), getattr(record, what)
-            if said != found:
-                report.fault(f"layer {record.depth}: its {what} is {found}, the certificate says {said}")
+def _differences(certificate: Certificate, record: LayerRecord) -> list[str]:
+    """What a certificate says otherwise of a layer."""
+    if record.depth >= len(certificate.layers):
+        return [f"the certificate has {len(certificate.layers)} layers, the deal has more"]
+    layer = certificate.layers[record.depth]
+    pairs = {"size": (record.size, layer.size), "digest": (record.digest, layer.digest)}
+    differing = {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
+    return [
+        f"layer {record.depth}: its {what} is {found}, the certificate says {said}"
+        for what, (found, said) in differing.items()
+    ]
+
+
+def _compare_ends(certificate: Certificate, store: RunStore, report: Report) -> None:
+    """What is certified beyond the layers that there are, each of which is as certified."""
+    depth = store.state.depth
+    if depth + 1 != len(certificate.layers):
+        report.fault(f"the certificate has {len(certificate.layers)} layers, the deal has {depth + 1}")
     if certificate.digest != store.state.digest:
         report.fault(f"the digest of all layers is {store.state.digest}, the certificate says {certificate.digest}")
 
@@ -248,13 +274,21 @@ def _describe(figures: DealFigures) -> str:
 
 
 @contextmanager
-def _explored(spec: PuzzleSpec, resources: Resources, control: Control, observer: Observer) -> Iterator[RunStore]:
-    """A finished run by layers in a temporary directory; `StopRun` when `control` stops it."""
+def _explored(
+    spec: PuzzleSpec,
+    resources: Resources,
+    control: Control,
+    observer: Observer,
+    unlike: Callable[[LayerRecord], list[str]],
+) -> Iterator[RunStore]:
+    """A finished run by layers in a temporary directory; `StopRun` when `control` stops it, or a layer is `unlike`."""
     with tempfile.TemporaryDirectory(prefix="hakoiri-certificate-") as data:
         directory = make_run(Path(data), spec, "explore", {}, resources)
         try:
+            control.expect(lambda record: "; ".join(unlike(record)))
             state = drive(directory, resources, control, observer)
         finally:
+            control.expect(lambda _: "")
             # The run's wish to be cancelled lies in a store that is closed by now.
             control.watch(lambda: False)
         if state.status != "complete":

@@ -245,6 +245,7 @@ class LayeredSearch:
         if self._session.context.executor is not self._session.context.local:
             places.add_layer(self._maker, record.size)
         self._session.tell(Progress(self.found.configurations, headline=headline, disk=stored))
+        self._session.control.made(record)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Keys
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.ledger.manifest import Progress, State
+from hakoiri.storage.ledger.manifest import LayerRecord, Progress, State
 from hakoiri.worker.layers.kernels import split
 from hakoiri.worker.tasks import Array, Arrays, do_task
 
@@ -52,11 +52,21 @@ class Control:
     def __init__(self) -> None:
         self._reason = ""
         self._cancelled: Callable[[], bool] = lambda: False
+        self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
         self._next_look = 0.0
 
     def watch(self, cancelled: Callable[[], bool]) -> None:
         """From now on also ask `cancelled` from time to time."""
         self._cancelled = cancelled
+
+    def expect(self, unexpected: Callable[[LayerRecord], str]) -> None:
+        """From now on also ask `unexpected` of each layer that is made: what it says stops the run."""
+        self._unexpected = unexpected
+
+    def made(self, record: LayerRecord) -> None:
+        """Return to go on with the next layer; raise `StopRun` to leave."""
+        if reason := self._unexpected(record):
+            raise StopRun("interrupted", reason)
 
     def interrupt(self, reason: str) -> None:
         """Stop at the next check, resumable."""

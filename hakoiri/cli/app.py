@@ -15,7 +15,7 @@ from typer.main import get_group
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.driving import follow_supervisor
 from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
-from hakoiri.render.streams import drop_stdout, prepare_streams, results_apart
+from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.steps import worded
 
 #: By panel of the help, command -> module of this package. Imported when it is asked for: all modules, and what typer
@@ -210,9 +210,9 @@ def _show_warning(
     file: TextIO | None = None, line: str | None = None,
 ) -> None:  # fmt: skip
     """What `warnings` calls: one line, as for errors."""
-    print(f"hakoiri: {message}", file=sys.stderr)
+    print_error(message)
 
 
 def _fail(line: str) -> NoReturn:
-    print(f"hakoiri: {line}", file=sys.stderr)
+    print_error(line)
     sys.exit(ERROR)

@@ -185,7 +185,7 @@ def _wake_coordinator(url: str) -> None:
     try:
         wake(connect(url), url)
     except WorkerError as error:
-        stderr().print(f"[dim]queued, but no coordinator could be woken: {worded(error, error.steps)}[/dim]")
+        stderr().print(f"queued, but no coordinator could be woken: {worded(error, error.steps)}", style="dim")
 
 
 def drive_and_report(

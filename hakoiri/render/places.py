@@ -14,7 +14,7 @@ def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
         return {}
     makers = _MAKERS | {"cheaper": f"here, cheaper so (the last one: {places['why_here']})"}
     layers = [
-        f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {makers[maker]}"
+        f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {makers.get(maker, maker)}"
         for maker, made in places["layers"].items()
     ]
     return {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TextIO
 
+from hakoiri.puzzles.errors import visible
+
 #: What is drawn, and what stands for it where a stream has no such characters.
 _DRAWN = "─│┌┐└┘├┤┬┴┼█▀▒●○×·…—–"  # noqa: RUF001
 _PLAIN = "-|+++++++++##%*ox..--"
@@ -63,8 +65,13 @@ def _own_descriptor(stream: TextIO) -> Iterator[TextIO]:
 
 
 def print_line(text: str) -> None:
-    """A result as it is."""
-    print(text, file=results())
+    """A result, its control characters made visible."""
+    print(visible(text), file=results())
+
+
+def print_error(text: object) -> None:
+    """A line on stderr that says what is wrong."""
+    print(f"hakoiri: {visible(str(text))}", file=sys.stderr)
 
 
 def prepare_streams() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hakoiri.puzzles.errors import visible
 from hakoiri.render.streams import drop_stdout, results
 
 _FILE_WIDTH = 120
@@ -25,12 +27,12 @@ def stdout() -> Console:
     # A file or pipe has no width; this one holds every line.
     width = None if results().isatty() else _FILE_WIDTH
     # What is longer runs on into the next line of the terminal: nothing is cut, and copied lines are whole.
-    return _Console(file=results(), highlight=False, width=width, soft_wrap=True)
+    return _Results(file=results(), width=width)
 
 
 def stderr() -> Console:
     """The console for everything else."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Console(stderr=True)
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -42,6 +44,18 @@ def print_json(result: dict[str, Any]) -> None:
 
 
 class _Console(Console):
+    """Prints texts as they are: nothing in them is markup, and their control characters are made visible."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        # Everything that is printed comes through here, and the codes for colours are put around it after this.
+        shown = (one if one.control else Segment(visible(one.text), one.style) for one in buffer)
+        return super()._render_buffer(shown)
+
+
+class _Results(_Console):
     def on_broken_pipe(self) -> None:
         _leave_quietly()
 

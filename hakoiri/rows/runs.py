@@ -31,12 +31,26 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
 
 
 def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Where the work of a run was done; ``None`` where threads of one process did all. The host of that is ``None``."""
+    """Where the work of a run was done; ``None`` where threads of one process did all. The host of that is ``None``.
+
+    Also ``None`` where what is stored of it is malformed.
+    """
     if not places:
         return None
-    layers = {maker: {"layers": number, "configurations": size} for maker, (number, size) in places["layers"].items()}
-    hosts = [{"host": name or None, **host} for name, host in sorted(places["hosts"].items())]
-    return {"layers": layers, "why_here": places["why_here"] or None, "hosts": hosts}
+    try:
+        layers = {
+            str(maker): {"layers": int(number), "configurations": int(size)}
+            for maker, (number, size) in places["layers"].items()
+        }
+        hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(places["hosts"].items())]
+        return {"layers": layers, "why_here": str(places["why_here"]) or None, "hosts": hosts}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:
+    chunks = {str(task): int(number) for task, number in host["chunks"].items()}
+    return {"workers": int(host["workers"]), "data_redis": [str(url) for url in host["data_redis"]], "chunks": chunks}
 
 
 def report_row(report: "Report") -> dict[str, Any]:

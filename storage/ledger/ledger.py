@@ -6,19 +6,20 @@ Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment, create_environment, require_free
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
 from hakoiri.storage.ledger.lock import making, remove_abandoned
-from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, known_fields
+from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, typed_fields
 from hakoiri.storage.ledger.records import pack_record, unpack_record
 from hakoiri.storage.names import (
     CANCEL_KEY,
@@ -37,6 +38,7 @@ from hakoiri.storage.names import (
 
 #: LMDB rewrites the tree pages above what a commit touches; this much more than the payload must be free.
 _WRITE_OVERHEAD = 1.25
+_Made = TypeVar("_Made")
 
 
 def create_run(
@@ -99,7 +101,7 @@ class Ledger:
         self._erasures: list[tuple[bytes, bytes]] = []
         self._poisoned: StorageError | None = None
         try:
-            self.manifest = _read_manifest(self.read_record(META, MANIFEST_KEY, "manifest"), directory)
+            self.manifest = self._read_manifest()
             self.state = self.read_state()
             self._state_record = self.read(META, STATE_KEY) or b""
         except BaseException:
@@ -120,7 +122,7 @@ class Ledger:
 
     def read_state(self) -> State:
         """The state as of the last commit of whatever process."""
-        return State.from_dict(self.read_record(META, STATE_KEY, "state"))
+        return self._read("state", self.read_record(META, STATE_KEY, "state"), State.from_dict)
 
     def limits(self) -> dict[str, Any]:
         """How far the run is to go, in the words of its kind: what a user may extend, and no part of its identity."""
@@ -129,7 +131,9 @@ class Ledger:
     def layer_record(self, depth: Depth) -> LayerRecord:
         """What is known of layer `depth` without reading its keys."""
         fields = self.read_record(LAYERS, number_key(depth), f"record of layer {depth}")
-        return LayerRecord(**known_fields(LayerRecord, fields))
+        return self._read(
+            f"record of layer {depth}", fields, lambda found: LayerRecord(**typed_fields(LayerRecord, found))
+        )
 
     def layer_records(self) -> list[LayerRecord]:
         """The records of all layers that `state` counts, by depth."""
@@ -235,15 +239,28 @@ class Ledger:
         except DamagedError as error:
             raise self._damaged(str(error)) from error
 
+    def _read(self, what: str, fields: dict[str, Any], made: Callable[[dict[str, Any]], _Made]) -> _Made:
+        """What is made of a record; `DamagedError` where its fields are not what it is made of."""
+        try:
+            return made(fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damaged(f"its {what} is malformed: {error}") from error
+
+    def _read_manifest(self) -> Manifest:
+        fields = self.read_record(META, MANIFEST_KEY, "manifest")
+        if fields.get("format") != FORMAT_VERSION:
+            raise FormatError(
+                f"run {self.directory.name} has storage format {fields.get('format')}, this program reads "
+                f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
+            )
+        return self._read("manifest", fields, _manifest_of)
+
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name
         return DamagedError(f"run {run}: {what}", Step("verify", run), Step("repair", run))
 
 
-def _read_manifest(fields: dict[str, Any], directory: Path) -> Manifest:
-    if fields.get("format") != FORMAT_VERSION:
-        raise FormatError(
-            f"run {directory.name} has storage format {fields.get('format')}, this program reads {FORMAT_VERSION}; "
-            "use the version of Hakoiri that made it"
-        )
-    return Manifest(**known_fields(Manifest, fields))
+def _manifest_of(fields: dict[str, Any]) -> Manifest:
+    found = Manifest(**typed_fields(Manifest, fields))
+    PuzzleSpec.from_dict(found.puzzle)
+    return found

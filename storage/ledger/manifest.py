@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Literal, Self
+from types import UnionType
+from typing import Any, Literal, Self, get_args, get_origin
 
 from hakoiri.puzzles.errors import Step
 
 Depth = int
 Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "failed"]
 _MSGPACK_BITS = 64
+#: Beyond any number of a record that is no key; NaN is not below it either.
+_MOST = 1 << 64
 #: A run with one of these states is not driven any further by itself.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
@@ -101,10 +104,11 @@ class State:
         return vars(self) | {"progress": dict(vars(self.progress))}
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> "State":
-        progress = Progress(**known_fields(Progress, fields["progress"]))
+    def from_dict(cls, fields: dict[str, Any]) -> "State":
+        """The inverse of `as_dict`; ``KeyError`` or ``TypeError`` for fields that are no state."""
+        progress = Progress(**typed_fields(Progress, fields["progress"]))
         steps = Step.read(fields.get("steps", ()))
-        return cls(**known_fields(cls, fields) | {"progress": progress, "steps": steps})
+        return cls(**typed_fields(cls, fields | {"progress": progress, "steps": steps}))
 
 
 class Figures:
@@ -177,3 +181,30 @@ def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Those of `values` that the dataclass `kind` has, so that a later minor version may add fields."""
     names = {entry.name for entry in fields(kind)}
     return {name: value for name, value in values.items() if name in names}
+
+
+def typed_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same; ``TypeError`` names a field whose value is not of the type that the dataclass says.
+
+    A run may come from somebody else, who can write anything under a right checksum.
+    """
+    known, kinds = known_fields(kind, values), {entry.name: entry.type for entry in fields(kind)}
+    for name, value in known.items():
+        if not _fits(value, kinds[name]):
+            raise TypeError(f"{name} is malformed")
+    return known
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return value in parts
+    if origin is tuple:
+        several = parts[:1] * len(value) if parts[-1] is ... and isinstance(value, list | tuple) else parts
+        return isinstance(value, list | tuple) and len(value) == len(several) and all(map(_fits, value, several))
+    if kind in (int, float):
+        numbers = int if kind is int else int | float
+        return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) < _MOST
+    return isinstance(value, origin or kind)

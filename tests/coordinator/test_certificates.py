@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 
 from hakoiri import Run, census, explore
-from hakoiri.coordinator.deals.certificate import CertificateError, read_certificate, verify_file, write_certificate
+from hakoiri.coordinator.deals.certificate import (
+    CertificateError,
+    LayerDigest,
+    read_certificate,
+    verify_file,
+    write_certificate,
+)
 from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.session.job import Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.export.files import export_run
+from hakoiri.puzzles.errors import Step
+from hakoiri.storage.ledger.manifest import Progress
 from tests.support.refusals import refused
 
 _RUNS: list[tuple[str, dict[str, Any]]] = [
@@ -43,6 +51,39 @@ def test_a_certificate_of_a_run_is_derived_again_without_it(puzzle: str, given: 
     assert verified(file).faults == [
         f"layer {len(sizes) - 1}: its size is {last.size}, the certificate says {last.size + 1}"
     ]
+
+
+class Counting(SilentObserver):
+    """Counts what is explored."""
+
+    def __init__(self) -> None:
+        self.most, self.notes = 0, list[str]()
+
+    def progress(self, progress: Progress) -> None:
+        self.most = max(self.most, progress.done)
+
+    def note(self, text: str, *steps: Step) -> None:
+        self.notes.append(text)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 6], ids=["one layer", "two layers", "six layers"])
+def test_nothing_is_explored_after_the_first_layer_that_differs(cut: int, tmp_path: Path) -> None:
+    """A small file has no large space explored, whether it says too little or something else."""
+    file, small = tmp_path / "certificate.json", tmp_path / "small.json"
+    with explore("tiles", data=tmp_path / "data") as run:
+        export_run(run, file)
+        reached = sum(run.layer_sizes[: cut + 1])
+    honest = read_certificate(file)
+    layers = honest.layers[:cut]
+    for lying in (layers, [*layers, LayerDigest(9, "0" * 32), *honest.layers[cut + 1 :]]):
+        write_certificate(replace(honest, layers=lying), small)
+        counting = Counting()
+        report = verify_file(small, True, Resources(), Control(), counting)
+        assert (report.ok, report.checked) == (False, {"layers": cut + 1})
+        assert counting.most == reached
+        assert f"layer {cut} is not as certified, so none is explored after it" in counting.notes
+        fault = f"layer {cut}: its size is" if len(lying) > cut else f"the certificate has {cut} layers"
+        assert report.faults[0].startswith(fault)
 
 
 @pytest.mark.parametrize(

@@ -553,7 +553,7 @@ def altered_layer(certificate: Certificate, **changes: Any) -> Certificate:
     [
         (partial(altered_layer, size=1), "layer 5: its size is"),
         (partial(altered_layer, digest="0" * 32), "layer 5: its digest is"),
-        (lambda one: replace(one, layers=one.layers[:-1]), "the certificate has 17 layers, the deal has 18"),
+        (lambda one: replace(one, layers=one.layers[:-1]), "the certificate has 17 layers, the deal has more"),
         (lambda one: replace(one, digest="0" * 64), "the digest of all layers is"),
         (lambda one: replace(one, figures=replace(one.figures, positions=9)), "positions: the run by layers found"),
         (lambda one: replace(one, figures=replace(one.figures, moves=None)), "moves: the search in memory found"),

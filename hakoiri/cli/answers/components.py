@@ -89,9 +89,9 @@ def _list_weak(run: "Run", limit: int | None) -> None:
     found = run.weak_components()
     stdout().print(rows_table([{"component": weak.component, "size": weak.size} for weak in found[:limit]]))
     why = "" if run.whole else "; all that a search reaches hangs together through its start"
-    stdout().print(f"[dim]weakly connected{why}[/dim]")
+    stdout().print(f"weakly connected{why}", style="dim")
     stdout().print(
-        f"[dim]those whose configurations all lead to each other: hakoiri components {run.name} --strong[/dim]"
+        f"those whose configurations all lead to each other: hakoiri components {run.name} --strong", style="dim"
     )
 
 
@@ -148,7 +148,7 @@ def _print_kinds(found: "StrongComponents") -> None:
 
 def _print_more(count: int, what: str, how: str) -> None:
     if count > 0:
-        stdout().print(f"[dim]and {count:,} {what} more: {how}[/dim]")
+        stdout().print(f"and {count:,} {what} more: {how}", style="dim")
 
 
 def register(app: typer.Typer) -> None:

@@ -154,7 +154,7 @@ def _print_pairs(run: "Run", found: "Diameter") -> None:
         stdout().print()
         print_side_by_side(stdout(), texts, [f"pair {number}", away], drawn)
     if count is not None and count > len(found.pairs):
-        stdout().print(f"[dim]and {counted(count - len(found.pairs), 'pairs')} more[/dim]")
+        stdout().print(f"and {counted(count - len(found.pairs), 'pairs')} more", style="dim")
 
 
 def _plot_pairs(run: "Run", found: "Diameter", target: Path) -> None:

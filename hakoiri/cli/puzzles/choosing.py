@@ -44,7 +44,7 @@ def puzzles(
     for row in rows:
         listed.add_row(row["name"], _lines(row))
     stdout().print(listed)
-    stdout().print("[dim]describe one: hakoiri puzzles klotski; your own: hakoiri run FILE.py:NAME[/dim]")
+    stdout().print("describe one: hakoiri puzzles klotski; your own: hakoiri run FILE.py:NAME", style="dim")
 
 
 def _tell(name: str, options: dict[str, str], json: bool) -> None:

@@ -93,12 +93,19 @@ def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
         listed.columns[-1].header = f"created ({now.isoformat()[-6:]})"
     for status in found:
         row = status_row(status)
-        if row["created"]:
-            row["created"] = f"{datetime.fromisoformat(row['created']).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
+        row["created"] = _by_clock(row["created"], now)
         row["depth"] = "" if row["depth"] is None else str(row["depth"])
         row["done"] = "" if status.fault else progress_count(status.state.progress)
-        listed.add_row(*(row[name] for name in columns))
+        listed.add_row(*(str(row[name]) for name in columns))
     return listed
+
+
+def _by_clock(created: str, now: datetime) -> str:
+    """A stored time in the zone of this machine; as it is stored where it is no time."""
+    try:
+        return f"{datetime.fromisoformat(created).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
+    except (TypeError, ValueError, OverflowError):
+        return str(created)
 
 
 def status(
