@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import Environment, create_environment, require_free
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
@@ -253,14 +252,8 @@ class Ledger:
                 f"run {self.directory.name} has storage format {fields.get('format')}, this program reads "
                 f"{FORMAT_VERSION}; use the version of Hakoiri that made it"
             )
-        return self._read("manifest", fields, _manifest_of)
+        return self._read("manifest", fields, Manifest.from_dict)
 
     def _damaged(self, what: str) -> DamagedError:
         run = self.directory.name
         return DamagedError(f"run {run}: {what}", Step("verify", run), Step("repair", run))
-
-
-def _manifest_of(fields: dict[str, Any]) -> Manifest:
-    found = Manifest(**typed_fields(Manifest, fields))
-    PuzzleSpec.from_dict(found.puzzle)
-    return found

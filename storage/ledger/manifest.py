@@ -13,6 +13,8 @@ Status = Literal["queued", "running", "complete", "interrupted", "cancelled", "f
 _MSGPACK_BITS = 64
 #: Beyond any number of a record that is no key; NaN is not below it either.
 _MOST = 1 << 64
+#: What every map of a puzzle has.
+_OF_PUZZLES: dict[str, Any] = {"name": str, "options": Mapping, "start": str | None, "merge_mirrors": bool}
 #: A run with one of these states is not driven any further by itself.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
@@ -43,6 +45,15 @@ class Manifest:
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> "Manifest":
+        """The inverse of `as_dict`; ``TypeError`` for fields that are no manifest."""
+        found = cls(**typed_fields(cls, fields))
+        for name, kind in _OF_PUZZLES.items():
+            if name not in found.puzzle or not _fits(found.puzzle[name], kind):
+                raise TypeError(f"{name} of the puzzle is malformed")
+        return found
 
 
 @dataclass(frozen=True)
