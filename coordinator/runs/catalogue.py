@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import platformdirs
 
@@ -47,8 +47,12 @@ class Opening(Protocol):
         """For a block, after which they may be closed."""
 
 
-#: The status of a run whose files another version of Hakoiri has written.
-ANOTHER_FORMAT = "another format"
+#: The status of a run whose files cannot be read, and of one whose files another version of Hakoiri has written.
+DAMAGED, ANOTHER_FORMAT = "damaged", "another format"
+#: All that a run can have.
+STATUSES: tuple[str, ...] = (*get_args(Status), DAMAGED, ANOTHER_FORMAT)
+#: What two manifests have in common where the runs find the same.
+_WORK = ("puzzle", "puzzle_version", "layout", "mode", "plan")
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class RunStatus:
     def status(self) -> str:
         """The state's status, corrected for a driver that died without a word; ``damaged`` or ``another format``."""
         if self.fault:
-            return ANOTHER_FORMAT if isinstance(self.fault, FormatError) else "damaged"
+            return ANOTHER_FORMAT if isinstance(self.fault, FormatError) else DAMAGED
         left = self.state.status == "running" or (self.state.status == "queued" and not self.awaited)
         return "interrupted" if left and self.holder is None else self.state.status
 
@@ -176,13 +180,17 @@ def runs_like(data: Path, manifest: Manifest) -> list[tuple[Manifest, State]]:
 
 def finished_twin(data: Path, manifest: Manifest) -> str | None:
     """The run made last that has done all that `manifest` asks for, if there is one."""
-    asked = ("puzzle", "puzzle_version", "layout", "mode", "plan")
     twins = (
         other.run
         for other, state in reversed(runs_like(data, manifest))
-        if state.status == "complete" and all(getattr(other, what) == getattr(manifest, what) for what in asked)
+        if state.status == "complete" and does_same(other, manifest)
     )
     return next(twins, None)
+
+
+def does_same(one: Manifest | None, other: Manifest | None) -> bool:
+    """Return whether two runs have the same puzzle, options, start, goal, kind and plan."""
+    return all(getattr(one, what) == getattr(other, what) for what in _WORK)
 
 
 def status_of(directory: Path, served: Callable[[Path], bool] = is_served, opening: Opening = Ledger) -> RunStatus:

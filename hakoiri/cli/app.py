@@ -62,7 +62,7 @@ _PANELS = {
         "health": "runs.serving",
     },
     "Keep": {
-        "runs": "runs.living",
+        "runs": "runs.listing",
         "verify": "runs.verifying",
         "export": "answers.exporting",
         "delete": "runs.living",

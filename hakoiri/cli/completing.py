@@ -77,6 +77,13 @@ def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered([LAST, *(run.name for run in runs)], incomplete)
 
 
+def statuses_beginning(incomplete: str) -> list[str]:
+    """What a run can be."""
+    from hakoiri.coordinator.runs.catalogue import STATUSES
+
+    return _offered(STATUSES, incomplete)
+
+
 def ends_beginning(incomplete: str) -> list[str]:
     """Where a path may lead, but for configurations."""
     return _offered(["goal", "farthest"], incomplete)

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from hakoiri.puzzles.errors import visible
@@ -71,6 +71,7 @@ class _Table(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self._shorten_headings(console, options.max_width)
+        self._narrow_folded(console, options.max_width)
         needed = self.least_width(console)
         for column, least in zip(self.columns, self._least_widths(console), strict=True):
             if column.overflow != "fold":
@@ -88,8 +89,21 @@ class _Table(Table):
         found = []
         for column in self.columns:
             sizes = [Measurement.get(console, roomy, cell) for cell in column.cells if column.overflow != "fold"]
-            found.append(max((size.maximum if column.no_wrap else size.minimum for size in sizes), default=1))
+            least = (size.maximum if column.no_wrap else size.minimum for size in sizes)
+            found.append(max(least, default=column.min_width or 1))
         return found
+
+    def _narrow_folded(self, console: Console, room: int) -> None:
+        """Give a folded column with a least width what the others leave of `room`, so that they wrap after it."""
+        widths = [self._natural_width(console, column) for column in self.columns]
+        rest = room - sum(widths) - len(widths) + 1
+        for column, width in zip(self.columns, widths, strict=True):
+            if column.overflow == "fold" and column.min_width is not None:
+                column.width = max(column.min_width, min(width, width + rest))
+
+    def _natural_width(self, console: Console, column: Column) -> int:
+        roomy = console.options.update(max_width=_ANY_WIDTH)
+        return max(Measurement.get(console, roomy, cell).maximum for cell in (str(column.header), *column.cells))
 
     def _shorten_headings(self, console: Console, room: int) -> None:
         """As little as makes the lines fit, if that does."""

@@ -7,6 +7,13 @@ from hakoiri.coordinator.runs.summary import identity, standing
 from hakoiri.steps import worded
 from hakoiri.storage.ledger.lock import describe_holder
 
+#: What a list has columns for, or tells otherwise.
+_NOT_DETAILS = {"run", "puzzle", "parameters", "mode", "start", "created"}
+#: Versions and digests, which pin a plan and tell a reader nothing.
+_PINS = ("_version", "_digest")
+#: Letters of a value: a board of 5 x 8 cells.
+_MOST_SHOWN = 48
+
 if TYPE_CHECKING:
     from hakoiri.coordinator.runs.catalogue import RunStatus
     from hakoiri.coordinator.session.job import Report
@@ -18,6 +25,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
     # A damaged run has no manifest to tell of itself.
     known = identity(found.manifest) if found.manifest else {"run": found.run, "puzzle": "", "mode": "", "created": ""}
     return known | {
+        "details": _details(known),
         "status": found.status,
         **standing(state),
         "rate": round(found.rate),
@@ -28,6 +36,24 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "digest": state.digest,
         "places": places_row(state.places),
     }
+
+
+def _details(known: Mapping[str, Any]) -> str:
+    """What a run was begun with, in a line: options, start, goal and plan, long values cut."""
+    if not known.get("mode"):
+        return ""
+    start = {} if known["start"] is None else {"from": known["start"]}
+    plan = {name: value for name, value in known.items() if name not in _NOT_DETAILS and not name.endswith(_PINS)}
+    values = {**known["parameters"], **start, **plan}
+    return " ".join(_detail(name, value) for name, value in values.items() if value not in (None, False, ""))
+
+
+def _detail(name: str, value: Any) -> str:
+    text = str(value)
+    option = name.replace("_", "-")
+    return (
+        option if value is True else f"{option}={text if len(text) <= _MOST_SHOWN else f'{text[: _MOST_SHOWN - 1]}…'}"
+    )
 
 
 def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hakoiri.cli.answers import asking
-from hakoiri.cli.runs import living
+from hakoiri.cli.runs import listing
 from hakoiri.coordinator.runs.catalogue import RunStatus
 from hakoiri.render import tables
 from hakoiri.render.tables import facts, first_fitting, fitting_digest, rows_table, stdout, table
@@ -77,21 +77,36 @@ def test_headings_shrink_where_that_makes_the_lines_fit(printed: Printed) -> Non
 
 
 @pytest.mark.parametrize("columns", [120, 80, 50])
-def test_a_run_is_one_line_that_fits(columns: int, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_fits_and_only_its_details_take_more_lines(
+    columns: int, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     created = "2026-11-21 10:00:07+09:00"
-    row = {"run": "05b6f8-klotski", "mode": "search", "status": "interrupted", "depth": 167, "created": created}
-    monkeypatch.setattr(living, "status_row", lambda found: dict(row))
+    row = {
+        "run": "05b6f8-klotski",
+        "mode": "search",
+        "details": "metric=unit from=ABBC/ABBC/DEEF/DGHF/I..J",
+        "status": "interrupted",
+        "depth": 167,
+        "created": created,
+    }
+    monkeypatch.setattr(listing, "status_row", lambda found: dict(row))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     found = [RunStatus(row["run"], None, State(progress=Progress(25_955)), None, False)]
-    tables = (living._listed(found, left_out) for left_out in living.LEFT_OUT)
+    tables = (listing._listed(found, left_out) for left_out in listing.LEFT_OUT)
     title, line, *rest = printed(columns, lambda: stdout().print(first_fitting(tables)))
     monkeypatch.undo()
     time.tzset()
     assert max(map(len, [title, line, *rest])) <= columns
-    assert ("created (+00:00)" in title and "2026-11-21 01:00" in line) == (columns >= 80)
+    assert ("created (+00:00)" in title and "2026-11-21 01:00" in line) == (columns >= 120)
+    assert ("details" in title) == (columns >= 80)
+    if "details" in title:
+        place = slice(title.index("details"), title.index("status"))
+        told = "".join(each[place] for each in (line, *rest))
+        assert told.replace(" ", "") == str(row["details"]).replace(" ", "")
+        rest = [each[: place.start] + each[place.stop :] for each in rest]
     assert line.split()[0] == row["run"] and {"interrupted", "25,955", "167"} <= {*line.split()}
-    assert not rest or (columns == 50 and "".join(rest).split() == ["configurations"])
+    assert "".join(rest).split() in ([], ["configurations"])
 
 
 def test_digests_shrink_where_they_do_not_fit(printed: Printed) -> None:

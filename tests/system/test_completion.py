@@ -53,6 +53,9 @@ def test_puzzles_options_and_values_are_offered(
     assert offered("hakoiri run tiles -o rows=2 -o columns=4") == [value("columns", "4")]
     assert offered("hakoiri path last --to ") == ["goal", "farthest"]
     assert offered("hakoiri path last --to f") == ["farthest"]
+    assert offered("hakoiri runs --status c") == ["complete", "cancelled"]
+    assert offered("hakoiri study deals ga") == ["gap"]
+    assert offered("hakoiri study sizes hanoi -o p") == [f"pegs={number}" for number in range(3, 9)]
     assert offered("hakoiri puzzles nosuch -o ") == []
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("from hakoiri import Puzzle\nraise SystemExit('run')\nclass Mine(Puzzle): ...\n")

@@ -1,12 +1,8 @@
-"""``runs``, ``status``, ``cancel`` and ``delete``: the life of runs.
-
-Lists import neither numpy nor numba.
-"""
+"""``status``, ``cancel`` and ``delete``: the life of runs. Imports neither numpy nor numba."""
 
 import sys
 import time
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,22 +19,17 @@ from hakoiri.cli.options import (
 )
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.places import places_facts
-from hakoiri.render.progress import live_text, progress_count, progress_text
+from hakoiri.render.progress import live_text, progress_text
 from hakoiri.render.streams import results
-from hakoiri.render.tables import facts, first_fitting, print_json, stderr, stdout, table
+from hakoiri.render.tables import facts, print_json, stderr, stdout
 from hakoiri.rows.runs import status_row
-from hakoiri.steps import worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.table import Table
-
     from hakoiri.coordinator.runs.catalogue import RunStatus
 
 _WATCH_SECONDS = 0.5
-#: Columns of the list of runs that go where the terminal is too narrow.
-LEFT_OUT: tuple[tuple[str, ...], ...] = ((), ("created",), ("created", "mode"))
 _MOVING = ("queued", "running")
 #: What `run` calls the figures of a run that have another name in JSON.
 _LABELS = {
@@ -51,61 +42,6 @@ _LABELS = {
 }
 #: A run at rest takes no time.
 _NO_TIME: dict[str, Any] = {"seconds_left": None, "step_left": None, "most_left": None}
-
-
-def runs(data: DataOption = None, json: JsonOption = False) -> None:
-    """List all runs, the oldest first."""
-    from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
-
-    found = list_runs(data_directory(data))
-    if json:
-        print_json({"runs": [status_row(status) for status in found]})
-        return
-    if not found:
-        stderr().print(f"no runs in {data_directory(data)}; make one with: hakoiri run klotski")
-        return
-    stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
-    for fault in _faults(found):
-        stderr().print(Text(fault, "red"))
-    if not all(status.served for status in found):
-        stderr().print(Text(no_coordinator(data_directory(data))))
-
-
-def _faults(found: "list[RunStatus]") -> "Iterator[str]":
-    """A line for each run of which nothing is known, and one for all of another storage format."""
-    from hakoiri.coordinator.runs.catalogue import ANOTHER_FORMAT
-
-    for status in found:
-        if status.fault and status.status != ANOTHER_FORMAT:
-            yield f"{status.run}: {worded(status.fault, status.fault.steps)}"
-    if others := sum(status.status == ANOTHER_FORMAT for status in found):
-        yield f"{counted(others, 'runs')} of another storage format: use the Hakoiri that made them, or delete them"
-
-
-def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
-    """A table of runs; their times all in the zone of this machine, which its heading names."""
-    now = datetime.now().astimezone()
-    columns = [name for name in ("run", "mode", "status", "done", "depth", "created") if name not in left_out]
-    listed = table(*columns, numbers=("done", "depth", "created"))
-    # A number is one word, but what it counts may go into the next line.
-    listed.columns[columns.index("done")].no_wrap = False
-    if "created" in columns:
-        listed.columns[-1].header = f"created ({now.isoformat()[-6:]})"
-    for status in found:
-        row = status_row(status)
-        row["created"] = _by_clock(row["created"], now)
-        row["depth"] = "" if row["depth"] is None else str(row["depth"])
-        row["done"] = "" if status.fault else progress_count(status.state.progress)
-        listed.add_row(*(str(row[name]) for name in columns))
-    return listed
-
-
-def _by_clock(created: str, now: datetime) -> str:
-    """A stored time in the zone of this machine; as it is stored where it is no time."""
-    try:
-        return f"{datetime.fromisoformat(created).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
-    except (TypeError, ValueError, OverflowError):
-        return str(created)
 
 
 def status(
@@ -197,7 +133,7 @@ def _labelled(row: dict[str, Any], found: "RunStatus") -> dict[str, Any]:
         _LABELS.get(name, name.replace("_", " ")): value
         for name, value in row.items()
         # Lists, such as open intervals, are for JSON.
-        if name not in ("rate_unit", "seconds_left", "served")
+        if name not in ("details", "rate_unit", "seconds_left", "served")
         and value != ""
         and value is not False
         and not isinstance(value, list)
@@ -243,7 +179,6 @@ def _watched(directory: Path, found: "RunStatus") -> str:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(epilog="Example: hakoiri runs --json")(runs)
     app.command(epilog="Example: hakoiri status last --watch")(status)
     app.command(epilog="Example: hakoiri cancel 3f9a2c")(cancel)
     app.command(epilog="Example: hakoiri delete 3f9a2c last --yes")(delete)

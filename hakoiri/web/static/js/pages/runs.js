@@ -2,7 +2,7 @@
 
 import {get} from "../lib/api.js";
 import {button, h, put} from "../lib/dom.js";
-import {counted, duration, left, options, short, when} from "../lib/format.js";
+import {counted, duration, left, short, when} from "../lib/format.js";
 import {barOf, lifeButtons, lonely, moving, stateBadge, whyOf} from "../parts/life.js";
 import {address} from "../router.js";
 import {startOf} from "../parts/pictures.js";
@@ -83,7 +83,6 @@ function newCard(run) {
 const PLAYABLE = new Set(["explore", "whole"]);
 
 function bodyOf(run, refresh) {
-  const said = [options(run.parameters), run.until_goal && "until the goal", run.merge_mirrors && "mirror images merged"].filter(Boolean).join(", ");
   const figures = [counted(run.progress.done, run.progress.unit.replace(/s$/, ""), run.progress.unit),
     run.solutions === undefined || run.solutions === null ? null : counted(run.solutions, "solution"),
     run.depth === null ? null : counted(run.depth + 1, "layer"),
@@ -92,7 +91,7 @@ function bodyOf(run, refresh) {
   if (PLAYABLE.has(run.mode) && run.configurations) links.unshift(h("a", {class: "button strong", href: address(["runs", run.run, "board"])}, "Play"));
   return [
     h("div", {class: "heading"}, h("h2", {}, h("a", {href: address(["runs", run.run])}, run.puzzle || run.run)), stateBadge(run)),
-    h("p", {class: "muted"}, [run.mode, said].filter(Boolean).join(" · ")),
+    h("p", {class: "muted"}, [run.mode, run.details].filter(Boolean).join(" · ")),
     h("p", {}, figures.join(" · ")),
     moving(run) && barOf(run),
     moving(run) && left(run.seconds_left) && h("p", {class: "muted"}, `${left(run.seconds_left)} left`),

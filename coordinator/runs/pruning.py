@@ -1,0 +1,48 @@
+"""Repeated runs: those that do the same as a newer complete one."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from hakoiri.coordinator.runs.catalogue import RunStatus, belonging_to, does_same, list_runs
+from hakoiri.storage.ledger.lock import holder_of
+
+#: A queued run is awaited by whoever has queued it; one that cannot be read may hold anything.
+_PRUNED = ("complete", "interrupted", "cancelled", "failed")
+
+
+class Repeated(NamedTuple):
+    """A run to be pruned, the complete run that does the same and is kept, and the runs that are deleted with it."""
+
+    found: RunStatus
+    kept: str
+    belonging: list[str]
+
+
+def repeated_runs(data: Path) -> list[Repeated]:
+    """Return the runs that do the same as a complete one made later, or are not complete where another is.
+
+    Same puzzle, options, start, goal and kind. Left out are queued runs, those that a process holds or to which a held
+    run belongs, and those that belong to another run.
+    """
+    found = [each for each in list_runs(data) if each.manifest and not each.manifest.plan.get("base")]
+    kept: list[RunStatus] = []
+    for status in reversed(found):
+        if status.status == "complete" and _twin(status, kept) is None:
+            kept.append(status)
+    repeated = ((status, _twin(status, kept)) for status in found)
+    return [
+        Repeated(status, twin.run, [other.name for other in belonging])
+        for status, twin in repeated
+        if twin is not None and twin is not status and status.status in _PRUNED
+        for belonging in [belonging_to(data / status.run)]
+        if not _held([data / status.run, *belonging])
+    ]
+
+
+def _twin(status: RunStatus, kept: Iterable[RunStatus]) -> RunStatus | None:
+    return next((other for other in kept if does_same(other.manifest, status.manifest)), None)
+
+
+def _held(directories: Iterable[Path]) -> bool:
+    return any(holder_of(directory) is not None for directory in directories)

@@ -1,0 +1,186 @@
+"""``runs``: the list of runs, and the pruning of repeated ones. Imports neither numpy nor numba."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from hakoiri.cli.completing import puzzles_beginning, statuses_beginning
+from hakoiri.cli.driving import no_coordinator
+from hakoiri.cli.options import DataOption, JsonOption
+from hakoiri.puzzles.errors import HakoiriError, counted, did_you_mean
+from hakoiri.render.progress import progress_count
+from hakoiri.render.tables import first_fitting, print_json, stderr, stdout, table
+from hakoiri.rows.runs import status_row
+from hakoiri.steps import worded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.table import Table
+
+    from hakoiri.coordinator.runs.catalogue import RunStatus
+    from hakoiri.coordinator.runs.pruning import Repeated
+
+#: Columns of the list of runs that go where the terminal is too narrow.
+LEFT_OUT: tuple[tuple[str, ...], ...] = (
+    (), ("created",), ("created", "mode"), ("created", "mode", "details"),
+)  # fmt: skip
+_COLUMNS = ("run", "mode", "details", "status", "done", "depth", "created")
+#: Columns of a terminal that the details take at least; more than fits goes into the next lines.
+_DETAILS_WIDTH = 20
+
+
+def parse_status(text: str) -> str:
+    """A status that a run can have."""
+    from hakoiri.coordinator.runs.catalogue import STATUSES
+
+    if text not in STATUSES:
+        near = did_you_mean(text, STATUSES)
+        raise typer.BadParameter(f"{text!r} is not a status{near}; allowed are {', '.join(STATUSES)}")
+    return text
+
+
+def runs(
+    puzzle: Annotated[
+        str | None,
+        typer.Option(
+            "--puzzle", metavar="PUZZLE", autocompletion=puzzles_beginning, help="Only the runs of this puzzle."
+        ),
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            "--status", metavar="STATUS", parser=parse_status, autocompletion=statuses_beginning,
+            help="Only the runs with this status: queued, running, complete, interrupted, ...",
+        ),
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete repeated runs: same puzzle, options, start, goal and kind.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --prune: do not ask.")] = False,
+    data: DataOption = None,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """List all runs, the oldest first.
+
+    With --prune, lists those that do the same as a complete run made later, and deletes them when confirmed. Of each
+    the newest complete one is kept, with the runs that belong to it; so are runs that are queued or held by a process.
+    """
+    from hakoiri.coordinator.runs.catalogue import data_directory, list_runs
+
+    where = data_directory(data)
+
+    def wanted(found: "RunStatus") -> bool:
+        of = found.manifest.puzzle["name"] if found.manifest else ""
+        return puzzle in (None, of) and status in (None, found.status)
+
+    if prune:
+        _prune(where, wanted, yes, json)
+        return
+    if yes:
+        raise typer.BadParameter("--yes answers --prune: add --prune, or leave out --yes")
+    there = list_runs(where)
+    found = [each for each in there if wanted(each)]
+    if json:
+        print_json({"runs": [status_row(each) for each in found]})
+    elif found:
+        _print_list(found, where)
+    elif there:
+        stderr().print(Text(f"none of the {counted(len(there), 'runs')} in {where} is such a run"))
+    else:
+        stderr().print(Text(f"no runs in {where}; make one with: hakoiri run klotski"))
+
+
+def _print_list(found: "list[RunStatus]", where: Path) -> None:
+    stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
+    for fault in _faults(found):
+        stderr().print(Text(fault, "red"))
+    if not all(status.served for status in found):
+        stderr().print(Text(no_coordinator(where)))
+
+
+def _faults(found: "list[RunStatus]") -> "Iterator[str]":
+    """A line for each run of which nothing is known, and one for all of another storage format."""
+    from hakoiri.coordinator.runs.catalogue import ANOTHER_FORMAT
+
+    for status in found:
+        if status.fault and status.status != ANOTHER_FORMAT:
+            yield f"{status.run}: {worded(status.fault, status.fault.steps)}"
+    if others := sum(status.status == ANOTHER_FORMAT for status in found):
+        yield f"{counted(others, 'runs')} of another storage format: use the Hakoiri that made them, or delete them"
+
+
+def _listed(found: "list[RunStatus]", left_out: tuple[str, ...]) -> "Table":
+    """A table of runs; their times all in the zone of this machine, which its heading names."""
+    now = datetime.now().astimezone()
+    columns = [name for name in _COLUMNS if name not in left_out]
+    listed = table(*columns, numbers=("done", "depth", "created"))
+    # A number is one word, but what it counts may go into the next line.
+    listed.columns[columns.index("done")].no_wrap = False
+    if "details" in columns:
+        details = listed.columns[columns.index("details")]
+        details.overflow, details.min_width = "fold", _DETAILS_WIDTH
+    if "created" in columns:
+        listed.columns[-1].header = f"created ({now.isoformat()[-6:]})"
+    for status in found:
+        row = status_row(status)
+        row["created"] = _by_clock(row["created"], now)
+        row["depth"] = "" if row["depth"] is None else str(row["depth"])
+        row["done"] = "" if status.fault else progress_count(status.state.progress)
+        listed.add_row(*(str(row[name]) for name in columns))
+    return listed
+
+
+def _by_clock(created: str, now: datetime) -> str:
+    """A stored time in the zone of this machine; as it is stored where it is no time."""
+    try:
+        return f"{datetime.fromisoformat(created).astimezone(now.tzinfo):%Y-%m-%d %H:%M}"
+    except (TypeError, ValueError, OverflowError):
+        return str(created)
+
+
+def _prune(where: Path, wanted: Any, yes: bool, json: bool) -> None:
+    """Delete repeated runs, when the user agrees."""
+    from hakoiri.coordinator.errors import RunError
+    from hakoiri.coordinator.runs.pruning import repeated_runs
+
+    repeated = [each for each in repeated_runs(where) if wanted(each.found)]
+    for each in repeated:
+        belonging = "".join(f", and {name} with it" for name in each.belonging)
+        stderr().print(Text(f"{each.found.run} ({each.found.status}) does the same as {each.kept}{belonging}"))
+    if repeated and not yes:
+        if not sys.stdin.isatty():
+            names = ", ".join(each.found.run for each in repeated)
+            raise RunError(f"no terminal to confirm on; add --yes to delete {names}")
+        number = sum(1 + len(each.belonging) for each in repeated)
+        typer.confirm(f"delete {counted(number, 'runs')} and all that was found?", abort=True, err=True)
+    deleted = [name for each in repeated for name in _deleted(where, each)]
+    if json:
+        print_json({"runs": deleted, "status": "deleted"})
+        return
+    for name in deleted:
+        stdout().print(f"{name} is deleted")
+    if not repeated:
+        stderr().print(Text(f"no repeated runs in {where}"))
+
+
+def _deleted(where: Path, repeated: "Repeated") -> list[str]:
+    """Delete a repeated run, unless it is held by now, or the run that is kept instead is gone; the names deleted."""
+    from hakoiri.coordinator.runs.catalogue import delete_run
+
+    if not (where / repeated.kept).is_dir():
+        return []
+    try:
+        return delete_run(where / repeated.found.run)
+    except HakoiriError as error:
+        stderr().print(Text(worded(error, error.steps)))
+        return []
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri runs --puzzle klotski --status complete")(runs)
