@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-import psutil
 
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.resources import Resources
@@ -12,7 +11,7 @@ from hakoiri.puzzles.capabilities import Dealt
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError, Step, counted
 from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
-from hakoiri.worker.cores import usable_cores
+from hakoiri.worker.machine import available_memory, usable_cores
 from hakoiri.worker.tasks import SOLVERS
 
 #: Begins a comment in a file of deals.
@@ -78,7 +77,7 @@ def fitted(puzzle: Dealt, cap: int, resources: Resources, observer: Observer) ->
     """
     if resources.redis is not None:
         return replace(resources, deadline=resources.deadline or _DEADLINE_SECONDS)
-    memory = resources.memory if resources.memory is not None else psutil.virtual_memory().available // 2
+    memory = resources.memory if resources.memory is not None else available_memory() // 2
     wanted, needed = resources.workers or len(usable_cores()), SOLVERS[puzzle.solver].bytes_of_search(puzzle, cap)
     if resources.memory is not None and needed > memory:
         raise OverBudgetError(

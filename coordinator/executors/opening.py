@@ -10,7 +10,7 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.puzzles.user.files import configured_files, known
-from hakoiri.worker.cores import usable_cores
+from hakoiri.worker.machine import usable_cores
 
 
 @contextmanager

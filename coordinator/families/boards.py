@@ -29,7 +29,7 @@ from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.cores import usable_cores
+from hakoiri.worker.machine import usable_cores
 from hakoiri.worker.deals.solving import layers_from
 from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
 from hakoiri.worker.warm import load_family_kernels

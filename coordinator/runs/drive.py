@@ -10,7 +10,7 @@ from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session
-from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import refuse_network_file_system
@@ -20,6 +20,7 @@ from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, State, Status
 from hakoiri.storage.names import QUEUED_FILE
 from hakoiri.worker.errors import TaskError
+from hakoiri.worker.machine import available_memory
 from hakoiri.worker.warm import PREPARING
 
 
@@ -60,6 +61,11 @@ def drive(
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
+    if store.state.status == "running":
+        observer.note(
+            "the last session of this run ended without a reason; if the system had no memory left, set a limit",
+            Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
+        )
     control.watch(store.cancel_requested)
     store.commit(replace(store.state.become("running"), session=store.state.session + 1))
     try:

@@ -10,6 +10,7 @@ from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import Step, require_seconds, require_within
+from hakoiri.worker.machine import available_memory
 
 _LASTING = ("memory", "chunk", "farm_from", "deadline")
 #: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
@@ -133,7 +134,7 @@ class Resources:
 
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
-    half of what is free; `chunk` and `farm_from` in configurations (`coordinator.session.resources`); `deadline` in
+    half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in configurations (`coordinator.session.resources`); `deadline` in
     seconds, after which a chunk is given to another worker as well. `tuning` is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
@@ -170,5 +171,5 @@ class Resources:
         return replace(self, **{name: kept[name] for name in _LASTING if name in kept and getattr(self, name) is None})
 
     def budget(self) -> Budget:
-        memory = self.memory if self.memory is not None else psutil.virtual_memory().available // 2
+        memory = self.memory if self.memory is not None else available_memory() // 2
         return Budget(memory, self.chunk, self.farm_from, self.tuning)

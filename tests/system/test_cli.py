@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from hakoiri.cli import app
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.storage.ledger.lock import serving
-from hakoiri.worker.cores import cores_for_workers
+from hakoiri.worker.machine import cores_for_workers
 from tests.support.published import HAKOIRI as KNOWN
 from tests.system.helpers import (
     ROOT,

@@ -124,9 +124,9 @@ def deal(
 
 def _most_positions() -> int:
     """How many positions a search can hold in three quarters of the memory that is free."""
-    import psutil
+    from hakoiri.worker.machine import available_memory
 
-    return int(psutil.virtual_memory().available) * 3 // 4 // _BYTES
+    return available_memory() * 3 // 4 // _BYTES
 
 
 def _wanted(game: "Dealt", found: "Solved") -> "Goal | None":

@@ -74,7 +74,7 @@ def worker(
     SIGTERM stops them too.
     """
     from hakoiri.cli.driving import stopping_with
-    from hakoiri.worker.cores import ONE_THREAD
+    from hakoiri.worker.machine import ONE_THREAD
 
     # Before numpy is imported, which the workers are forked with.
     os.environ |= ONE_THREAD | os.environ
@@ -106,7 +106,7 @@ def worker(
 def _processes(text: str) -> tuple[int, list[int]]:
     """How many processes -n asks for, and the cores that they keep to, if they are to keep to any."""
     from hakoiri.coordinator.session.resources import MOST_WORKERS
-    from hakoiri.worker.cores import cores_for_workers
+    from hakoiri.worker.machine import cores_for_workers
 
     if text == AUTO:
         cores = cores_for_workers()
@@ -121,8 +121,7 @@ def _processes(text: str) -> tuple[int, list[int]]:
 @contextmanager
 def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int | None) -> "Iterator[DataRedis | None]":
     """The data Redis that is started here, if one is; one that the user names must answer."""
-    import psutil
-
+    from hakoiri.worker.machine import available_memory
     from hakoiri.worker.transport.connection import connect, without_password
     from hakoiri.worker.transport.data_redis import DataRedis, address_towards, is_loopback
     from hakoiri.worker.transport.depots import open_depot
@@ -138,7 +137,7 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
         return
     if "ssl_cert_reqs" in main.get_connection_kwargs():
         raise typer.BadParameter("--data-redis auto does not encrypt, --redis does: name one by rediss://")
-    memory = memory or psutil.virtual_memory().available // _MEMORY_PART
+    memory = memory or available_memory() // _MEMORY_PART
     with DataRedis(host or here, memory) as server:
         log(f"data Redis at {without_password(server.url)}, up to {memory >> 20} MB")
         yield server

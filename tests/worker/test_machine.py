@@ -1,4 +1,4 @@
-"""The cores that workers are given, and kept to when they are replaced."""
+"""The cores and the memory that this process may use, and the cores that workers are kept to when they are replaced."""
 
 import os
 import signal
@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from hakoiri.worker import cores
-from hakoiri.worker.cores import cores_for_workers, cores_given, usable_cores
+from hakoiri.worker import machine
+from hakoiri.worker.machine import available_memory, cores_for_workers, cores_given, memory_left, usable_cores
 from hakoiri.worker.transport import supervisor
 from hakoiri.worker.transport.supervisor import Supervisor
 from tests.system.helpers import wait_until
@@ -52,13 +52,40 @@ def test_the_time_that_control_groups_give(
     assert list(cores_given(tmp_path, tmp_path / "absent")) == []
 
 
+V1_LIMIT, V1_USED, V1_STAT = "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"
+
+
+@pytest.mark.parametrize(
+    ("mine", "files", "left"),
+    [
+        ("0::/", {"memory.max": "max\n", "memory.current": "5\n"}, []),
+        ("0::/", {"memory.max": "900\n", "memory.current": "500\n", "memory.stat": "anon 7\ninactive_file 30\n"}, [430]),
+        ("0::/a", {"a/memory.max": "90", "a/memory.current": "95", "memory.max": "70", "memory.current": "9"}, [0, 61]),
+        ("4:memory:/x", {f"memory/x/{V1_LIMIT}": "800\n", f"memory/x/{V1_USED}": "300\n",
+                         f"memory/x/{V1_STAT}": "total_inactive_file 50\n"}, [550]),
+        ("4:memory:/of/a/host", {f"memory/{V1_LIMIT}": "80", f"memory/{V1_USED}": "30"}, [50]),
+        ("0::/", {"memory.max": "900\n"}, []),
+    ],
+)  # fmt: skip
+def test_the_memory_that_control_groups_leave(mine: str, files: dict[str, str], left: list[int], tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text(mine + "\n", encoding="utf-8")
+    assert list(memory_left(cgroups(tmp_path / "root", files), tmp_path / "mine")) == left
+
+
+def test_the_least_of_all_limits_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=100))
+    for left, least in (([], 100), ([300, 70], 70), ([300], 100)):
+        monkeypatch.setattr(machine, "memory_left", lambda left=left: iter(left))
+        assert available_memory() == least
+
+
 @needs_pinning
 def test_cores_are_those_of_the_affinity_and_of_the_quota(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {7, 3, 5})
     for given, expected in (([], [3, 5, 7]), ([8.0, 2.5], [3, 5]), ([0.5], [3])):
-        monkeypatch.setattr(cores, "cores_given", lambda given=given: iter(given))
+        monkeypatch.setattr(machine, "cores_given", lambda given=given: iter(given))
         assert usable_cores() == expected
-    monkeypatch.setattr(cores, "cores_given", lambda: iter([]))
+    monkeypatch.setattr(machine, "cores_given", lambda: iter([]))
     for available, expected in ((10**12, [3, 5, 7]), (10**9, [3, 5]), (10**6, [3])):
         monkeypatch.setattr(psutil, "virtual_memory", lambda available=available: SimpleNamespace(available=available))
         assert cores_for_workers() == expected

@@ -1,0 +1,86 @@
+"""The cores and the memory that this process may use: those of the machine, as far as its control groups allow.
+
+Files of control groups: https://docs.kernel.org/admin-guide/cgroup-v2.html (`cpu.max`, `memory.max`), and of the first
+version https://docs.kernel.org/admin-guide/cgroup-v1/memory.html, where each controller has a tree of its own.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_CGROUPS, _MINE = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+#: What a worker takes: 300 MB on the 3x4 tiles, of which it has some 4 million at a time.
+_WORKER_BYTES = 400_000_000
+#: The environment of a worker: numpy's libraries would start a thread for each core, and never use one of them here.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def usable_cores() -> list[int]:
+    """A core for each process that can be busy at a time."""
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+    return cores[: max(1, int(min(cores_given(), default=len(cores))))]
+
+
+def cores_for_workers() -> list[int]:
+    """Those of them for which there is memory."""
+    return usable_cores()[: max(1, available_memory() // _WORKER_BYTES)]
+
+
+def available_memory() -> int:
+    """Bytes that this process and its children can take before the system, or a control group, runs out of them."""
+    import psutil
+
+    return int(min([psutil.virtual_memory().available, *memory_left()]))
+
+
+def cores_given(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[float]:
+    """The time of how many cores each cgroup gives that this process is in, of those that have a limit."""
+    for folder in _groups("cpu", root, mine):
+        for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):
+            # Microseconds of processor time, and the microseconds in which they may be spent.
+            numbers = " ".join(_read(folder / name) for name in names).split()
+            if len(numbers) == 2 and numbers[0] not in ("max", "-1"):
+                yield int(numbers[0]) / int(numbers[1])
+
+
+def memory_left(root: Path = _CGROUPS, mine: Path = _MINE) -> Iterator[int]:
+    """The bytes that each cgroup leaves that this process is in, of those that have a limit.
+
+    Files that were read and not used since count as used, but make room at once when memory is wanted.
+    """
+    for folder in _groups("memory", root, mine):
+        for limit, usage, cached in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            most, used = _read(folder / limit).strip(), _read(folder / usage).strip()
+            if most.isdigit() and used.isdigit():
+                statistics = dict(line.split() for line in _read(folder / "memory.stat").splitlines())
+                yield max(0, int(most) - int(used) + int(statistics.get(cached, 0)))
+
+
+def _groups(controller: str, root: Path, mine: Path) -> Iterator[Path]:
+    """The folders of the cgroups that this process is in as far as `controller` goes, the innermost first."""
+    for line in _read(mine).splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        # In the first version each controller has a tree of its own. In a container the path may be one of the host.
+        top = root / controller if controllers else root
+        group = top / path.lstrip("/")
+        yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(top))
+
+
+def _read(file: Path) -> str:
+    """The text of a file, empty where there is none that can be read."""
+    with suppress(OSError):
+        return file.read_text(encoding="utf-8")
+    return ""
+
+
+def pin(process: int, core: int) -> None:
+    """Let a process run on one core alone, where the system can do that; one that has ended is passed over."""
+    if hasattr(os, "sched_setaffinity"):
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(process, {core})
