@@ -32,7 +32,8 @@ def main() -> None:
     try:
         _work()
     except (redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError, RedisUnavailableError) as error:
-        print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr)
+        with suppress(OSError):  # A log that cannot be written must not look like another end.
+            print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr, flush=True)
         sys.exit(os.EX_TEMPFAIL)
     except (redis.RedisError, PuzzleError, WorkerError, ValueError) as error:
         sys.exit(f"worker process {os.getpid()}: {visible(str(error))}")

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Observer

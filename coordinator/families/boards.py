@@ -29,9 +29,9 @@ from hakoiri.puzzles.keys.layout import ints
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results.rows import ResultRows
-from hakoiri.worker.machine import usable_cores
 from hakoiri.worker.deals.solving import layers_from
 from hakoiri.worker.graphs.family import OPEN, Member, answered, measure, plain, request
+from hakoiri.worker.machine import usable_cores
 from hakoiri.worker.warm import load_family_kernels
 
 #: What whoever measures a mix holds of each configuration: moves, their copy by components, 64 distances.

@@ -134,8 +134,9 @@ class Resources:
 
     `redis` is a URL, or ``None`` for threads in this process. `workers` is the number of threads, by default one per
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
-    half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in configurations (`coordinator.session.resources`); `deadline` in
-    seconds, after which a chunk is given to another worker as well. `tuning` is what only tests set.
+    half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in
+    configurations (`coordinator.session.resources`); `deadline` in seconds, after which a chunk is given to another
+    worker as well. `tuning` is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
     """

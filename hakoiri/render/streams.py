@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 from hakoiri.puzzles.errors import visible
 
@@ -74,8 +74,23 @@ def print_error(text: object) -> None:
     print(f"hakoiri: {visible(str(text))}", file=sys.stderr)
 
 
+class _Dropping(io.FileIO):
+    """A file that drops what it cannot write: on a full disk, into a pipe whose reader has gone."""
+
+    def write(self, data: Any) -> int:
+        """Return how many bytes are done with."""
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
 def prepare_streams() -> None:
-    """Have streams that the caller closed lead nowhere, and draw with plain characters where there are no others."""
+    """Prepare the standard streams for whatever the caller made of them.
+
+    Those that the caller closed lead nowhere, characters that a stream does not have are replaced by plain ones, and
+    progress and log lines that cannot be written to stderr are dropped: no service ends for want of its log.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         # Opened in their order, they get the numbers of those that were closed, and no file of ours does.
         if getattr(sys, name) is None:
@@ -84,6 +99,9 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        buffer = io.BufferedWriter(_Dropping(sys.stderr.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(buffer, sys.stderr.encoding, _ERRORS, line_buffering=True)
 
 
 def drop_stdout() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 import xml.etree.ElementTree
 from collections.abc import Callable
@@ -12,8 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
-from tests.system.helpers import START_OF_2, FinishedRuns, Hakoiri
+from hakoiri.worker.transport.connection import living_workers
+from tests.system.helpers import START_OF_2, FinishedRuns, Hakoiri, wait_until
 from tests.system.own import changed, written
+from tests.system.servers import RedisServer
 
 BOARD = "ABBC/ABBC/DEEF/DGHF/I..J"
 LOUD = changed(
@@ -35,6 +38,34 @@ def closed_stdout() -> None:
 
 def full_stdout() -> None:
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+
+
+def full_stderr() -> None:
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 2)
+
+
+def unread_stderr() -> None:
+    reader, writer = os.pipe()
+    os.dup2(writer, 2)
+    os.close(reader)
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+@pytest.mark.parametrize("log", [full_stderr, unread_stderr])
+def test_a_log_that_cannot_be_written_ends_no_service(
+    log: Callable[[], None], hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    hakoiri("enqueue", "klotski")
+    done = hakoiri("coordinator", "--threads", "--burst", "--json", before=log)
+    assert [end["status"] for end in done.json["runs"]] == ["complete"]
+
+    supervisor = hakoiri.start("worker", "-n", "1", env={"HAKOIRI_REDIS": redis_server.url}, before=log)
+    (first,) = wait_until(lambda: living_workers(redis_server.client))
+    (worker,) = wait_until(supervisor.children)
+    worker.kill()
+    wait_until(lambda: set(living_workers(redis_server.client)) - {first}, what="another worker")
+    supervisor.send(signal.SIGTERM)
+    assert supervisor.finish().code == 0
 
 
 def test_what_a_users_puzzle_prints_does_not_mix_with_the_results(tmp_path: Path, hakoiri: Hakoiri) -> None:
@@ -130,4 +161,4 @@ def test_stdin_without_a_board_is_named(hakoiri: Hakoiri) -> None:
 def test_memory_that_cannot_be_kept_to_is_refused(line: str, memory: str) -> None:
     refused = CliRunner().invoke(app, [*line.split(), "--memory", memory])
     assert refused.exit_code == 2
-    assert "100MB or more" in " ".join(refused.output.replace("│", " ").split())
+    assert "is below the minimum of 100MB" in " ".join(refused.output.replace("│", " ").split())

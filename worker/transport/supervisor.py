@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hakoiri.puzzles.user.files import files_variable
-from hakoiri.worker.machine import ONE_THREAD, pin
 from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.machine import ONE_THREAD, pin
 from hakoiri.worker.transport.connection import connect, forget_worker, require_own_names, worker_name
 from hakoiri.worker.transport.data_redis import DataRedis
 from hakoiri.worker.transport.depots import DATA_REDIS
