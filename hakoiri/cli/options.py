@@ -220,13 +220,11 @@ DataOption = Annotated[
         show_default="$HAKOIRI_DATA, else the user data folder",
     ),
 ]
-WideOption = Annotated[bool, typer.Option("--wide", help="Print digests whole, however narrow the terminal.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, all else on stderr.")]
+WideOption = Annotated[bool, typer.Option("--wide", help="Print digests in full on narrow terminals too.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, everything else on stderr.")]
 RedisOption = Annotated[
     str | None,
-    typer.Option(
-        "--redis", metavar="URL", help="Redis server whose RQ workers do the work.", show_default="$HAKOIRI_REDIS"
-    ),
+    typer.Option("--redis", metavar="URL", help="Redis server of the RQ workers.", show_default="$HAKOIRI_REDIS"),
 ]
 PuzzleOptions = Annotated[
     list[str] | None,

@@ -32,14 +32,16 @@ _BOARDS = 12
 def layers(
     name: RunArgument,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the sizes into a .png, .svg or .pdf.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the sizes: .png, .svg or .pdf.")
     ] = None,
     depth: Annotated[
         int | None, typer.Option("--depth", min=0, metavar="N", help="Draw the configurations of layer N.")
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, metavar="K", help="With --depth the first K.", show_default="12; --json: all"),
+        typer.Option(
+            "--limit", min=1, metavar="K", help="With --depth: draw the first K.", show_default="12; --json: all"
+        ),
     ] = None,
     wide: WideOption = False,
     data: DataOption = None,
@@ -123,10 +125,10 @@ def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, jso
 def solutions(
     name: RunArgument,
     first: Annotated[
-        int, typer.Option("--first", "-n", min=1, metavar="N", help="So many of them, the least first.")
+        int, typer.Option("--first", "-n", min=1, metavar="N", help="Draw the first N, the least first.")
     ] = _USUALLY_SHOWN,
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the first into an .svg or .png file.")
+        Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture of the first: .svg or .png.")
     ] = None,
     data: DataOption = None,
     json: JsonOption = False,

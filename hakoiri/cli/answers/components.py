@@ -32,9 +32,12 @@ _ROWS = 20
 def components(
     name: RunArgument,
     strong: Annotated[
-        bool, typer.Option("--strong", help="Those whose configurations all lead to each other: of directed puzzles.")
+        bool,
+        typer.Option(
+            "--strong", help="List strong components (directed puzzles): their configurations all lead to each other."
+        ),
     ] = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Only the N largest.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List only the N largest.")] = None,
     redis: RedisOption = None,
     memory: MemoryOption = None,
     data: DataOption = None,

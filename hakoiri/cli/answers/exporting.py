@@ -23,11 +23,11 @@ def export(
         ),
     ] = None,
     edges: Annotated[
-        Path | None, typer.Option("--edges", metavar="FILE", help="The moves alone: ends in .csv or .parquet.")
+        Path | None, typer.Option("--edges", metavar="FILE", help="Write the moves alone: .csv or .parquet.")
     ] = None,
-    moves: Annotated[bool, typer.Option("--moves", help="Say of each move what it is called.")] = False,
+    moves: Annotated[bool, typer.Option("--moves", help="Write the name of each move.")] = False,
     images: Annotated[
-        bool, typer.Option("--images", help="Of a tree: every solution, not one for each orbit.")
+        bool, typer.Option("--images", help="Write every solution of a tree, not one per symmetry class.")
     ] = False,
     memory: MemoryOption = None,
     data: DataOption = None,

@@ -33,7 +33,13 @@ def diameter(
     name: RunArgument,
     component: Annotated[
         int | None,
-        typer.Option("--component", min=0, metavar="K", help="Its number.", show_default="that of the puzzle's start"),
+        typer.Option(
+            "--component",
+            min=0,
+            metavar="K",
+            help="Number of the component.",
+            show_default="that of the puzzle's start",
+        ),
     ] = None,
     every: Annotated[
         bool,
@@ -43,11 +49,9 @@ def diameter(
     ] = False,
     pairs: Annotated[
         Path | None,
-        typer.Option("--pairs", metavar="FILE", help="With --all: write all pairs into a .csv or .parquet file."),
+        typer.Option("--pairs", metavar="FILE", help="With --all: write all pairs, .csv or .parquet."),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs into an .svg or .png file.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the pairs: .svg or .png.")] = None,
     queue: QueueOption = False,
     redis: RedisOption = None,
     workers: WorkersOption = None,

@@ -17,7 +17,13 @@ def draw_map(
     target: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where to write it; as docs/http.md says.")],
     component: Annotated[
         int | None,
-        typer.Option("--component", min=0, metavar="K", help="Its number.", show_default="that of the puzzle's start"),
+        typer.Option(
+            "--component",
+            min=0,
+            metavar="K",
+            help="Number of the component.",
+            show_default="that of the puzzle's start",
+        ),
     ] = None,
     dim: Annotated[Literal["2", "3"], typer.Option("--dim", help="In a plane or in space.")] = "3",
     memory: MemoryOption = None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FILMED, _COLOURED = 2_000, 10_000
 _USUALLY_LISTED = 100
 FromOption = Annotated[
-    str | None, typer.Option("--from", metavar="CONF|FILE", help="Set out here.", show_default="the run's start")
+    str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin here.", show_default="the run's start")
 ]
 AvoidOption = Annotated[
     list[str] | None,
@@ -61,7 +61,7 @@ def path(
             "--to",
             metavar="CONF|FILE|goal|farthest",
             autocompletion=ends_beginning,
-            help="Where to.",
+            help="End of the path.",
             show_default="the nearest goal",
         ),
     ] = "goal",
@@ -71,7 +71,7 @@ def path(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, metavar="N", help="With --all no more than N of them.", show_default=str(_USUALLY_LISTED)
+            "--limit", min=1, metavar="N", help="With --all: list at most N paths.", show_default=str(_USUALLY_LISTED)
         ),
     ] = None,
     film: Annotated[

@@ -49,21 +49,25 @@ def hunt(
         str, typer.Option("--maximise", metavar="positions|moves|depth", help="What makes a deal hard.")
     ] = "positions",
     time: Annotated[
-        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 10m, 90s or 1h.")
+        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Time for this call: 10m, 90s or 1h.")
     ] = "10m",  # type: ignore[assignment]
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which hunt.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the hunt.")] = 1,
     legs: Annotated[
         int | None,
         typer.Option("--legs", min=1, metavar="N", help="Stop after N legs in all, not by the clock: reproducible."),
     ] = None,
     cap: Annotated[
-        int, typer.Option("--cap", parser=parse_count, metavar="POSITIONS", help="Deals with more are passed over.")
+        int,
+        typer.Option(
+            "--cap", parser=parse_count, metavar="POSITIONS", help="Skip deals with more positions: 500k, 10M."
+        ),
     ] = "10M",  # type: ignore[assignment]
     pool: Annotated[
-        int, typer.Option("--pool", min=1, max=256, metavar="N", help="Deals followed at once; for more workers, more.")
+        int,
+        typer.Option("--pool", min=1, max=256, metavar="N", help="Deals followed at once; give more for more workers."),
     ] = 4,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Write it here; else beside the run.")
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Write the certificate here.")
     ] = None,
     queue: QueueOption = False,
     data: DataOption = None,

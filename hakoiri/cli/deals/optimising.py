@@ -43,18 +43,22 @@ def optimise(
         str | None, typer.Option("--from", metavar="FILE", help="The board.", show_default="usual")
     ] = None,
     time: Annotated[
-        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Of this call: 5m, 90s or 1h.")
+        float, typer.Option("--time", parser=parse_time, metavar="TIME", help="Time for this call: 5m, 90s or 1h.")
     ] = "5m",  # type: ignore[assignment]
     width: Annotated[
         int | None,
         typer.Option(
-            "--width", min=1, metavar="W", help="Boards in a layer of a beam.", show_default="fitted to the time"
+            "--width",
+            min=1,
+            metavar="W",
+            help="Width of the beam: boards kept per layer.",
+            show_default="fitted to the time",
         ),
     ] = None,
     strategy: Annotated[
-        str, typer.Option("--strategy", metavar="NAME", help="How to play: cycle, random, greedy, two-step or beam.")
+        str, typer.Option("--strategy", metavar="NAME", help="One of cycle, random, greedy, two-step, beam.")
     ] = "beam",
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which search.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the search.")] = 1,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -85,9 +89,12 @@ def generate(
     puzzle: GameArgument,
     size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
     setting: Annotated[
-        int, typer.Option("--setting", min=1, max=3, metavar="1|2|3", help="Walls: a tenth, 3/20 or a fifth.")
+        int,
+        typer.Option(
+            "--setting", min=1, max=3, metavar="1|2|3", help="Share of walls: 1 a tenth, 2 three twentieths, 3 a fifth."
+        ),
     ] = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which board.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the board.")] = 1,
     json: JsonOption = False,
 ) -> None:
     """Print a random board, the same on every machine.

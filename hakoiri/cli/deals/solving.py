@@ -41,10 +41,10 @@ def solve(
     options: PuzzleOptions = None,
     strategy: Annotated[
         Literal["bfs", "dfs"] | None,
-        typer.Option("--strategy", help="Breadth or depth first; named, figures are reported.", show_default="bfs"),
+        typer.Option("--strategy", help="Search breadth first or depth first, and report figures.", show_default="bfs"),
     ] = None,
     shorten: Annotated[
-        bool, typer.Option("--shorten", help="Of superpuzz solutions leave out redundant moves, and say which.")
+        bool, typer.Option("--shorten", help="Leave redundant moves out of solutions of superpuzz, and list them.")
     ] = False,
     show: Annotated[bool, typer.Option("--show", help="Print the moves of each solution.")] = False,
     cap: Annotated[
@@ -99,9 +99,13 @@ def solve(
 def deal(
     puzzle: GameArgument,
     options: PuzzleOptions = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which deals.")] = 1,
-    first: Annotated[int, typer.Option("--first", min=0, max=MOST_SEED, metavar="N", help="Begin with deal N.")] = 0,
-    count: Annotated[int, typer.Option("--count", min=1, max=MOST_SEED, metavar="N", help="How many.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the random deals.")
+    ] = 1,
+    first: Annotated[
+        int, typer.Option("--first", min=0, max=MOST_SEED, metavar="N", help="Number of the first deal.")
+    ] = 0,
+    count: Annotated[int, typer.Option("--count", min=1, max=MOST_SEED, metavar="N", help="Number of deals.")] = 1,
     json: JsonOption = False,
 ) -> None:
     """Print random deals, the same on every machine.

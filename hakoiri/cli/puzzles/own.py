@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file to be written.")],
-    directed: Annotated[bool, typer.Option("--directed", help="Moves cannot all be taken back.")] = False,
-    kernel: Annotated[bool, typer.Option("--kernel", help="With a kernel compiled by numba, for speed.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write.")],
+    directed: Annotated[
+        bool, typer.Option("--directed", help="For a puzzle whose moves cannot all be taken back.")
+    ] = False,
+    kernel: Annotated[bool, typer.Option("--kernel", help="Add a kernel compiled by numba, for speed.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Write a small working puzzle, to change into yours."""
@@ -46,7 +48,7 @@ def try_puzzle(
     puzzle: PuzzleArgument,
     options: PuzzleOptions = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="CONF|FILE", help="Try it from here.", show_default="usual")
+        str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin the check here.", show_default="usual")
     ] = None,
     json: JsonOption = False,
 ) -> None:

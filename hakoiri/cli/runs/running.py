@@ -39,17 +39,17 @@ DiametersOption = Annotated[
     typer.Option(
         "--diameters",
         metavar="largest=K|below=N|none",
-        help="Of a whole space: of the K largest components, of those below N configurations, or only list it.",
+        help="With --whole: measure the K largest components, those below N configurations, or none.",
         show_default="all",
     ),
 ]
 UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
-MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Take mirror images as one configuration.")]
+MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Count mirror images as one configuration.")]
 NameOption = Annotated[
     str | None,
-    typer.Option("--name", metavar="NAME", help="What to call the run.", show_default="six digits, the puzzle"),
+    typer.Option("--name", metavar="NAME", help="Name of the run.", show_default="six digits, the puzzle"),
 ]
-ReuseOption = Annotated[bool, typer.Option("--reuse", help="Take a finished run of the same, if there is one.")]
+ReuseOption = Annotated[bool, typer.Option("--reuse", help="Use a finished run of the same, if there is one.")]
 
 
 def run(
@@ -122,7 +122,7 @@ def resume(
     start: Annotated[
         str | None, typer.Option("--from", metavar="CONF|FILE", help="Refuse unless the run began here.")
     ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again, proved by digests.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Compute damaged layers again; digests prove them.")] = False,
     data: DataOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,

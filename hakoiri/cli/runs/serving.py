@@ -26,7 +26,7 @@ from hakoiri.storage.ledger.manifest import local_time
 def coordinator(
     redis: RedisOption = None,
     threads: Annotated[
-        bool, typer.Option("--threads", help="Drive them by threads of this process: no Redis, no workers.")
+        bool, typer.Option("--threads", help="Drive runs by threads of this process: no Redis, no workers.")
     ] = False,
     data: DataOption = None,
     memory: MemoryOption = None,

@@ -34,7 +34,7 @@ def verify(
         ),
     ],
     full: Annotated[
-        bool, typer.Option("--full", help="Every configuration, not a sample; a whole space takes a minute.")
+        bool, typer.Option("--full", help="Check every configuration, not a sample; takes longer.")
     ] = False,
     memory: MemoryOption = None,
     redis: RedisOption = None,

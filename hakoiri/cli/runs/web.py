@@ -18,15 +18,21 @@ _LEAST_TOKEN, _BACKLOG = 16, 2_048
 
 
 def serve(
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8080,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="N", help="Port to listen on; 0 for any free one.")
+    ] = 8080,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", metavar="NAME", help="Another name that clients call it by; may be repeated."),
+        typer.Option(
+            "--name", metavar="NAME", help="Another name of this server in clients' requests; may be repeated."
+        ),
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option("--token-file", metavar="FILE", help="The token.", show_default="$HAKOIRI_TOKEN, else a new one"),
+        typer.Option(
+            "--token-file", metavar="FILE", help="File with the token.", show_default="$HAKOIRI_TOKEN, else a new one"
+        ),
     ] = None,
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let every user of this machine in; on loopback alone.")
@@ -36,9 +42,13 @@ def serve(
     ] = False,
     puzzles: Annotated[
         list[str] | None,
-        typer.Option("--puzzle", metavar="FILE.py:NAME", help="A user puzzle that clients may name; may be repeated."),
+        typer.Option(
+            "--puzzle", metavar="FILE.py:NAME", help="A puzzle of yours that clients may name; may be repeated."
+        ),
     ] = None,
-    processes: Annotated[int, typer.Option("--workers", min=1, max=64, metavar="N", help="Processes that answer.")] = 1,
+    processes: Annotated[
+        int, typer.Option("--workers", min=1, max=64, metavar="N", help="Number of processes that answer.")
+    ] = 1,
     redis: RedisOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,

@@ -37,33 +37,33 @@ def _parse_data_memory(text: str) -> int:
 def worker(
     redis: RedisOption = None,
     processes: Annotated[
-        str, typer.Option("-n", metavar="N|auto", help="How many processes; auto: one on each core, and kept there.")
+        str, typer.Option("-n", metavar="N|auto", help="Number of processes; auto: one on each core, pinned to it.")
     ] = "1",
     puzzles: Annotated[
         list[str] | None,
         typer.Option(
             "--puzzle", metavar="FILE.py:NAME",
-            help="A user puzzle that they shall know; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
+            help="A puzzle of yours that workers may load; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
         ),
     ] = None,
     data_redis: Annotated[
         str | None,
         typer.Option(
-            metavar="URL|auto", help="Keep what they make in this Redis of their host, or in one started with them.",
+            metavar="URL|auto", help="Redis of this host for the data of its workers; auto starts one.",
             show_default="$HAKOIRI_DATA_REDIS, else that of --redis",
         ),
     ] = None,
     data_host: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS", help="With auto: the address of this host at which others fetch it.",
+            metavar="ADDRESS", help="With auto: address of this host for other hosts.",
             show_default="the one that faces Redis",
         ),
     ] = None,
     data_memory: Annotated[
         int | None,
         typer.Option(
-            parser=_parse_data_memory, metavar="SIZE", help="With auto: what it takes at most, 16MB or more.",
+            parser=_parse_data_memory, metavar="SIZE", help="With auto: its largest size, 16MB or more.",
             show_default="a quarter of what is free",
         ),
     ] = None,
