@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import cast
 
 from hakoiri.coordinator.errors import RunError, UnanswerableError
-from hakoiri.coordinator.graphs.bounding import component_keys, known_of, make_bounding
-from hakoiri.coordinator.graphs.building import build_graph
+from hakoiri.coordinator.graphs.bounding import known_of, make_bounding
 from hakoiri.coordinator.graphs.census import Census, Counted
-from hakoiri.coordinator.graphs.diameter import BOUNDED_FROM, Kind, by_orbits, kinds_of
-from hakoiri.coordinator.graphs.measuring import measured_in_keys
+from hakoiri.coordinator.graphs.diameter import BOUNDED_FROM, Kinds, kinds_of
+from hakoiri.coordinator.graphs.measuring import measured_component
 from hakoiri.coordinator.graphs.strong import StrongComponents, WeakComponent, of_undirected, strong_components
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -18,7 +17,7 @@ from hakoiri.coordinator.session.session import Control, Observer, Session, Sile
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs
 from hakoiri.paths import PathAnswers
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.keys.layout import Configuration, Key, Keys, key_at
+from hakoiri.puzzles.keys.layout import Configuration, Key, Keys
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results.census import read_component, read_pairs
 
@@ -176,7 +175,7 @@ class ComponentAnswers(PathAnswers):
         return not self.whole and self.puzzle.orbits(self.puzzle.keys([self.puzzle.start])) is not None
 
     @cached_property
-    def _kinds(self) -> dict[int, Kind] | None:
+    def _kinds(self) -> Kinds | None:
         """The kinds of configurations by symmetries, if the puzzle knows them; of a whole space nobody asks."""
         return None if self.whole else kinds_of(self.puzzle, self.store)
 
@@ -194,14 +193,9 @@ class ComponentAnswers(PathAnswers):
         """A component that is small, or has few kinds of configurations."""
         if (component, every) not in self._measured:
             with self._context(control) as context:
-                if self._kinds:
-                    size, least = self._reached.configurations, self._least_key()
-                    found = by_orbits(context, self.store, self._kinds, control, observer)
-                else:
-                    keys = component_keys(self.store, component, context, control)
-                    size, least = len(keys), key_at(keys, 0)
-                    found = measured_in_keys(context, keys, build_graph(context, keys), every)
-            record = found.record(component, size, least)
+                found = measured_component(context, self.store, component, self._kinds, control, observer, every)
+            known = read_component(self.store, component) if self.whole else self.weak_components()[component]
+            record = found.record(component, known.size, known.representative)
             self._measured[component, every] = Diameter(record, found.pairs, found.central, found.eccentricities)
         return self._measured[component, every]
 

@@ -4,10 +4,8 @@ from pathlib import Path
 
 from hakoiri.coordinator.errors import OverBudgetError, StopRun, UnanswerableError
 from hakoiri.coordinator.executors.opening import open_context
-from hakoiri.coordinator.graphs.bounding import component_keys
-from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.diameter import Measured, by_orbits, kinds_of
-from hakoiri.coordinator.graphs.eccentricities import Settling
+from hakoiri.coordinator.graphs.diameter import kinds_of
+from hakoiri.coordinator.graphs.measuring import measured_component
 from hakoiri.coordinator.runs.create import make_planned, plan_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
@@ -15,7 +13,6 @@ from hakoiri.coordinator.session.session import ComputeContext, Control, Observe
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.names import DATA_FILE
-from hakoiri.worker.graphs.bounds import Aim
 
 _RUN = "member"
 #: Sizes of layers, diameter, radius, pairs, digest.
@@ -51,26 +48,9 @@ def _distances(
     context: ComputeContext, store: RunStore, control: Control, observer: Observer
 ) -> tuple[int | None, int | None, int | None]:
     """Diameter, radius and pairs, by symmetry, else by searches; open where the memory is too little for these."""
-    kinds = kinds_of(context.puzzle, store)
     try:
-        if kinds is not None:
-            found = by_orbits(context, store, kinds, control, observer)
-        else:
-            found = _searched(context, store, control, observer)
+        found = measured_component(context, store, 0, kinds_of(context.puzzle, store), control, observer)
     except (OverBudgetError, UnanswerableError) as error:
         observer.note(f"{error}; the diameter stays open", *error.steps)
         return None, None, None
     return found.diameter, found.radius, found.pair_count
-
-
-def _searched(context: ComputeContext, store: RunStore, control: Control, observer: Observer) -> Measured:
-    """The distances of all from all, by their graph in memory; `OverBudgetError` if that is too little."""
-    keys = component_keys(store, 0, context, control)
-    settling = Settling(context, keys, build_graph(context, keys, control=control))
-
-    def report() -> None:
-        control.check()
-        observer.progress(settling.progress(Aim.ENDS))
-
-    settling.settle(Aim.ENDS, report)
-    return settling.measured(every=False)

@@ -5,28 +5,24 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.graphs.building import MOST_VERTICES, build_graph
 from hakoiri.coordinator.graphs.eccentricities import Settling, histogram, open_intervals
 from hakoiri.coordinator.graphs.job import component_figures
+from hakoiri.coordinator.graphs.measuring import component_keys
 from hakoiri.coordinator.graphs.verify_bounds import check_bounds
 from hakoiri.coordinator.runs.belonging import open_base, plan_for, require_base
 from hakoiri.coordinator.runs.create import make_run, name_of_plan
-from hakoiri.coordinator.runs.kinds import kind_of
 from hakoiri.coordinator.session.job import Check, Job, Request, Table
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Session
-from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, require_within
 from hakoiri.puzzles.keys.layout import Keys, key_at
-from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Figures, Progress, State
@@ -43,8 +39,6 @@ MODE = "eccentricities"
 _KEEP_SECONDS, _KEEP_PART = 15.0, 0.1
 #: Open intervals in a state, and rows of a table.
 _MOST_INTERVALS, _MOST_ROWS = 1_000, 20
-#: A list of keys while it is sorted, in copies of it.
-_COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -120,20 +114,6 @@ def known_of(run: RunStore, puzzle: Puzzle, component: int, every: bool) -> Know
 
 def _plan(run: RunStore, component: int) -> dict[str, Any]:
     return plan_for(run) | {"component": component}
-
-
-def component_keys(run: RunStore, component: int, context: ComputeContext, control: Control) -> Keys:
-    """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
-    count = sum(record.size for record in run.layer_records())
-    context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
-    if not kind_of(run.manifest.mode).from_start:
-        keys, _ = Slabs(run).members(range(component, component + 1), control)
-    else:
-        depths = range(0 if component else run.state.depth + 1)
-        keys = sort_keys(np.concatenate([run.layout.empty(0), *chain.from_iterable(map(run.blocks, depths))]))
-    if not len(keys):
-        raise UnanswerableError(f"run {run.manifest.run} has no component {component}")
-    return keys
 
 
 class Bounding(Job):

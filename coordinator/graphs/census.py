@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.graphs.diameter import Kind, by_orbits, kinds_among
-from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES
-from hakoiri.coordinator.graphs.measuring import in_order, measured
+from hakoiri.coordinator.graphs.diameter import Kinds, by_orbits, has_kinds_alone, kinds_among
+from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES, bytes_of_pair
+from hakoiri.coordinator.graphs.measuring import in_order, measured, part_name
 from hakoiri.coordinator.layers.search import Reached
-from hakoiri.coordinator.session.session import Session
+from hakoiri.coordinator.session.session import PartObserver, Session
 from hakoiri.coordinator.spaces.joining import Joining, require_places
 from hakoiri.coordinator.spaces.listing import Listing
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Sizes, Slabs, component_sizes, first_places
 from hakoiri.coordinator.spaces.wanted import ALL, DIAMETERS, NONE, wanted_of
 from hakoiri.coordinator.steps.inspection import compare_rules
 from hakoiri.coordinator.steps.window import StoredLayer
-from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
+from hakoiri.puzzles.keys.layout import Keys, key_at
 from hakoiri.storage.layers.digest import chain
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
@@ -38,6 +38,8 @@ from hakoiri.storage.results.census import (
 
 #: A configuration's label, and its place among those of its component.
 _ORDER_BYTES = 12
+#: Ends of diametral pairs times configurations: up to here all pairs are listed, in seconds; beyond it some are kept.
+_MOST_STEPS = 2_500_000_000
 
 
 @dataclass(frozen=True)
@@ -152,25 +154,36 @@ class Census:
         """The memory that a configuration of a graph takes while that is built."""
         return 2 * (self._store.layout.bytes + 2 + 4 * self._moves) + 8
 
-    def _large(self, sizes: Sizes, components: list[int]) -> list[int]:
-        """Those of some components that hardly fit the memory to be measured, though their graph may."""
-        each = self._store.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves)
-        least = max(self._context.tuning.searched_alone_from, self._context.budget.memory / each)
-        return [component for component in components if sizes[component] > least]
+    def _bytes_of(self, size: int) -> float:
+        """The memory that it takes at the least to measure a component of this size; its graph alone needs less."""
+        return size * (self._store.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves))
 
     def _in_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """Some components, the largest of them last where they may not fit in memory."""
-        large = self._large(sizes, mine)
+        """Some components, the largest of them last where they may not fit in memory, or have kinds but no maps."""
+        fitting = 0 if has_kinds_alone(self._session.puzzle) else self._context.budget.memory / self._bytes_of(1)
+        least = max(self._context.tuning.searched_alone_from, fitting)
+        large = [component for component in mine if sizes[component] > least]
         yield from self._in_memory(slabs, sizes, mine[len(large) :])
         for component in large:
+            name = part_name(component, size := int(sizes[component]))
+            self._session.tell(Progress(unit="", headline=f"measuring {name}"))
+            if self._session.commit_is_due:
+                self._commit()
             parts = (keys for keys, _ in slabs.parts([component], self._session.control))
-            if kinds := kinds_among(self._session.puzzle, parts):
-                yield self._by_orbits(component, int(sizes[component]), kinds)
+            kinds = kinds_among(self._session.puzzle, parts)
+            found = self._by_orbits(component, size, kinds) if kinds else None
+            if found and not self._lists_pairs(found[0]):
+                yield found
             else:
-                what = f"component {component} of {sizes[component]:,} configurations"
                 # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
-                self._context.budget.require(what, int(sizes[component] * self._graph_bytes) * 3 // 4)
+                self._context.budget.require(name, int(size * self._graph_bytes) * 3 // 4)
                 yield from self._in_memory(slabs, sizes, [component])
+
+    def _lists_pairs(self, record: ComponentRecord) -> bool:
+        """Whether all diametral pairs of a component are listed, by a search from each end: if that takes seconds."""
+        size, ends, pairs = record.size, record.periphery or 0, record.pair_count or 0
+        needed = self._bytes_of(size) + pairs * bytes_of_pair(self._store.layout)
+        return bool(size * ends <= _MOST_STEPS and needed <= self._context.budget.memory)
 
     def _in_memory(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Some components, the keys of as many as fit in memory at a time beside the graph of one."""
@@ -182,19 +195,15 @@ class Census:
             end = begin + max(1, int(np.searchsorted(together, room, "right")))
             keys, labels = slabs.members(range(begin, end), self._session.control)
             chosen = [component for component in mine if component < end]
-            yield from measured(self._context, self._session.control, in_order(keys, labels, begin), chosen)
+            session, ordered = self._session, in_order(keys, labels, begin)
+            yield from measured(self._context, session.control, session.observer, ordered, chosen)
             mine = mine[len(chosen) :]
 
-    def _by_orbits(self, component: int, size: int, kinds: dict[Key, Kind]) -> tuple[ComponentRecord, Keys]:
+    def _by_orbits(self, component: int, size: int, kinds: Kinds) -> tuple[ComponentRecord, Keys]:
         """A component by layered searches from configurations of each kind, which does not need its graph."""
-        session = self._session
-        found = by_orbits(self._context, self._store, kinds, session.control, session.observer, from_start=False)
-        record = ComponentRecord(
-            component, size, found.diameter, found.radius, found.centre, found.periphery, found.pair_count,
-            min(kind.first for kind in kinds.values()),
-        )  # fmt: skip
-        pairs = sorted((min(ints(pair)), max(ints(pair))) for pair in found.pairs)
-        return record, np.stack([session.puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1)
+        control, observer = self._session.control, PartObserver(self._session.observer, part_name(component, size))
+        found = by_orbits(self._context, self._store, kinds, control, observer, from_start=False)
+        return found.record(component, size, min(kind.first for kind in kinds.values())), found.pairs
 
     def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Records without distances."""

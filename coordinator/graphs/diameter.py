@@ -18,11 +18,11 @@ import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.search import scratch_search
-from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, PartObserver
 from hakoiri.coordinator.steps.window import StoredLayer
 from hakoiri.puzzles.checks import describe_key
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.keys.layout import Key, Keys, key_at
+from hakoiri.puzzles.keys.layout import Key, Keys, ints, key_at
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.worker.layers.kernels import merge
@@ -74,14 +74,22 @@ class Kind:
     other: Key
 
 
-def kinds_of(puzzle: Puzzle, store: RunStore) -> dict[int, Kind] | None:
+Kinds = dict[int, Kind]
+
+
+def has_kinds_alone(puzzle: Puzzle) -> bool:
+    """Whether a puzzle knows what is alike but no maps: they would give all diametral pairs from those of a few."""
+    return not puzzle.symmetry_maps() and puzzle.orbits(puzzle.keys([puzzle.start])) is not None
+
+
+def kinds_of(puzzle: Puzzle, store: RunStore) -> Kinds | None:
     """The kinds of configurations that a finished search reached; ``None`` where the puzzle knows none, or too many."""
     return kinds_among(puzzle, chain.from_iterable(map(store.blocks, range(store.state.depth + 1))))
 
 
-def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> dict[int, Kind] | None:
+def kinds_among(puzzle: Puzzle, blocks: Iterable[Keys]) -> Kinds | None:
     """The kinds of some configurations; ``None`` where the puzzle knows none, or too many."""
-    kinds: dict[int, Kind] = {}
+    kinds: Kinds = {}
     for block in blocks:
         orbits = puzzle.orbits(block)
         if orbits is None:
@@ -112,7 +120,7 @@ class _Reach:
 
 
 def by_orbits(
-    context: ComputeContext, store: RunStore, kinds: dict[int, Kind], control: Control, observer: Observer,
+    context: ComputeContext, store: RunStore, kinds: Kinds, control: Control, observer: Observer,
     from_start: bool = True,
 ) -> Measured:  # fmt: skip
     """The exact answer from one search for each kind of configuration; that of a run `from_start` is the run itself.
@@ -128,7 +136,8 @@ def by_orbits(
         if own is not None and number == int(own[0]):
             found.append(_reach(store, puzzle.start, kind.size))
         else:
-            with scratch_search(context, store, kind.first, control) as search:
+            telling = PartObserver(observer, f"from kind {len(found) + 1} of {len(kinds)}")
+            with scratch_search(context, store, kind.first, control, telling) as search:
                 while search.current.size:
                     search.step()
                 search.commit()
@@ -147,7 +156,8 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
     diameter, radius = max(reach.eccentricity for reach in found), min(reach.eccentricity for reach in found)
     outer = [reach for reach in found if reach.eccentricity == diameter]
     inner = [reach for reach in found if reach.eccentricity == radius]
-    examples = outer[0].examples
+    source, examples = outer[0].source, outer[0].examples
+    pairs = sorted((min(source, other), max(source, other)) for other in ints(examples))
     counts: dict[int, int] = {}
     for reach in sorted(found, key=attrgetter("eccentricity")):
         counts[reach.eccentricity] = counts.get(reach.eccentricity, 0) + reach.kind_size
@@ -157,7 +167,7 @@ def _measured(puzzle: Puzzle, found: list[_Reach]) -> Measured:
         centre=sum(reach.kind_size for reach in inner),
         periphery=sum(reach.kind_size for reach in outer),
         pair_count=sum(reach.kind_size * reach.farthest for reach in outer) // 2,
-        pairs=np.stack([np.repeat(puzzle.keys([outer[0].source]), len(examples), axis=0), examples], axis=1),
+        pairs=np.stack([puzzle.keys(list(side)) for side in zip(*pairs, strict=True)], axis=1),
         central=puzzle.keys([reach.source for reach in inner]),
         eccentricities=counts,
     )

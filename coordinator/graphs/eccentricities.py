@@ -3,14 +3,16 @@
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.graphs.diameter import MOST_PAIRS, Measured, interval_progress
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.contract import Orbits, Puzzle
-from hakoiri.puzzles.keys.layout import Keys
+from hakoiri.puzzles.keys.layout import Keys, Layout
 from hakoiri.puzzles.keys.order import distinct, equal_rows, lower_bounds
 from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.storage.ledger.manifest import Progress
@@ -28,10 +30,16 @@ _BYTES_OF_TASK, _BYTES_OF_WORD = 16, 24
 #: The least that a vertex takes besides its key and two graphs.
 LEAST_BYTES = _BYTES + _BYTES_OF_TASK + _BYTES_OF_WORD
 
+#: What a listed pair takes besides its keys, and how many copies of these there are while it is stored.
+_BYTES_OF_PAIR, _COPIES_OF_PAIR = 24, 4
+
 #: Of those that a puzzle says are alike so many are compared.
 _COMPARED = 8
 
 _Map = Callable[[Keys], Keys]
+_Tell = Callable[[Progress], None]
+#: Pairs of vertices, each as one number: the first in the high 32 bits.
+_Numbers = NDArray[np.int64]
 
 
 class Settling:
@@ -62,6 +70,7 @@ class Settling:
         images = len(self._context.puzzle.symmetry_maps())
         held = keys.nbytes + 2 * sum(part.nbytes for part in graph) + (_BYTES + 4 * images) * size
         plans = [(tasks, LANES), (tasks, WORD), (1, WORD)]
+        self._held = held
         needs = [held + each * size * (_BYTES_OF_TASK + _BYTES_OF_WORD * lanes // WORD) for each, lanes in plans]
         budget.require(f"the eccentricities of {size:,} configurations", needs[-1])
         return next(plan for plan, needed in zip(plans, needs, strict=True) if needed <= budget.memory)
@@ -140,45 +149,68 @@ class Settling:
             first = self._bounds.first
             self._bounds.searched[:] = ~np.isin(first, first[~searched])
 
-    def measured(self, every: bool) -> Measured:
-        """What follows once periphery and centre are settled, `every` one if they are: also how many have which."""
+    def measured(self, every: bool, tell: _Tell | None = None) -> Measured:
+        """What follows once periphery and centre are settled, `every` one if they are: also how many have which.
+
+        `tell` is called after every few searches for pairs, and may raise.
+        """
         lower, upper = self.bounds()
         radius, diameter = int(upper.min()), int(lower.max())
         centre = np.flatnonzero((lower == upper) & (upper == radius))
         periphery = int(((lower == upper) & (lower == diameter)).sum())
-        pairs = self._pairs(diameter)
+        pairs = self._pairs(diameter, tell)
         return Measured(
             diameter, radius, len(centre), periphery, len(pairs), self.keys[pairs], self.keys[centre[:MOST_PAIRS]],
             histogram(lower) if every else None,
         )  # fmt: skip
 
-    def _pairs(self, diameter: int) -> Vertices:
+    def _pairs(self, diameter: int, tell: _Tell | None) -> Vertices:
         """All pairs so far apart: those of one of all that are alike, and their images, if these are known."""
         lower, _ = self._bounds.of_all()
         sources = self._bounds.outermost() if self._images else np.flatnonzero(lower == diameter).astype(np.int32)
-        return self._listed(_with_images(self._far(sources, diameter), self._images))
+        return self._in_order(_with_images(self._far(sources, diameter, tell), self._images))
 
-    def _far(self, sources: Vertices, distance: int) -> Vertices:
-        """All pairs of a source and a vertex so far away, all in search order; nothing is farther away."""
-        found = self._mapped("pairs", ([chunk, np.array([distance])] for chunk in self._cut(sources)))
-        return np.concatenate([part for (part,) in found])
+    def _far(self, sources: Vertices, distance: int, tell: _Tell | None = None) -> _Numbers:
+        """All pairs of a source and a vertex so far away, in search order, each once; nothing is farther away."""
+        chosen = np.zeros(self._size, dtype=np.bool_)
+        chosen[sources] = True
+        parts = self._cut(sources)
+        chunks = ([part, np.array([distance])] for part in parts)
+        found, count, searched = [np.empty(0, dtype=np.int64)], 0, 0
+        each = bytes_of_pair(self._context.puzzle.layout)
+        for number, (part,) in self._context.map_chunks("pairs", chunks, self._size, self._bounds.graph):
+            # A pair of two sources is seen from both.
+            new = part[~chosen[part[:, 1]] | (part[:, 0] < part[:, 1])]
+            found.append(_numbers(new[:, 0], new[:, 1]))
+            count, searched = count + len(new), searched + len(parts[number])
+            self._context.budget.require(f"a list of {count:,} diametral pairs or more", self._held + each * count)
+            if tell is not None:
+                tell(Progress(searched, len(sources), headline="listing diametral pairs"))
+        return np.concatenate(found)
 
     def _cut(self, sources: Vertices) -> list[Vertices]:
         return np.array_split(sources, -(-len(sources) // self.plan[1]))
 
-    def _listed(self, pairs: Vertices) -> Vertices:
-        """Pairs in search order as pairs in the order of the keys, each once, the lesser first, in that order."""
-        return _as_pairs(distinct(_numbers(np.sort(self._order[pairs], axis=1))))
+    def _in_order(self, pairs: _Numbers) -> Vertices:
+        """Pairs in search order as pairs in the order of the keys, the lesser first, in that order."""
+        renamed = _renamed(pairs, self._order)
+        renamed.sort()
+        return _as_pairs(renamed)
 
     def pairs_from(self, vertices: Vertices, distance: int) -> Vertices:
         """All pairs so far apart that one of some vertices belongs to; they reach no farther."""
-        return self._listed(self._far(self._places(vertices), distance))
+        return self._in_order(self._far(self._places(vertices), distance))
 
     def exact(self, vertices: Vertices) -> Distances:
         """The eccentricities of some vertices, by a search from each."""
         nobody = np.zeros(self._size, dtype=np.bool_)
         looked = self._look(self._cut(self._places(vertices)), nobody)
         return np.concatenate([each.eccentricities for each in looked])
+
+
+def bytes_of_pair(layout: Layout) -> int:
+    """The memory that a diametral pair takes while all are listed and stored."""
+    return _BYTES_OF_PAIR + 2 * _COPIES_OF_PAIR * layout.bytes
 
 
 def histogram(eccentricities: Array) -> dict[int, int]:
@@ -238,22 +270,33 @@ def _is_within(keys: Keys, one: Keys) -> bool:
     return bool(equal_rows(keys[place], one)[0])
 
 
-def _with_images(pairs: Vertices, images: list[Vertices]) -> Vertices:
-    """All images of some pairs, these included."""
-    found = new = distinct(_numbers(pairs))
-    while images and len(new):
-        moved = distinct(np.concatenate([_numbers(image[_as_pairs(new)]) for image in images]))
+def _with_images(pairs: _Numbers, images: list[Vertices]) -> _Numbers:
+    """All images of some pairs, these included, each once."""
+    if not images:
+        return pairs
+    found = new = distinct(_renamed(pairs, np.arange(len(images[0]))))
+    while len(new):
+        moved = distinct(np.concatenate([_renamed(new, image) for image in images]))
         new = moved[~np.isin(moved, found, assume_unique=True)]
         found = np.concatenate([found, new])
-    return _as_pairs(found)
+    return found
 
 
-def _numbers(pairs: Vertices) -> np.ndarray:
-    return pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1]
+def _renamed(pairs: _Numbers, names: NDArray[Any]) -> _Numbers:
+    """Pairs of other vertices, the lesser first: ``names[v]`` instead of v."""
+    one, other = names[pairs >> 32], names[pairs & 0xFFFFFFFF]
+    return _numbers(np.minimum(one, other), np.maximum(one, other))
 
 
-def _as_pairs(numbers: np.ndarray) -> Vertices:
-    return np.stack([numbers >> 32, numbers & 0xFFFFFFFF], axis=1).astype(np.int32)
+def _numbers(one: NDArray[Any], other: NDArray[Any]) -> _Numbers:
+    numbers: _Numbers = one.astype(np.int64) << 32 | other
+    return numbers
+
+
+def _as_pairs(numbers: _Numbers) -> Vertices:
+    pairs = np.empty((len(numbers), 2), dtype=np.int32)
+    pairs[:, 0], pairs[:, 1] = numbers >> 32, numbers & 0xFFFFFFFF
+    return pairs
 
 
 def sorted_pairs(pairs: Vertices) -> Vertices:

@@ -1,21 +1,30 @@
-"""The exact distances of components: large ones one by one, by their graphs in memory, small ones in batches."""
+"""The exact distances of components: by their kinds, else large ones by their graphs, small ones in batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from hakoiri.coordinator.errors import UnanswerableError
 from hakoiri.coordinator.graphs.building import build_graph
-from hakoiri.coordinator.graphs.diameter import Measured
+from hakoiri.coordinator.graphs.diameter import Kinds, Measured, by_orbits
 from hakoiri.coordinator.graphs.eccentricities import Settling
-from hakoiri.coordinator.session.session import ComputeContext, Control
+from hakoiri.coordinator.runs.kinds import kind_of
+from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, PartObserver
+from hakoiri.coordinator.spaces.slabs import Slabs
 from hakoiri.puzzles.keys.layout import Keys, key_at
-from hakoiri.storage.ledger.manifest import ComponentRecord
+from hakoiri.puzzles.keys.order import sort_keys
+from hakoiri.storage.layers.store import RunStore
+from hakoiri.storage.ledger.manifest import ComponentRecord, Progress
 from hakoiri.storage.results.census import Labels
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.closed import Figures
-from hakoiri.worker.graphs.searches import Graph, Vertices
+from hakoiri.worker.graphs.searches import Vertices
 from hakoiri.worker.tasks import Arrays
+
+#: A list of keys while it is sorted, in copies of it.
+_COPIES = 3
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,32 @@ def in_order(keys: Keys, labels: Labels, base: int) -> Ordered:
     return Ordered(keys[np.argsort(labels, kind="stable")], firsts, base)
 
 
+def component_keys(run: RunStore, component: int, context: ComputeContext, control: Control) -> Keys:
+    """The configurations of a component of a finished run, in order; `UnanswerableError` if there is none."""
+    count = sum(record.size for record in run.layer_records())
+    context.budget.require(f"a list of {count:,} configurations", _COPIES * count * run.layout.bytes)
+    if not kind_of(run.manifest.mode).from_start:
+        keys, _ = Slabs(run).members(range(component, component + 1), control)
+    else:
+        depths = range(0 if component else run.state.depth + 1)
+        keys = sort_keys(np.concatenate([run.layout.empty(0), *chain.from_iterable(map(run.blocks, depths))]))
+    if not len(keys):
+        raise UnanswerableError(f"run {run.manifest.run} has no component {component}")
+    return keys
+
+
+def measured_component(
+    context: ComputeContext, run: RunStore, component: int, kinds: Kinds | None, control: Control, observer: Observer,
+    every: bool = False,
+) -> Measured:  # fmt: skip
+    """The exact distances of a component of a finished run: of its `kinds`, else by its graph in memory."""
+    if kinds:
+        return by_orbits(context, run, kinds, control, observer)
+    return measured_in_keys(context, component_keys(run, component, context, control), control, observer, every)
+
+
 def measured(
-    context: ComputeContext, control: Control, ordered: Ordered, components: list[int]
+    context: ComputeContext, control: Control, observer: Observer, ordered: Ordered, components: list[int]
 ) -> Iterator[tuple[ComponentRecord, Keys]]:
     """The records of some components, the largest first, with their diametral pairs."""
     tuning = context.tuning
@@ -61,7 +94,7 @@ def measured(
     for component in large:
         control.check()
         keys = ordered.part(component, component + 1)
-        found = measured_in_keys(context, keys, build_graph(context, keys, control=control))
+        found = measured_in_keys(context, keys, control, PartObserver(observer, part_name(component, len(keys))))
         yield found.record(component, len(keys), key_at(keys, 0)), found.pairs
     small = sum(ordered.size(component) for component in components[len(large) :])
     most = context.shares.chunk_size(small, context.puzzle.most_successors, context.remote_workers)
@@ -72,11 +105,25 @@ def measured(
         yield from _batch_records(ordered, batches[number], *result)
 
 
-def measured_in_keys(context: ComputeContext, keys: Keys, graph: Graph, every: bool = False) -> Measured:
-    """Exact distances of a connected graph, vertex v being ``keys[v]``; `every` eccentricity, or those of its ends."""
-    settling = Settling(context, keys, graph)
-    settling.settle(Aim.ALL if every else Aim.ENDS)
-    return settling.measured(every)
+def part_name(component: int, size: int) -> str:
+    """What progress calls a component."""
+    return f"component {component} of {size:,} configurations"
+
+
+def measured_in_keys(
+    context: ComputeContext, keys: Keys, control: Control, observer: Observer, every: bool = False
+) -> Measured:
+    """Exact distances of a component, by its graph: `every` eccentricity, or those of its ends."""
+    aim = Aim.ALL if every else Aim.ENDS
+
+    def tell(progress: Progress) -> None:
+        observer.progress(progress)
+        control.check()
+
+    tell(Progress(unit="", headline="building the graph"))
+    settling = Settling(context, keys, build_graph(context, keys, control=control))
+    settling.settle(aim, lambda: tell(settling.progress(aim)))
+    return settling.measured(every, tell)
 
 
 def _batches(components: list[int], ordered: Ordered, work: int, most: int) -> Iterator[range]:

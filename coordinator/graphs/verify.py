@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.coordinator.graphs.census import Counted, census_digest
+from hakoiri.coordinator.graphs.diameter import by_orbits, kinds_among
 from hakoiri.coordinator.graphs.eccentricities import sorted_pairs
 from hakoiri.coordinator.session.verifier import Verifier
 from hakoiri.coordinator.spaces.slabs import NOWHERE, Slabs, component_sizes, first_places
@@ -28,6 +29,8 @@ SAMPLE_OF_CENSUS, SAMPLE_OF_COMPONENTS = 2_000, 64
 _BYTES_BESIDE_KEYS, _BYTES_OF_MOVE = 40, 8
 #: Steps along moves that searches of one chunk take: about a second.
 _STEPS_AT_ONCE = 100_000_000
+#: Configurations of a component whose moves are derived again in some seconds.
+_MOST_DERIVED = 50_000
 #: Faults of one kind that are reported of the configurations looked at together.
 _MOST_FAULTS = 100
 
@@ -114,9 +117,9 @@ class CensusVerifier(Verifier):
         """Some components and their configurations, as many in each pass as fit in memory."""
         waiting: list[ComponentRecord] = []
         for record in records:
-            alone = self._bytes_of([record]) > self._context.budget.memory
-            if alone and not self._full and not self._is_listed(record):
-                self._report.sampled = True
+            beyond = self._bytes_of([record]) > self._context.budget.memory
+            if not self._full and not self._is_listed(record) and (beyond or record.size > _MOST_DERIVED):
+                self._check_by_kinds(record)
                 continue
             if waiting and self._bytes_of([*waiting, record]) > self._context.budget.memory:
                 yield from self._gathered(waiting)
@@ -124,6 +127,21 @@ class CensusVerifier(Verifier):
             waiting.append(record)
         if waiting:
             yield from self._gathered(waiting)
+
+    def _check_by_kinds(self, record: ComponentRecord) -> None:
+        """A component measured by one search for each kind: by such searches once more, not by the reference rules."""
+        self._report.sampled = True
+        if record.diameter is None:
+            return
+        self._report.count("components")
+        parts = (keys for keys, _ in self._slabs.parts([record.component], self._control))
+        if not (kinds := kinds_among(self._puzzle, parts)):
+            self._report.damage(f"component {record.component}: of its pairs only some are stored")
+            return
+        found = by_orbits(self._context, self._store, kinds, self._control, self._observer, from_start=False)
+        derived = found.record(record.component, record.size, record.representative)
+        if derived != record or not np.array_equal(found.pairs, read_pairs(self._store, record.component)):
+            self._report.damage(f"component {record.component}: searches find {derived}, its record says {record}")
 
     def _is_listed(self, record: ComponentRecord) -> bool:
         """Whether a component was measured with its graph in memory, so that all diametral pairs are there."""

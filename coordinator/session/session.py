@@ -46,6 +46,22 @@ class SilentObserver:
         """Nothing."""
 
 
+@dataclass(frozen=True)
+class PartObserver:
+    """Passes on what part of some work tells, the name of the part before each headline."""
+
+    observer: Observer
+    part: str
+
+    def progress(self, progress: Progress) -> None:
+        """How far the part is."""
+        self.observer.progress(replace(progress, headline=": ".join(filter(None, (self.part, progress.headline)))))
+
+    def note(self, text: str, *steps: Step) -> None:
+        """The same."""
+        self.observer.note(text, *steps)
+
+
 class Control:
     """Asked between steps whether to go on. `interrupt` may be called from a signal handler."""
 

@@ -134,9 +134,10 @@ class Joining:
         self._spill.forget_below(self._done.folded)
         self._durable_at = time.monotonic()
 
-    def _tell(self, headline: str, done: int, total: int) -> None:
+    def _tell(self, headline: str, done: int) -> None:
+        """Say that so many configurations are done; the last slab need not be full."""
         disk = self._store.state.stored_bytes + self._spill.stored_bytes
-        self._session.tell(Progress(done, total, headline=headline, disk=disk))
+        self._session.tell(Progress(min(done, self._size), self._size, headline=headline, disk=disk))
         self._session.control.check()
 
     # Ranges
@@ -162,7 +163,7 @@ class Joining:
                 expanded, moves = expanded + sizes[number], moves + int(figures[0])
                 balance = (balance + int(figures[1])) % (1 << 64)
                 self._add(pairs)
-                self._tell("looking at the moves", expanded, self._size)
+                self._tell("looking at the moves", expanded)
             self._save(expanded=expanded, moves=moves, balance=balance)
         if self._puzzle.undirected and self._done.balance:
             report_wrong_moves(self._session)
@@ -218,7 +219,7 @@ class Joining:
             report_wrong_moves(self._session)
         stage_labels(self._store, places[roots].astype(np.uint32), slabs.start)
         self._save(folded=number + 1)
-        self._tell("joining configurations", slabs.start * SLAB, self._size)
+        self._tell("joining configurations", self._size - slabs.start * SLAB)
 
     def _pairs(self, number: int) -> Iterator[Keys]:
         """The pairs of a range, in batches."""
@@ -243,7 +244,7 @@ class Joining:
                 part = self._rising(number)
                 stage_labels(self._store, ranks[self.slabs.labels(part)], part.start)
                 self._save(sorted=number + 1)
-                self._tell("sorting components", part.stop * SLAB, self._size)
+                self._tell("sorting components", part.stop * SLAB)
         self._store.erase(META, SIZES_KEY)
         return len(sizes)
 
@@ -255,7 +256,7 @@ class Joining:
         if number + 1 == self._ranges:
             stage_sizes(self._store, sizes)
         self._save(numbered=number + 1)
-        self._tell("numbering components", part.stop * SLAB, self._size)
+        self._tell("numbering components", part.stop * SLAB)
         return sizes
 
     def _rising(self, number: int) -> range:

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from hakoiri.api import Run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, UnanswerableError
-from hakoiri.coordinator.graphs import measuring
+from hakoiri.coordinator.graphs import census, measuring, verify
 from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.verify import verify_directory
@@ -36,6 +36,7 @@ from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.names import LABELS, META, SIZES_KEY, SPILL_FOLDER, number_key
+from hakoiri.storage.results.census import read_component, read_pairs, stage_component
 from hakoiri.worker.graphs.forests import PAIR_LAYOUTS, Forest, balance, fold, pairs_of, split_pairs
 from tests.support.engine import before_call, open_without_sync
 from tests.support.refusals import refused
@@ -264,6 +265,85 @@ def test_a_move_that_leads_one_way_is_found_by_passes(tmp_path: Path) -> None:
     directory = started(tmp_path, "u32", "clumped", "liar", lie="rare")
     with pytest.raises(ContradictionError, match=r"but 0x[0-9a-f]+ leads to 0x[0-9a-f]+, which does not lead back"):
         driven(directory, _SHORT)
+
+
+class Telling(SilentObserver):
+    """Remembers what was told, and that no more was done than there is."""
+
+    def __init__(self) -> None:
+        self.headlines: list[str] = []
+
+    def progress(self, progress: Progress) -> None:
+        """Look at it."""
+        assert progress.total is None or 0 <= progress.done <= progress.total
+        self.headlines.append(progress.headline)
+
+
+def counted(data: Path, puzzle: str, options: dict[str, str], resources: Resources | None = None) -> tuple[Path, str]:
+    """A census, and all that it told."""
+    directory, observer = make_run(data, PuzzleSpec(puzzle, options), "whole", {}, Resources()), Telling()
+    assert drive(directory, resources or Resources(), Control(), observer).status == "complete"
+    return directory, "\n".join(observer.headlines)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "options", "phases"),
+    [
+        ("toy", {"keys": "spread"}, _PASSES[:-1]),
+        ("dust", {"keys": "spread"}, _PASSES),
+        ("hanoi", {"discs": "6"}, ("building the graph", "the diameter is in [", "listing diametral pairs")),
+        ("pancakes", {"n": "7"}, ("from kind 1 of 1: layer 8: ", "listing diametral pairs")),
+    ],
+)
+def test_progress_names_the_phase_and_never_passes_the_end(
+    puzzle: str, options: dict[str, str], phases: tuple[str, ...], tmp_path: Path
+) -> None:
+    _, told = counted(tmp_path, puzzle, options)
+    assert all(phase in told for phase in phases)
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "options"),
+    [("pancakes", {"n": "6"}), ("burnt-pancakes", {"n": "4"}), ("topspin", {"n": "7", "k": "4"})],
+)
+@pytest.mark.parametrize("short", ["time", "memory"])
+def test_alike_configurations_are_measured_by_one_search(
+    puzzle: str, options: dict[str, str], short: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a search from each takes long, or the pairs do not fit; else from each, which finds the same distances."""
+    tuning = Tuning(searched_alone_from=2)
+    listed, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
+    assert "listing diametral pairs" in told
+    if short == "time":
+        monkeypatch.setattr(census, "_MOST_STEPS", 1_000)
+    else:
+        monkeypatch.setattr(census, "bytes_of_pair", lambda layout: 1 << 40)
+    some, told = counted(tmp_path, puzzle, options, Resources(tuning=tuning))
+    assert "from kind 1 of 1" in told
+    assert "building the graph" not in told
+    with closing(Run(RunStore(listed))) as full, closing(Run(RunStore(some))) as run:
+        assert run.components() == full.components()
+        for number in range(len(run.components())):
+            all_pairs, pairs = full.diameter(number).pairs.tolist(), run.diameter(number).pairs.tolist()
+            assert len(all_pairs) == run.components()[number].pair_count
+            assert pairs == [pair for pair in all_pairs if pair[0] == pairs[0][0]][:16]
+    monkeypatch.setattr(verify, "_MOST_DERIVED", 100)
+    for thorough in (False, True):
+        report = verify_directory(some, thorough, Resources(tuning=tuning), Control(), SilentObserver())
+        assert (report.faults, report.sampled) == ([], not thorough)
+
+
+def test_a_false_record_of_one_search_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(census, "_MOST_STEPS", 1_000)
+    monkeypatch.setattr(verify, "_MOST_DERIVED", 100)
+    resources = Resources(tuning=Tuning(searched_alone_from=2))
+    directory, _ = counted(tmp_path, "pancakes", {"n": "6"}, resources)
+    with RunStore(directory, writable=True) as store:
+        record = read_component(store, 0)
+        stage_component(store, replace(record, diameter=6), read_pairs(store, 0))
+        store.commit(store.state)
+    report = verify_directory(directory, False, resources, Control(), SilentObserver())
+    assert any("component 0: searches find" in fault for fault in report.faults)
 
 
 @pytest.mark.parametrize("memory", [8_000, 30_000])

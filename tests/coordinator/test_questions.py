@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from hakoiri.api import Run, explore, open_run
+from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, OverBudgetError, StopRun
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.graphs import bounding
@@ -184,12 +184,36 @@ def test_what_is_known_of_alike_configurations_is_that_of_a_search_from_each(
     with open_context(puzzle, spec, Resources(workers=1), Control(), SilentObserver()) as context:
         keys = np.sort(np.concatenate(list(puzzle.configurations())))
         graph = build_graph(context, keys)
-        found = measured_in_keys(context, keys, graph, every=True)
+        found = measured_in_keys(context, keys, Control(), SilentObserver(), every=True)
     exact = all_eccentricities(graph)
     periphery = np.flatnonzero(exact == exact.max()).astype(np.int32)
     assert found.eccentricities == histogram(exact)
     assert (found.periphery, found.centre) == (len(periphery), np.count_nonzero(exact == exact.min()))
     assert found.pairs.tolist() == keys[sorted_pairs(farthest_pairs(graph, periphery))].tolist()
+
+
+def test_a_census_of_many_that_are_alike_takes_one_search(tmp_path: Path) -> None:
+    """Of each of 362,880 stacks 5,804 are farthest: neither searches from all nor the list of pairs would end."""
+    with census("pancakes", {"n": "9"}, data=tmp_path) as whole, explore("pancakes", {"n": "9"}, data=tmp_path) as run:
+        found, known = whole.diameter(), run.diameter()
+        assert (found.record, found.pairs.tolist()) == (known.record, known.pairs.tolist())
+        assert (found.diameter, found.record.pair_count, len(found.pairs)) == (10, 362_880 * 5_804 // 2, MOST_PAIRS)
+
+
+def test_a_list_of_pairs_is_within_the_memory() -> None:
+    spec, refused = PuzzleSpec("pancakes", {"n": "6"}), list[str]()
+    puzzle = spec.build()
+    keys = np.concatenate(list(puzzle.configurations()))
+    for memory in range(50_000, 400_000, 5_000):
+        with open_context(puzzle, spec, Resources(workers=1, memory=memory), Control(), SilentObserver()) as context:
+            try:
+                found = measured_in_keys(context, keys, Control(), SilentObserver())
+            except OverBudgetError as error:
+                refused.append(str(error))
+            else:
+                break
+    assert found.pair_count == len(found.pairs) == 720
+    assert "a list of 720 diametral pairs or more needs" in refused[-1]
 
 
 class Frucht(Puzzle):
@@ -212,9 +236,8 @@ def test_configurations_that_only_seem_alike_are_told_apart() -> None:
     puzzle = Frucht()
     with local_context(puzzle, Resources(workers=1)) as context:
         keys = puzzle.keys(range(12))
-        graph = build_graph(context, keys)
         with pytest.raises(ContradictionError, match="frucht says that configurations are alike that are not"):
-            measured_in_keys(context, keys, graph)
+            measured_in_keys(context, keys, Control(), SilentObserver())
 
 
 def test_more_may_be_alike_than_when_bounds_were_kept() -> None:

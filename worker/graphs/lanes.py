@@ -207,14 +207,30 @@ def look_from(graph: Graph, evens: int, sources: Vertices, searched: Searched) -
     return _searched(graph, evens, sources, searched, _UNBOUNDED)[0]
 
 
+@jit
+def _write_pairs(front: Words, there: Vertices, sources: Vertices, room: Vertices) -> int:
+    """Write (source, vertex) for every vertex of a front while there is room; return their number."""
+    total = 0
+    for vertex in there:
+        for word in range(front.shape[1]):
+            bits = front[vertex, word]
+            while bits != 0:
+                if total < len(room):
+                    room[total, 0] = sources[(word << 6) + lowest_bit(bits)]
+                    room[total, 1] = vertex
+                total += 1
+                bits &= bits - np.uint64(1)
+    return total
+
+
 def pairs_at(graph: Graph, sources: Vertices, distance: int) -> Vertices:
     """All pairs (source, vertex) at this distance; up to `LANES` sources, which reach no farther; (pairs, 2)."""
     nobody = np.zeros(len(graph.offsets) - 1, dtype=np.bool_)
     # Of two sides, one would be a step ahead.
     _, front, there = _searched(graph, len(nobody), sources, nobody, distance)
-    bits = np.unpackbits(front[there].astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
-    places, lanes = np.nonzero(bits)
-    return np.stack([sources[lanes], there[places]], axis=1)
+    room = np.empty((_write_pairs(front, there, sources, np.empty((0, 2), dtype=np.int32)), 2), dtype=np.int32)
+    _write_pairs(front, there, sources, room)
+    return room
 
 
 @jit
