@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hakoiri.coordinator.graphs.diameter import Kinds, by_orbits, has_kinds_alone, kinds_among
+from hakoiri.coordinator.graphs.diameter import by_orbits, has_kinds_alone, kinds_among
 from hakoiri.coordinator.graphs.eccentricities import LEAST_BYTES, bytes_of_pair
 from hakoiri.coordinator.graphs.measuring import in_order, measured, part_name
 from hakoiri.coordinator.layers.search import Reached
@@ -158,32 +158,36 @@ class Census:
         """The memory that it takes at the least to measure a component of this size; its graph alone needs less."""
         return size * (self._store.layout.bytes + LEAST_BYTES + 2 * (8 + 4 * self._moves))
 
+    def _lists_pairs(self, size: int, ends: int, pairs: int) -> bool:
+        """Whether so many diametral pairs are listed, by a search from each end: where that fits and takes seconds."""
+        needed = self._bytes_of(size) + pairs * bytes_of_pair(self._store.layout)
+        return size * ends <= _MOST_STEPS and needed <= self._context.budget.memory
+
+    def _large(self, sizes: Sizes, components: list[int]) -> list[int]:
+        """Those of some components that may not be measured by their graphs: not in memory, or not in seconds."""
+        numbers, least = [int(size) for size in sizes[components]], self._context.tuning.searched_alone_from
+        if has_kinds_alone(self._session.puzzle):
+            fits = [self._lists_pairs(size, size, size * size // 2) for size in numbers]
+        else:
+            fits = [self._bytes_of(size) <= self._context.budget.memory for size in numbers]
+        each = zip(components, numbers, fits, strict=True)
+        return [component for component, size, fitting in each if size > least and not fitting]
+
     def _in_groups(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
-        """Some components, the largest of them last where they may not fit in memory, or have kinds but no maps."""
-        fitting = 0 if has_kinds_alone(self._session.puzzle) else self._context.budget.memory / self._bytes_of(1)
-        least = max(self._context.tuning.searched_alone_from, fitting)
-        large = [component for component in mine if sizes[component] > least]
+        """Some components, the largest of them last where their graphs may not do."""
+        large = self._large(sizes, mine)
         yield from self._in_memory(slabs, sizes, mine[len(large) :])
         for component in large:
             name = part_name(component, size := int(sizes[component]))
             self._session.tell(Progress(unit="", headline=f"measuring {name}"))
             if self._session.commit_is_due:
                 self._commit()
-            parts = (keys for keys, _ in slabs.parts([component], self._session.control))
-            kinds = kinds_among(self._session.puzzle, parts)
-            found = self._by_orbits(component, size, kinds) if kinds else None
-            if found and not self._lists_pairs(found[0]):
+            if (found := self._by_kinds(slabs, component, size)) is not None:
                 yield found
             else:
                 # Some components have more moves than others: only `build_graph` knows the bytes of one alone.
                 self._context.budget.require(name, int(size * self._graph_bytes) * 3 // 4)
                 yield from self._in_memory(slabs, sizes, [component])
-
-    def _lists_pairs(self, record: ComponentRecord) -> bool:
-        """Whether all diametral pairs of a component are listed, by a search from each end: if that takes seconds."""
-        size, ends, pairs = record.size, record.periphery or 0, record.pair_count or 0
-        needed = self._bytes_of(size) + pairs * bytes_of_pair(self._store.layout)
-        return bool(size * ends <= _MOST_STEPS and needed <= self._context.budget.memory)
 
     def _in_memory(self, slabs: Slabs, sizes: Sizes, mine: list[int]) -> Iterator[tuple[ComponentRecord, Keys]]:
         """Some components, the keys of as many as fit in memory at a time beside the graph of one."""
@@ -199,10 +203,16 @@ class Census:
             yield from measured(self._context, session.control, session.observer, ordered, chosen)
             mine = mine[len(chosen) :]
 
-    def _by_orbits(self, component: int, size: int, kinds: Kinds) -> tuple[ComponentRecord, Keys]:
-        """A component by layered searches from configurations of each kind, which does not need its graph."""
-        control, observer = self._session.control, PartObserver(self._session.observer, part_name(component, size))
-        found = by_orbits(self._context, self._store, kinds, control, observer, from_start=False)
+    def _by_kinds(self, slabs: Slabs, component: int, size: int) -> tuple[ComponentRecord, Keys] | None:
+        """A component by layered searches from each kind, without its graph; ``None`` if all its pairs are listed."""
+        session = self._session
+        parts = (keys for keys, _ in slabs.parts([component], session.control))
+        if not (kinds := kinds_among(session.puzzle, parts)):
+            return None
+        observer = PartObserver(session.observer, part_name(component, size))
+        found = by_orbits(self._context, self._store, kinds, session.control, observer, from_start=False)
+        if self._lists_pairs(size, found.periphery, found.pair_count):
+            return None
         return found.record(component, size, min(kind.first for kind in kinds.values())), found.pairs
 
     def _unmeasured(self, slabs: Slabs, sizes: Sizes, components: set[int]) -> Iterator[tuple[ComponentRecord, Keys]]:

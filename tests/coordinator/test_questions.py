@@ -213,7 +213,7 @@ def test_a_list_of_pairs_is_within_the_memory() -> None:
             else:
                 break
     assert found.pair_count == len(found.pairs) == 720
-    assert "a list of 720 diametral pairs or more needs" in refused[-1]
+    assert re.match(r"a list of \d+ diametral pairs or more needs", refused[-1])
 
 
 class Frucht(Puzzle):
