@@ -46,6 +46,15 @@ TARGETS = {
     "tilt of a 250x250 board, setting 2": {"microseconds": 60},
     "tilt of a 250x250 board, setting 3": {"microseconds": 60},
 }
+#: Whole spaces of about 100,000 configurations, or the nearest that there is, of every puzzle that can list them.
+WHOLE = (
+    "burnt-pancakes -o n=6", "burnt-pancakes -o n=7", "cube2", "hanoi -o pegs=3 -o discs=10",
+    "hanoi -o pegs=4 -o discs=8", "hanoi -o pegs=5 -o discs=7", "klotski", "pancakes -o n=8", "pancakes -o n=9",
+    "pancakes -o n=10", "pyraminx", "sliding --from ABBC/ABBC/EDDG/HFFJ/.II.", "sliding --from AABB/CDEF/G.../....",
+    "tiles", "tiles -o metric=multi", "topspin -o n=9", "topspin -o n=10",
+)  # fmt: skip
+#: Seconds of computing that each may take.
+_WHOLE_SECONDS = 10.0
 #: Tilts between two looks at the clock: the sides of a game, from the full board on.
 _TILTS = 200
 
@@ -56,6 +65,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmark.json"), help="where the JSON goes")
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each; of large spaces two less")
     parser.add_argument("--only", default="", metavar="TEXT", help="only figures whose name contains this")
+    parser.add_argument("--whole", action="store_true", help="nothing but whole spaces of every puzzle")
     parser.add_argument("--huge", action="store_true", help="also Hanoi, 4 pegs, 15 discs: 1,074 million")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hakoiri-bench-") as folder:
@@ -65,7 +75,10 @@ def main() -> None:
         _timed("run", "klotski", "--whole")
         for small in ("tiles", "pancakes", "cube2", "peg-solitaire", "hanoi"):
             _timed("run", small)
-        figures = dict(_figures(arguments.repeat, arguments.only, arguments.huge))
+        if arguments.whole:
+            figures = dict(_whole_spaces(arguments.repeat, arguments.only))
+        else:
+            figures = dict(_figures(arguments.repeat, arguments.only, arguments.huge))
     result = {"machine": _machine(), "commit": _commit(), "figures": figures}
     arguments.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     for name, figure in figures.items():
@@ -120,6 +133,16 @@ def _figures(repeat: int, only: str, huge: bool) -> Iterator[tuple[str, dict[str
                 yield name, _median([_timed(*arguments, servers=servers) for _ in range(times)])
 
 
+def _whole_spaces(repeat: int, only: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for space in WHOLE:
+        if only in space:
+            name, run = f"{space} --whole", ("run", *space.split(), "--whole")
+            # Compile what this puzzle alone needs.
+            _timed(*run)
+            TARGETS[name] = {"computing": _WHOLE_SECONDS}
+            yield name, _median([_timed(*run) for _ in range(repeat)])
+
+
 def _timed(*arguments: str, servers: Callable[[], float] = lambda: 0.0) -> dict[str, float]:
     """One process: its wall time, CPU time, peak memory and, for a run, the computing time and disk it reports.
 
@@ -145,7 +168,11 @@ def _timed(*arguments: str, servers: Callable[[], float] = lambda: 0.0) -> dict[
         }
         if arguments[0] == "run":
             summary = json.load(output)
-            figures |= {"computing": summary["seconds"], "disk_mb": summary["stored_bytes"] / 1e6}
+            figures |= {
+                "computing": summary["seconds"],
+                "configurations": summary["configurations"],
+                "disk_mb": summary["stored_bytes"] / 1e6,
+            }
             if summary["configurations"] > 1_000_000:
                 # The disk of a long benchmark would fill.
                 subprocess.run([HAKOIRI, "delete", summary["run"], "--yes"], stdout=subprocess.DEVNULL, check=True)
