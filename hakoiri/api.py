@@ -107,9 +107,15 @@ def resume_run(
 
 
 @noted()
-def verify_run(name: str = "last", data: str | os.PathLike[str] | None = None, full: bool = False) -> Report:
-    """What deriving a run again by the reference rules finds wrong, of a sample or, with `full`, of all there is."""
-    return verify_directory(find_run(data_directory(data), name), full, Resources(), Control(), SilentObserver())
+def verify_run(
+    name: str = "last", data: str | os.PathLike[str] | None = None, full: bool = False, seed: int | None = None
+) -> Report:
+    """What deriving a run again by the reference rules finds wrong, of a sample or, with `full`, of all there is.
+
+    The sample is that of `seed`, by default a random one, which the report tells.
+    """
+    directory = find_run(data_directory(data), name)
+    return verify_directory(directory, full, Resources(), Control(), SilentObserver(), seed)
 
 
 @noted()

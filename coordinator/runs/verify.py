@@ -27,22 +27,30 @@ from hakoiri.worker.tasks import Arrays
 _BLOCKS_AT_ONCE = 64
 
 
-def verify_directory(directory: Path, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:
+def verify_directory(
+    directory: Path, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
+) -> Report:
     """`verify_run` for a run that may be damaged beyond opening: then that is the fault."""
     try:
         with RunStore(directory) as store:
-            return verify_run(store, full, resources, control, observer)
+            return verify_run(store, full, resources, control, observer, seed)
     except DamagedError as error:
         return Report(faults=[str(error)], steps=error.steps)
 
 
-def verify_run(store: RunStore, full: bool, resources: Resources, control: Control, observer: Observer) -> Report:
+def verify_run(
+    store: RunStore, full: bool, resources: Resources, control: Control, observer: Observer, seed: int | None = None
+) -> Report:
     """Everything that can be found wrong with a run; `full` looks at every configuration instead of a sample.
+
+    The sample is that of `seed`, by default a random one.
 
     Damage is reported, not raised, as far as the store can be read at all. Where `resources` say nothing, what the run
     was made with counts.
     """
     report, job = Report(state=store.state), open_job(store)
+    if seed is not None:
+        report.seed = seed
     depths, spec = range(store.state.depth + 1), PuzzleSpec.from_dict(store.manifest.puzzle)
     with open_context(job.puzzle, spec, resources.over(store.manifest.settings), control, observer) as context:
         for depth in depths:

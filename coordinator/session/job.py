@@ -4,6 +4,7 @@ A new kind is one class and one row in `coordinator.runs.kinds`. Making, driving
 cancelling, resuming, verifying, repairing and deleting are then the same as for all others.
 """
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +26,10 @@ from hakoiri.worker.tasks import Array
 from hakoiri.worker.warm import load_search_kernels
 
 _MOST_FAULTS = 100
+#: Seeds of samples are below this: short enough to be typed.
+_SEEDS = 1 << 32
 #: Where the faults come from: the puzzle's own rules, files that a repair mends, or neither.
 Cause = Literal["puzzle", "damage", "unknown"]
-
-_SEED = 20_261_121
 
 
 class Table(NamedTuple):
@@ -89,6 +90,8 @@ class Report:
     state: State | None = None
     #: Whether something was left out that ``full`` looks at.
     sampled: bool = False
+    #: Which sample. IMPORTANT: by default nobody can foresee it, else whoever makes a run knows where nobody looks.
+    seed: int = field(default_factory=lambda: secrets.randbelow(_SEEDS))
     _damaged: bool = False
     _mistaken: bool = False
 
@@ -142,11 +145,11 @@ class Check:
     observer: Observer
 
     def places(self, count: int, size: int, salt: int) -> Array:
-        """The places of what is looked at, in order: all, or without `full` a sample of `size`, by a fixed seed."""
+        """The places of what is looked at, in order: all, or without `full` a sample of `size`."""
         if self.full or count <= size:
             return np.arange(count)
         self.report.sampled = True
-        return np.sort(np.random.default_rng([_SEED, salt]).choice(count, size, replace=False))
+        return np.sort(np.random.default_rng([self.report.seed, salt]).choice(count, size, replace=False))
 
 
 class Job(ABC):

@@ -82,5 +82,6 @@ def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:
 def report_row(report: "Report") -> dict[str, Any]:
     """What a verification has found."""
     found = {"ok": report.ok, "complete": report.complete, "sampled": report.sampled, "checked": report.checked}
+    found |= {"seed": report.seed if report.sampled else None}
     faults = [worded(fault, report.steps) for fault in report.faults]
     return found | {"faults": faults, "cause": report.cause}

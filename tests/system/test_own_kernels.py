@@ -20,6 +20,8 @@ _EXPAND = """    def expand(self, keys):
     def is_goal("""
 #: Of eight coins, a neighbour of the start; of ten, one that neither the search nor a sample looks at.
 _NEAR, _UNSEEN = 0xFC, 0x215
+#: A seed of such a sample.
+_OVERLOOKING = "0"
 
 
 def coins(directory: Path, slip: int) -> str:
@@ -52,14 +54,26 @@ def test_trying_it_blames_the_kernel(here: Hakoiri, tmp_path: Path) -> None:
 
 def test_a_sample_says_that_it_is_one_and_in_full_the_kernel_is_blamed(here: Hakoiri, tmp_path: Path) -> None:
     assert here.ask("run", coins(tmp_path, _UNSEEN), "-o", "coins=10")["configurations"] == 1024
-    sampled = here.here("verify", "last")
+    sampled = here.here("verify", "last", "--seed", _OVERLOOKING)
     assert sampled.stdout.startswith("sound: checked ")
-    assert sampled.stdout.endswith(" successors (a sample; --full looks at all)\n")
+    assert sampled.stdout.endswith(f" successors (a sample, --seed {_OVERLOOKING}; --full looks at all)\n")
     found = here.here("verify", "last", "--full", check=False)
     assert found.code == 1
     assert f"({_UNSEEN:#x}) expand gives " in found.stdout
     assert "sample" not in found.stdout
     assert "undirected" not in found.stdout
+
+
+def test_each_verification_looks_elsewhere(here: Hakoiri, tmp_path: Path) -> None:
+    """Else what one overlooks all do, and whoever made the run knew."""
+    run = here.ask("run", coins(tmp_path, _UNSEEN), "-o", "coins=10")["run"]
+    codes = [here.here("verify", run, "--seed", str(seed), check=False).code for seed in range(10)]
+    assert {*codes} == {0, 1}
+    again = codes.index(1)
+    assert here.here("verify", run, "--seed", str(again), check=False).code == 1
+    found = [here.here("verify", run, "--json", check=False).json for _ in range(3)]
+    assert len({each["seed"] for each in found}) == 3
+    assert here.here("verify", run, "--full", "--json", check=False).json["seed"] is None
 
 
 def test_verify_of_a_failed_run_says_that_moves_lead_one_way(here: Hakoiri, tmp_path: Path) -> None:

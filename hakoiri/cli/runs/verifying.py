@@ -10,6 +10,7 @@ from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
 from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, WorkersOption, redis_url
 from hakoiri.puzzles.errors import Step, counted
+from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.runs import report_row
 from hakoiri.steps import in_command_line, worded
@@ -36,6 +37,10 @@ def verify(
     full: Annotated[
         bool, typer.Option("--full", help="Check every configuration, not a sample; takes longer.")
     ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Which sample.", show_default="a random one"),
+    ] = None,
     memory: MemoryOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
@@ -55,8 +60,10 @@ def verify(
     resources = Resources(redis_url(redis), workers, memory)
     path = Path(name) if certified else find_run(data_directory(data), name)
     with answering(": nothing is proved") as (control, progress):
-        verify = verify_file if certified else verify_directory
-        report = verify(path, full, resources.here() if certified else resources, control, progress)
+        if certified:
+            report = verify_file(path, full, resources.here(), control, progress)
+        else:
+            report = verify_directory(path, full, resources, control, progress, seed)
     row = report_row(report)
     if json:
         print_json(({"certificate": name} if certified else {"run": path.name}) | row)
@@ -77,7 +84,7 @@ def _outcome(report: "Report") -> str:
     nothing = "nothing" if report.state else "nothing, for it cannot be opened"
     said = f"{'sound' if report.ok else 'NOT SOUND'}: checked {checked or nothing}"
     if report.sampled:
-        said += " (a sample; --full looks at all)"
+        said += f" (a sample, --seed {report.seed}; --full looks at all)"
     if not report.ok or report.complete or report.state is None:
         return said
     how = "has failed" if report.state.status == "failed" else "is not complete"
