@@ -18,6 +18,7 @@ from campaigns.mayhem.asker import Asker
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from hakoiri.coordinator.executors.company import Company
 from hakoiri.coordinator.executors.plane import Plane
+from hakoiri.coordinator.session.places import Places as WorkPlaces
 from hakoiri.coordinator.session.session import SilentObserver
 from hakoiri.coordinator.session.tuning import DEFAULT
 from hakoiri.puzzles.contract import Puzzle
@@ -115,7 +116,7 @@ def _blocks(chance: random.Random) -> None:
 
 def _beats(chance: random.Random) -> None:
     """What lies under the names of workers, which say where they have a data Redis."""
-    server, company = PlainRedis(), Company(SilentObserver())
+    server, company = PlainRedis(), Company(SilentObserver(), WorkPlaces())
     server.beats = {mutated(b"den-17", chance): mutated(b"redis://:secret@10.0.0.1:6379/0", chance)}
     depots = Depots(cast(redis.Redis, server))
     (url,) = company.look(depots.main)

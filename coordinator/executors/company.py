@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import redis
 
+from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.transport.connection import living_workers, without_password
-from hakoiri.worker.transport.messages import Event
 
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0
@@ -17,8 +17,8 @@ _ALONE_SECONDS = 2.0
 class Company:
     """Attributes: `living`, the workers that may be expected to work for this run, as they were at the last `look`."""
 
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
+    def __init__(self, observer: Observer, places: Places) -> None:
+        self._observer, self._places = observer, places
         self.living: set[str] = set()
         self._refusing: set[str] = set()
         self._last_seen = time.monotonic()
@@ -37,7 +37,7 @@ class Company:
         found = living_workers(connection)
         self._came |= found
         self._coming = self._own() - self._came.keys()
-        self.living = found.keys() - self._refusing
+        self.living = found.keys() - self._refusing - {*self._places.untrusted}
         if self.living:
             self._last_seen, self._said_alone = time.monotonic(), False
         return list(found.values())
@@ -51,13 +51,12 @@ class Company:
         """Redis was away: workers need a moment to say that they live."""
         self._last_seen = time.monotonic()
 
-    def exclude(self, event: Event) -> None:
-        """Expect nothing more of a worker that cannot work for this run, as it says."""
-        worker = event.worker
+    def exclude(self, worker: str, why: str, *steps: Step) -> None:
+        """Expect nothing more of a worker that cannot work for this run."""
         if worker not in self._refusing:
             self._refusing.add(worker)
             self.living.discard(worker)
-            self._observer.note(f"worker {worker} is left out of this run: {event.detail}", *event.steps)
+            self._observer.note(f"worker {worker} is left out of this run: {why}", *steps)
 
     @property
     def is_away(self) -> bool:

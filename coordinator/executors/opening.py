@@ -33,7 +33,15 @@ def open_context(
         tuning = replace(resources.tuning, deadline=resources.deadline or resources.tuning.deadline)
         connection = connect(resources.redis)
         remote = RemoteExecutor(
-            resources.redis, connection, puzzle, spec, control, observer, shares.in_flight_bytes, tuning
+            resources.redis,
+            connection,
+            puzzle,
+            spec,
+            control,
+            observer,
+            shares.in_flight_bytes,
+            tuning,
+            resources.audit or 0.0,
         )
         # The puzzle files that the run's own workers load.
         files = [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []

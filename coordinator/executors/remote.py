@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import redis
 
+from hakoiri.coordinator.errors import UntrustedError
+from hakoiri.coordinator.executors.auditing import Auditor
 from hakoiri.coordinator.executors.company import Company
 from hakoiri.coordinator.executors.flight import Chunk, Flight
 from hakoiri.coordinator.executors.lying import Answer, Lying
@@ -61,13 +63,15 @@ class RemoteExecutor:
 
     def __init__(
         self, url: str, connection: redis.Redis, puzzle: Puzzle, spec: PuzzleSpec, control: Control, observer: Observer,
-        in_flight: int, tuning: Tuning = DEFAULT,
+        in_flight: int, tuning: Tuning = DEFAULT, audit: float = 0.0,
     ) -> None:  # fmt: skip
         self._url, self._redis = url, connection
         self._puzzle = puzzle
         self._control, self._observer = control, observer
         self._in_flight, self._tuning = in_flight, tuning
-        self._request = TaskRequest(secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)})
+        self._request = TaskRequest(
+            secrets.token_hex(6), "", 0, 0, tuning.keep, spec.as_dict(), {**program_of(puzzle)}, exact=audit > 0
+        )
         self._events = event_key(self._request.session)
         self._patience = Patience(url, connection, control, observer, tuning.patience, self._send_again)
         self._plane = Plane(Depots(connection), tuning, self._patience.call, observer.note)
@@ -75,8 +79,12 @@ class RemoteExecutor:
         self._stage = 0
         self._flight = Flight(connection, "", self._stage, self._request, self._shared, self._plane.left_out)
         self.lying = Lying(self._plane, self._request.session, tuning)
-        self._company, self.places = Company(observer), Places()
+        self.places = Places()
+        self._company = Company(observer, self.places)
+        self._audit, self._layer = Auditor(audit, self.places, self.lying), 0
         self._last_look = 0.0
+        #: The result of the last chunk that an audit made again.
+        self._made_again: list[Array] | None = None
         #: When jobs of this run were last seen to wait in a queue.
         self._queued = dict[str, float]()
 
@@ -97,6 +105,7 @@ class RemoteExecutor:
 
     def shuffle(self, task: str, layer: Depth, requests: Iterable[Wanted]) -> Iterator[Answer]:
         """`map` for a half of a layer step, which makes blocks of `layer`."""
+        self._layer = layer
         for number, origin, result in self._run(task, requests, ()):
             yield self.lying.answer(number, origin, layer, result)
 
@@ -174,7 +183,7 @@ class RemoteExecutor:
             text = f"task {self._flight.task} failed on worker {event.worker}: {event.detail}"
             raise TaskError(text, *event.steps)
         elif event.kind == "refused":
-            self._company.exclude(event)
+            self._company.exclude(event.worker, event.detail, *event.steps)
             if current:
                 self._flight.send(chunk)
         elif current and self._shuffles:
@@ -191,20 +200,51 @@ class RemoteExecutor:
         except PayloadError as error:
             self._observer.note(f"{error}; asking again")
             result = None
-        if result is None:
+        if result is None or event.worker in self.places.untrusted:
             self._flight.send(chunk)
+        elif self._audit.picks() and not self._agrees(chunk, event, result):
+            yield self._land(chunk, chunk.attempt + 1, self._made_again)
         else:
             worker, task = event.worker, self._flight.task
             depot = self._company.data_redis_of(worker) if self._shuffles else ""
             self.places.add_chunk(task, host_of(worker), worker, depot)
+            self._audit.note_answer(worker, self._layer)
             landed = self._land(chunk, event.attempt, result)
             if self._shuffles:
                 self.lying.note_maker(landed.origin, worker)
             yield landed
 
+    def _agrees(self, chunk: Chunk, event: Event, result: list[Array]) -> bool:
+        """Whether a chunk made again here has the same result; else `_made_again` has it, if anything has.
+
+        `UntrustedError` where other results of that worker count already.
+        """
+        self._made_again = self._do(chunk)
+        if self._made_again is None:
+            return False
+        theirs, ours = (self._origin(chunk, attempt) for attempt in (event.attempt, chunk.attempt + 1))
+        try:
+            if self._audit.agrees(self._flight.task, (theirs, result), (ours, self._made_again)):
+                return True
+        except PayloadError:
+            self._made_again = None
+            return False
+        why = f"its result of chunk {chunk.number} of task {self._flight.task} is not the one made here"
+        self._company.exclude(event.worker, why)
+        try:
+            self._audit.leave_out(event.worker)
+        except UntrustedError:
+            self._flight.take_back()
+            self.lying.retain([])
+            raise
+        return False
+
+    def _origin(self, chunk: Chunk, attempt: int) -> Origin:
+        return Origin.of(self._request.session, chunk.token, attempt)
+
     def _land(self, chunk: Chunk, attempt: int, result: list[Array] | None) -> _Landed:
         self._flight.land(chunk)
-        return _Landed(chunk.number, Origin.of(self._request.session, chunk.token, attempt), result)
+        return _Landed(chunk.number, self._origin(chunk, attempt), result)
 
     @property
     def _shuffles(self) -> bool:
@@ -278,7 +318,7 @@ class RemoteExecutor:
         arrays = unpack_arrays(chunk.payload)
         if not self._shuffles:
             return do_task(self._flight.task, self._puzzle, arrays, self._shared.arrays)
-        origin = Origin.of(self._request.session, chunk.token, chunk.attempt + 1)
+        origin = self._origin(chunk, chunk.attempt + 1)
         try:
             return perform(self._plane.depots, MAIN, self._flight.task, self._puzzle, origin, self._tuning.keep, arrays)
         except DepotLostError as error:

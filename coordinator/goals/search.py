@@ -52,6 +52,11 @@ class GoalSearch(LayeredSearch):
         self._fits = True
         super().__init__(session, session.puzzle.start)
 
+    @property
+    def total(self) -> None:
+        """Nobody knows how many lead to a goal."""
+        return None
+
     def outcome(self) -> Distances:
         """The figures of the run when the search has ended."""
         found = super().outcome()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hakoiri.coordinator.layers.search import small_step
+from hakoiri.coordinator.layers.search import Explored, small_step
 from hakoiri.coordinator.session.session import Session
 from hakoiri.coordinator.steps.window import HeldLayer, StoredLayer
 from hakoiri.puzzles.contract import Puzzle
@@ -14,7 +14,7 @@ from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Depth
-from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, META, PARTIAL_KEY, number_key
+from hakoiri.storage.names import BLOCKS, CLOSED, CLOSED_KEY, LAYERS, META, PARTIAL_KEY, number_key
 
 
 def repair_layers(session: Session) -> None:
@@ -53,6 +53,21 @@ def _forget_segments(store: RunStore) -> None:
         store.erase(META, CLOSED_KEY)
         store.erase(CLOSED)
         store.commit(store.state)
+
+
+def forget_layers(session: Session, first: Depth) -> None:
+    """Go back to the layers before `first`, as if no other had been made. Durable on return."""
+    store = session.store
+    _forget_partial(session)
+    _forget_segments(store)
+    if first <= store.state.depth:
+        for depth in range(first, store.state.depth + 1):
+            store.erase(LAYERS, number_key(depth))
+            store.erase(BLOCKS, number_key(depth))
+        found, stored = Explored(), 0
+        for record in map(store.layer_record, range(first)):
+            found, stored = found.with_layer(record), stored + record.stored_bytes
+        session.commit(replace(store.state, depth=first - 1, stored_bytes=stored, figures=found.as_dict()))
 
 
 def _derive(session: Session, depth: Depth) -> Keys:

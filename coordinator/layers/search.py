@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
+from hakoiri.coordinator.errors import ContradictionError
 from hakoiri.coordinator.layers.closed_set import ClosedSet
 from hakoiri.coordinator.session.places import Maker
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session, SilentObserver
@@ -135,6 +136,11 @@ class LayeredSearch:
 
     def commit(self) -> None:
         self.state = self._session.commit(self.state)
+
+    @property
+    def total(self) -> int | None:
+        """How many configurations there are to find, where that is known."""
+        return self.puzzle.total
 
     def outcome(self) -> Explored:
         """The figures of the run when the search has ended."""
@@ -268,5 +274,16 @@ def search_to_end(session: Session, search: LayeredSearch, until_goal: bool = Fa
             search.step()
     finally:
         search.state = session.commit_staged(search.state)
+    _require_total(search)
     digest = chain(record.digest for record in session.store.layer_records())
     session.commit(replace(search.state, status="complete", figures=search.outcome().as_dict(), digest=digest))
+
+
+def _require_total(search: LayeredSearch) -> None:
+    """`ContradictionError` where the whole space has another size than the puzzle knows."""
+    total, found = search.total, search.outcome()
+    if total is not None and found.exhausted and found.configurations != total:
+        raise ContradictionError(
+            f"{search.puzzle.name} reaches {total:,} configurations from any start, this run found "
+            f"{found.configurations:,}: a worker was wrong, or the puzzle is"
+        )

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hakoiri.coordinator.errors import ContradictionError, StopRun
+from hakoiri.coordinator.errors import ContradictionError, StopRun, UntrustedError
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.job import Job
@@ -74,15 +74,25 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
             session = Session(store, context, control, observer)
             if repair:
                 job.repair(session)
-            job.work(session)
+            _work(job, session)
     except StopRun as stop:
         store.commit(store.state.become(stop.status, stop.reason))
-    except (ContradictionError, PuzzleError, TaskError) as error:
+    except (ContradictionError, PuzzleError, TaskError, UntrustedError) as error:
         _leave(store, "failed", error)
         raise
     except Exception as error:
         _leave(store, "interrupted", error)
         raise
+
+
+def _work(job: Job, session: Session) -> None:
+    """Work until nothing is left; what a worker made that was found out is made again, without it."""
+    while True:
+        try:
+            return job.work(session)
+        except UntrustedError as error:
+            session.store.discard_staged()
+            job.distrust(session, error)
 
 
 def _leave(store: RunStore, status: Status, error: Exception) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.coordinator.errors import UnanswerableError, UntrustedError
 from hakoiri.coordinator.session.resources import Budget, Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer, Session
 from hakoiri.puzzles.contract import Puzzle
@@ -222,6 +222,13 @@ class Job(ABC):
 
         `DamagedError` where what is computed again is not what was there.
         """
+
+    def distrust(self, session: Session, error: UntrustedError) -> None:
+        """Forget what may follow from the answers of a worker that was wrong, so that `work` does it again.
+
+        By default `error` is raised, for nobody knows what that is: the run has failed.
+        """
+        raise error
 
     @abstractmethod
     def verify(self, check: Check) -> None:

@@ -9,10 +9,10 @@ import psutil
 from hakoiri.coordinator.errors import OverBudgetError
 from hakoiri.coordinator.session.tuning import DEFAULT, Tuning
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import Step, require_seconds, require_within
+from hakoiri.puzzles.errors import PuzzleError, Step, require_seconds, require_within
 from hakoiri.worker.machine import available_memory
 
-_LASTING = ("memory", "chunk", "farm_from", "deadline")
+_LASTING = ("memory", "chunk", "farm_from", "deadline", "audit")
 #: What the numbers are within; at most what a manifest has room for, and what one machine can be asked to start.
 _MOST, MOST_WORKERS = (1 << 63) - 1, 1_024
 _BOUNDS = {"workers": (1, MOST_WORKERS), "memory": (1, _MOST), "chunk": (1, _MOST), "farm_from": (0, _MOST)}
@@ -136,7 +136,8 @@ class Resources:
     core; with Redis, that of worker processes to start for this run, by default none. `memory` is in bytes, by default
     half of what the machine, and the control groups of this process, have free; `chunk` and `farm_from` in
     configurations (`coordinator.session.resources`); `deadline` in seconds, after which a chunk is given to another
-    worker as well. `tuning` is what only tests set.
+    worker as well; `audit` the share of the workers' chunks, 0 to 1, that this process makes again to compare. `tuning`
+    is what only tests set.
 
     Raises `PuzzleError` for numbers that no run could be kept to.
     """
@@ -147,6 +148,7 @@ class Resources:
     chunk: int | None = None
     farm_from: int | None = None
     deadline: float | None = None
+    audit: float | None = None
     tuning: Tuning = field(default=DEFAULT, repr=False)
 
     def __post_init__(self) -> None:
@@ -155,6 +157,8 @@ class Resources:
                 require_within(name.replace("_", "-"), value, *bounds)
         if self.deadline is not None:
             require_seconds(self.deadline)
+        if self.audit is not None and not 0 <= self.audit <= 1:
+            raise PuzzleError(f"audit {self.audit} is not a share: from 0 to 1")
 
     def lasting(self) -> dict[str, Any]:
         """What a manifest keeps for whoever drives the run.

@@ -80,6 +80,18 @@ def parse_directory(text: str) -> Path:
     return Path(text)
 
 
+def parse_share(text: str) -> float:
+    """A share: ``0.1%`` or ``0.001``."""
+    number = text.removesuffix("%")
+    try:
+        share = float(number) / (100 if number != text else 1)
+    except ValueError:
+        share = -1
+    if not 0 <= share <= 1:
+        raise typer.BadParameter(f"{text!r} is not a share: 0% to 100%, or 0 to 1")
+    return share
+
+
 def parse_options(texts: list[str]) -> dict[str, str]:
     """``["metric=unit"]`` as a mapping."""
     options: dict[str, str] = {}
@@ -270,6 +282,16 @@ DeadlineOption = Annotated[
         metavar="SECONDS",
         help="With --redis: give a chunk that no worker has answered for so long to another, too.",
         show_default="60; deals 900",
+    ),
+]
+AuditOption = Annotated[
+    float | None,
+    typer.Option(
+        "--audit",
+        parser=parse_share,
+        metavar="SHARE",
+        help="With --redis: make this share of the workers' chunks again here and compare, e.g. 0.1%.",
+        show_default="none",
     ),
 ]
 QueueOption = Annotated[bool, typer.Option("--queue", help="Queue it for the coordinator and return at once.")]

@@ -17,7 +17,14 @@ def places_facts(places: Mapping[str, Any] | None) -> dict[str, str]:
         f"{counted(made['layers'], 'layers')} of {made['configurations']:,} configurations {makers.get(maker, maker)}"
         for maker, made in places["layers"].items()
     ]
-    return {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
+    facts = {"made": "\n".join(layers), "chunks": "\n".join(map(_chunks, places["hosts"])) or "none handed out"}
+    return facts | ({} if places["audit"] is None else {"audit": _audit(places["audit"])})
+
+
+def _audit(audit: Mapping[str, Any]) -> str:
+    wrong = ", ".join(audit["untrusted"])
+    found = f"left out, because they were wrong: {wrong}" if wrong else "no worker was wrong"
+    return f"{counted(audit['chunks'], 'chunks')} made again here; {found}"
 
 
 def _chunks(host: Mapping[str, Any]) -> str:

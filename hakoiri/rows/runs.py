@@ -69,9 +69,14 @@ def places_row(places: Mapping[str, Any]) -> dict[str, Any] | None:
             for maker, (number, size) in places["layers"].items()
         }
         hosts = [{"host": str(name) or None} | _host_row(host) for name, host in sorted(places["hosts"].items())]
-        return {"layers": layers, "why_here": str(places["why_here"]) or None, "hosts": hosts}
+        audit = _audit_row(places["audit"]) if "audit" in places else None
+        return {"layers": layers, "why_here": str(places["why_here"]) or None, "hosts": hosts, "audit": audit}
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
+
+
+def _audit_row(audit: Mapping[str, Any]) -> dict[str, Any]:
+    return {"chunks": int(audit["chunks"]), "untrusted": [str(name) for name in audit["untrusted"]]}
 
 
 def _host_row(host: Mapping[str, Any]) -> dict[str, Any]:

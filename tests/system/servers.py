@@ -4,11 +4,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 import psutil
 import redis
@@ -18,7 +19,7 @@ from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.data_redis import free_port
 from hakoiri.worker.transport.names import WORKERS, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
-from tests.system.helpers import PATIENCE_SECONDS, Hakoiri, Running, wait_until
+from tests.system.helpers import PATIENCE_SECONDS, ROOT, Hakoiri, Running, clean_environment, wait_until
 
 
 class RedisServer:
@@ -156,3 +157,18 @@ def started_workers(
             family = supervisor.children()
             supervisor.end()
             psutil.wait_procs(family, timeout=PATIENCE_SECONDS)
+
+
+@contextmanager
+def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None) -> Iterator[str]:
+    """The name of a living worker process whose program differs by `change`."""
+    before = living_workers(server.client)
+    program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
+    environment = clean_environment(HAKOIRI_REDIS=server.url)
+    process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
+    try:
+        (name,) = wait_until(lambda: living_workers(server.client).keys() - before)
+        yield name
+    finally:
+        process.kill()
+        process.wait()

@@ -1,13 +1,10 @@
 """Workers that are slow, or of another version, and a coordinator that is away: none of it fails a run."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from time import monotonic
-from typing import IO
 from unittest.mock import Mock
 
 import numpy as np
@@ -26,14 +23,14 @@ from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
 from hakoiri.puzzles.user.files import FILES
 from hakoiri.worker.tasks import Arrays
-from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect, living_workers
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, connect
 from hakoiri.worker.transport.messages import Event
 from hakoiri.worker.transport.names import event_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
-from tests.system.helpers import ROOT, FinishedRuns, Hakoiri, clean_environment, wait_until
-from tests.system.servers import RedisServer, Workers, started_workers
+from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
+from tests.system.servers import RedisServer, Workers, other_worker, started_workers
 
 #: A row of numbers, one of which takes seconds, that writes down each number that it was asked for.
 SLOW = """\
@@ -263,21 +260,6 @@ def test_a_slow_job_that_rq_would_take_for_abandoned_is_left_alone(redis_server:
 
 
 # Of another version
-
-
-@contextmanager
-def other_worker(server: RedisServer, change: str, stderr: IO[str] | None = None) -> Iterator[str]:
-    """The name of a living worker process whose program differs by `change`."""
-    before = living_workers(server.client)
-    program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
-    environment = clean_environment(HAKOIRI_REDIS=server.url)
-    process = subprocess.Popen([sys.executable, "-c", program], env=environment, cwd=ROOT, stderr=stderr)
-    try:
-        (name,) = wait_until(lambda: living_workers(server.client).keys() - before)
-        yield name
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.parametrize(

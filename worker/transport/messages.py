@@ -19,6 +19,7 @@ class TaskRequest:
     `shared` names the arrays shared with other chunks, each of which comes in so many `pieces`, `keep` is for how many
     seconds the answer stays in Redis, `puzzle` a `PuzzleSpec` as a map, `program` the digests of the code that shall
     answer (`worker.program`), `avoided` the depots in which nothing shall be left.
+    An `exact` answer is made of what the request names alone, so that each attempt has the same.
     """
 
     session: str
@@ -30,6 +31,7 @@ class TaskRequest:
     program: dict[str, str]
     pieces: list[int] = field(default_factory=list)
     avoided: list[int] = field(default_factory=list)
+    exact: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -168,7 +168,8 @@ def _outcome(connection: redis.Redis, task: str, request: TaskRequest, puzzle: P
             origin = Origin.of(request.session, request.token, request.attempt)
             depots = _depots(connection)
             into = depots.own if depots.answers(depots.own) and depots.own not in request.avoided else MAIN
-            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, _windows))
+            windows = None if request.exact else _windows
+            result = pack_arrays(perform(depots, into, task, puzzle, origin, request.keep, chunk, windows))
         else:
             result = pack_arrays(TASKS[task](puzzle, chunk, shared))
         connection.set(result_key(request.session, request.token, request.attempt), result, ex=request.keep)

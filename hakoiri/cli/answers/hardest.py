@@ -9,6 +9,7 @@ from rich.text import Text
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import drive_to_end, named, refuse_with_queue, report_queued
 from hakoiri.cli.options import (
+    AuditOption,
     ChunkOption,
     DataOption,
     DeadlineOption,
@@ -57,6 +58,7 @@ def hardest(
     chunk: ChunkOption = None,
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
+    audit: AuditOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the hardest positions: those farthest from a goal.
@@ -72,7 +74,7 @@ def hardest(
         from hakoiri.render.plots import PLOTS
 
         check_ending(plot, PLOTS)
-    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
     base, metric = _computed(name, resources, metric, queue, data, json)
     if queue:
         return

@@ -7,6 +7,7 @@ import typer
 
 from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.options import (
+    AuditOption,
     ChunkOption,
     DataOption,
     DeadlineOption,
@@ -70,6 +71,7 @@ def run(
     chunk: ChunkOption = None,
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
+    audit: AuditOption = None,
     wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -80,7 +82,7 @@ def run(
     from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
-    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
     way = _way(spec, whole, until_goal, diameters)
     start_run(spec, *way, resources, data, json, name=name, reuse=reuse, wide=wide)
 
@@ -102,13 +104,14 @@ def enqueue(
     chunk: ChunkOption = None,
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
+    audit: AuditOption = None,
     json: JsonOption = False,
 ) -> None:
     """Queue a run for the coordinator and return at once."""
     from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
-    resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline)
+    resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline, audit)
     way = _way(spec, whole, until_goal, diameters)
     start_run(spec, *way, resources, data, json, queue=True, name=name, reuse=reuse)
 
@@ -130,6 +133,7 @@ def resume(
     chunk: ChunkOption = None,
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
+    audit: AuditOption = None,
     wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -147,7 +151,7 @@ def resume(
         require_same(
             ledger.manifest, parse_options(options or []), puzzle, None if start is None else read_board(start)
         )
-    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline)
+    resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
     drive_and_report(directory, resources, json, data, repair, wide=wide)
 
 

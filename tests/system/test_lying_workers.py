@@ -1,0 +1,117 @@
+"""Workers that answer wrongly and say that their code is the run's: counted, audited, left out."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from hakoiri.api import open_run
+from hakoiri.coordinator.errors import UntrustedError
+from hakoiri.coordinator.executors.remote import RemoteExecutor
+from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.session.tuning import DEFAULT
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.worker.tasks import TASKS, Arrays
+from hakoiri.worker.transport.connection import connect
+from tests.support.runs import Notes
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import Hakoiri
+from tests.system.servers import RedisServer, other_worker
+
+#: A worker that hides one configuration of the pancakes, whoever leads to it.
+LIAR = """
+import numpy as np
+from hakoiri.puzzles.contract import Expansion
+from hakoiri.puzzles.permutation.pancakes import Pancakes
+from hakoiri.worker.transport import rq_worker
+
+rq_worker.differing_parts = lambda mine, asked: []
+honest = Pancakes.expand
+
+def expand(self, keys):
+    successors, counts = honest(self, keys)
+    told = successors != {hidden}
+    owners = np.repeat(np.arange(len(keys)), counts)[told]
+    return Expansion(successors[told], np.bincount(owners, minlength=len(keys)).astype(counts.dtype))
+
+Pancakes.expand = expand
+"""
+PANCAKES = ("pancakes", "-o", "n=8")
+FARMED = ("--farm-from", "100", "--chunk", "500")
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    """The digest of all pancakes, and one of them that is six moves from the start."""
+    with closing(Hakoiri(tmp_path_factory.mktemp("honest"))) as here:
+        found = here("run", *PANCAKES, "--json").json
+        with open_run("last", data=here.data) as run:
+            yield found["digest"], int(run.layer(6)[100])
+
+
+def test_a_hidden_configuration_is_missed_where_the_size_of_the_space_is_known(
+    hakoiri: Hakoiri, redis_server: RedisServer, honest: tuple[str, int]
+) -> None:
+    """The run does not say that it is complete."""
+    with other_worker(redis_server, LIAR.format(hidden=honest[1])):
+        ended = hakoiri("run", *PANCAKES, "--redis", redis_server.url, *FARMED, "--json", check=False)
+    assert ended.code == 1
+    assert "pancakes reaches 40,320 configurations from any start, this run found 40,319" in ended.stderr
+    assert hakoiri("status", "last", "--json").json["status"] == "failed"
+
+
+def test_an_audited_worker_that_hides_a_configuration_is_left_out(
+    hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
+) -> None:
+    """What it has answered before is made again, by others or here."""
+    with other_worker(redis_server, LIAR.format(hidden=honest[1])) as liar:
+        arguments = ("run", *PANCAKES, "--redis", redis_server.url, *FARMED, "--audit", "100%", "--json")
+        running = hakoiri.start(*arguments)
+        running.wait_for(f"worker {liar} is left out of this run: its result of chunk ")
+        with workers(redis_server.url, 1):
+            ended = running.finish()
+    assert (ended.code, ended.json["digest"], ended.json["configurations"]) == (0, honest[0], 40_320)
+    assert f"worker {liar} gave wrong answers, and had answered before: layer " in ended.stderr
+    audit = hakoiri("status", "last", "--json").json["places"]["audit"]
+    assert audit["untrusted"] == [liar]
+    assert audit["chunks"] > 10
+    assert f"left out, because they were wrong: {liar}" in hakoiri("status", "last").stdout
+
+
+@pytest.mark.parametrize("audit", [0.0, 1.0])
+def test_audited_workers_that_are_right_change_nothing(
+    audit: float, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers, honest: tuple[str, int]
+) -> None:
+    with workers(redis_server.url, 2):
+        arguments = (*PANCAKES, "--redis", redis_server.url, *FARMED, "--audit", str(audit), "--json")
+        assert hakoiri("run", *arguments).json["digest"] == honest[0]
+    found = hakoiri("status", "last", "--json").json["places"]
+    done = sum(sum(host["chunks"].values()) for host in found["hosts"])
+    assert found["audit"] == ({"chunks": done, "untrusted": []} if audit else None)
+    assert not redis_server.client.keys("hakoiri:*:*:*")
+
+
+def test_a_wrong_result_is_replaced_by_the_one_made_here(redis_server: RedisServer) -> None:
+    """Where no other of that worker counts yet; else whoever has asked hears of it."""
+    spec = PuzzleSpec("pancakes", {"n": "8"})
+    puzzle, notes = spec.build(), Notes()
+    keys, (hidden,) = np.arange(900, dtype=puzzle.layout.dtype), puzzle.keys([5])
+
+    def results(chunks: list[Arrays]) -> list[list[np.ndarray]]:
+        executor = RemoteExecutor(
+            redis_server.url, connect(redis_server.url), puzzle, spec, Control(), notes, 1 << 28, DEFAULT, 1.0
+        )
+        with closing(executor):
+            return [result for _, result in sorted(executor.map("neighbours", chunks), key=lambda each: each[0])]
+
+    wrong, right = [keys[:300]], [keys[20_000:20_300]]
+    wrong_first: list[Arrays] = [wrong, [keys[300:600]], [keys[600:]]]
+    with other_worker(redis_server, LIAR.format(hidden=int(hidden))) as liar:
+        found = results(wrong_first)
+        for chunk, result in zip(wrong_first, found, strict=True):
+            expected = TASKS["neighbours"](puzzle, chunk, ())
+            assert all(np.array_equal(*pair) for pair in zip(expected, result, strict=True))
+        assert any(f"worker {liar} is left out" in text for text in notes.texts)
+        with pytest.raises(UntrustedError, match="had answered before"):
+            results([right, wrong])
