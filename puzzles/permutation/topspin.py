@@ -53,6 +53,8 @@ class TopSpin(Numbered, Sized):
         if self.k > self.n:
             raise PuzzleError(f"{self.name} cannot reverse k={self.k} of n={self.n} tokens; k must be at most n")
         self.number(factorial(self.n - 1))
+        # For some n and k half of them, or fewer, are reached.
+        self.total = None
         # What a move does to the ring in order, it does to the places of any other. All moves differ, except that
         # the ring itself is reversed by any k = n or k = n - 1 neighbours.
         rings = self._rings_after(list(range(1, self.n + 1)))
