@@ -24,6 +24,7 @@ from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.disks import Disks
 from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.kills import Kills
+from campaigns.mayhem.liars import Liars
 from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.places import own_folder, usual_place
@@ -34,7 +35,7 @@ from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, Trial
 from campaigns.mayhem.web import Web
 
 PARTS: dict[str, type[Part]] = {
-    part.name: part for part in (Kills, Disks, Queues, Hosts, Payloads, Web, Requests, Damage)
+    part.name: part for part in (Kills, Disks, Queues, Hosts, Liars, Payloads, Web, Requests, Damage)
 }
 
 

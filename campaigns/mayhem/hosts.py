@@ -21,9 +21,9 @@ from tests.system.helpers import ROOT, clean_environment
 _HOUR, _MOST_JUMPS = 3600, 4
 #: What makes a program a worker of another version.
 _OTHER = {
-    "number": "from puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0",
-    "task": "from worker.tasks import SHUFFLES, TASKS; SHUFFLES.clear(); TASKS.clear()",
-    "field": "from worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
+    "number": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski; Klotski.version = 0",
+    "task": "from hakoiri.worker.tasks import SHUFFLES, TASKS; SHUFFLES.clear(); TASKS.clear()",
+    "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
 }
 _CLOCKS = ("run", "workers", "Redis")
 
@@ -55,7 +55,7 @@ def _set(clock: Path, seconds: int) -> None:
 @contextmanager
 def _other_worker(scene: Scene) -> Iterator[None]:
     change = _OTHER[scene.chance.choice(sorted(_OTHER))]
-    program = f"{change}\nfrom worker.main import main\nmain()"
+    program = f"{change}\nfrom hakoiri.worker.main import main\nmain()"
     other = subprocess.Popen(
         [sys.executable, "-c", program], env=clean_environment(HAKOIRI_REDIS=scene.url), cwd=ROOT,
         stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

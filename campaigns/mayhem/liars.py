@@ -1,0 +1,133 @@
+"""Workers whose code is another one, or who lie: refused, or caught by an audit."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import ClassVar
+
+from campaigns.mayhem.scene import Disturbed, Scene
+from campaigns.mayhem.trials import Measure
+from campaigns.mayhem.works import OWN_FILE
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.transport.connection import living_workers
+from tests.system.helpers import ROOT, Running, clean_environment, wait_until
+
+#: Each makes a program one of other code: in a puzzle's class, kernel or table, in a task, in the coding, in Python.
+_OTHER = {
+    "version": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed; Changed.version = 0",
+    "moves": "from hakoiri.puzzles.contract import Puzzle as Changed; Changed.most_successors = 1",
+    "kernel": (
+        "from hakoiri.puzzles.keys import order; from hakoiri.puzzles.jit import jit\n"
+        "@jit\ndef changed(keys):\n    return keys\norder.sort_keys = changed"
+    ),
+    "table": "from hakoiri.worker import tasks; tasks.TASKS['neighbours'] = tasks.TASKS['forest']",
+    "task": "from hakoiri.worker.layers import shuffle; shuffle._CROWDED = {number}",
+    "half": "from hakoiri.worker.layers import shuffle; shuffle.merge = lambda parts, known: parts[0]",
+    "coding": "from hakoiri.storage.layers import coded; coded.MOST_BYTES += {number}",
+    "digest": "from hakoiri.storage.layers import digest; digest.lanes_of = lambda keys: ({number}, 0)",
+    "pieces": "from hakoiri.worker.transport import pieces; pieces._AT_ONCE = {number}",
+    "Python": (
+        "import types; from hakoiri.worker import program\nprogram.sys = types.SimpleNamespace("
+        "**vars(program.sys) | {{'version_info': types.SimpleNamespace(major=3, minor={number})}})"
+    ),
+    "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
+}
+#: A worker that takes any request for its own, and leaves out one successor in so many batches.
+_LIES = """
+import random
+import numpy as np
+from hakoiri.worker import tasks
+from hakoiri.worker.transport import rq_worker
+from {module} import {kind} as Changed
+
+rq_worker.differing_parts = lambda mine, asked: []
+chance, honest = random.Random({number}), Changed.expand
+
+def expand(self, keys):
+    successors, counts = honest(self, keys)
+    if not len(successors) or chance.random() > {share}:
+        return type(honest(self, keys))(successors, counts)
+    place = chance.randrange(len(successors))
+    counts = counts.copy()
+    counts[np.searchsorted(np.cumsum(counts), place, side="right")] -= 1
+    return type(honest(self, keys))(np.delete(successors, place, axis=0), counts)
+
+Changed.expand = expand
+"""
+_LIARS = {
+    "explore": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
+    "directed": ("hakoiri.puzzles.solitaires.solitaire", "Solitaire"),
+}
+
+
+@contextmanager
+def _beside(scene: Scene, program: str) -> Iterator[None]:
+    """A living worker process that begins with some program."""
+    before = living_workers(scene.one_redis.client).keys()
+    text = f"{program}\nfrom hakoiri.worker.main import main\nmain()"
+    settings = clean_environment(HAKOIRI_REDIS=scene.url, **{FILES: str(OWN_FILE)})
+    other = subprocess.Popen(
+        [sys.executable, "-c", text], env=settings, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
+    )  # fmt: skip
+    try:
+        wait_until(lambda: living_workers(scene.one_redis.client).keys() - before, what="the other worker")
+        yield
+    finally:
+        other.kill()
+        other.wait()
+
+
+def _finish(scene: Scene, running: Running) -> None:
+    """The run ends, and whether it says that it left out the other worker is counted."""
+    scene.finish(running)
+    scene.outcome.figures["left out"] += "is left out of this run" in running.stderr
+
+
+def _other_code(scene: Scene, change: str) -> None:
+    """One worker of other code, which is alone at first and has an honest one beside it later."""
+    scene.farm(workers=1)
+    with _beside(scene, _OTHER[change].format(number=scene.chance.randint(7, 99))):
+        scene.outcome.figures["harms"] += 1
+        _finish(scene, scene.drive())
+
+
+def _lies(scene: Scene, share: float) -> None:
+    """A worker that leaves out a successor now and then, beside one that does not, and all chunks audited."""
+    scene.farm(workers=1)
+    module, kind = _LIARS[scene.work.name]
+    program = _LIES.format(module=module, kind=kind, number=scene.chance.getrandbits(30), share=share)
+    with _beside(scene, program):
+        scene.outcome.figures["harms"] += 1
+        _finish(scene, scene.start(*scene.work.begin, *scene.work.farmed, "--audit", "100%"))
+
+
+class Liars(Disturbed):
+    """A trial is a farmed run of one kind, and a worker that would give other answers."""
+
+    name, usual, short = "liars", 84, (0, 11)
+    headings = ("who is otherwise", "run")
+    ways: ClassVar[dict[str, Callable[[Scene], None]]] = {
+        **{f"other code: {change}": partial(_other_code, change=change) for change in _OTHER},
+        "liar, always": partial(_lies, share=1.0),
+        "liar, now and then": partial(_lies, share=0.1),
+        "liar in directed moves": partial(_lies, share=0.3),
+    }
+    of_work: ClassVar = {
+        "liar, always": "explore",
+        "liar, now and then": "explore",
+        "liar in directed moves": "directed",
+    }
+    measures: ClassVar = {
+        "harms": Measure("workers of other code, or lying"),
+        "left out": Measure("named"),
+        "twice": Measure("made twice"),
+    }
+    text = """\
+A run by a worker, and another one beside it whose code differs: in the puzzle's class, a kernel, a table, a task, the
+coding of keys, the version of Python; or one that says its code is the same and leaves out a successor, always or now
+and then, under `--audit 100%`. The run must end by itself as one that nobody disturbed."""
