@@ -109,7 +109,7 @@ def _lies(scene: Scene, share: float) -> None:
 class Liars(Disturbed):
     """A trial is a farmed run of one kind, and a worker that would give other answers."""
 
-    name, usual, short = "liars", 84, (0, 11)
+    name, usual, short = "liars", 224, (11,)
     headings = ("who is otherwise", "run")
     ways: ClassVar[dict[str, Callable[[Scene], None]]] = {
         **{f"other code: {change}": partial(_other_code, change=change) for change in _OTHER},
