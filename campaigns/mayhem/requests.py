@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from campaigns.mayhem.asker import Asker
+from campaigns.mayhem.speaking import speak
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from hakoiri.web.settings import Settings
 from tests.support.application import client_of, small_runs
@@ -13,13 +14,21 @@ from tests.support.fuzzing import BUSY, METHODS, fuzz
 from tests.system.web_servers import TOKEN
 
 _AT_ONCE, _MOST_SECONDS = 500, 120.0
-_METHODS = {"all methods": METHODS, "GET and HEAD": ("get", "head")}
+#: What is drawn: requests by such methods, or, where there are none, what a connection sends.
+_METHODS: dict[str, tuple[str, ...]] = {"all methods": METHODS, "GET and HEAD": ("get", "head"), "any bytes": ()}
+_WAITED = -1
 
 
-def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, int] | str:
-    """How many answers had which status, of an application over a data directory; or what was not answered."""
+def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, float] | str:
+    """How many answers had which status, of an application over a data directory; or what was not answered.
+
+    Under a status that is none the seconds that another client waited.
+    """
     data, names, methods, chance = asked
     try:
+        if not methods:
+            statuses, waited = speak(data, names, _AT_ONCE, chance)
+            return dict(statuses) | {_WAITED: waited}
         with client_of(Settings(data, token=TOKEN)) as client:
             return dict(fuzz(client, names, _AT_ONCE, methods, chance=chance))
     except BaseException:
@@ -27,36 +36,46 @@ def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, 
 
 
 class Requests(Part):
-    """A trial is 500 requests by some methods."""
+    """A trial is 500 requests by some methods, or 500 connections that send anything."""
 
-    name, usual, short = "requests", 40, (0,)
+    name, usual, short = "requests", 60, (0, 2)
     headings = ("methods",)
     measures: ClassVar = {
         "requests": Measure("requests"),
         "answered": Measure("answered"),
         "refused": Measure("refused (4xx)"),
         "busy": Measure("put off (503, 507)"),
+        "waited": Measure("seconds another client waited", most=True),
     }
     text = """\
 Requests to the application on the web, by all that its description tells of paths, parameters, bodies and headers, with
 values of any kind: names of runs, numbers beyond all bounds, paths of files, odd Unicode. Each must be answered, or
 refused as a problem in the interface's own form; none with a mistake of the server's (500), and none may end it. Long
-questions, exports and maps start processes, of which there are only so many at a time: the others are put off."""
+questions, exports and maps start processes, of which there are only so many at a time: the others are put off.
+
+And connections that send any bytes, drawn from a grammar of HTTP: request lines, headers, lengths, chunks and trailers
+that are right or wrong, several on one connection, spoiled, cut off, in pieces, far too long. Nothing of it may be a
+mistake in the server's log, and a good client that asks meanwhile must be answered."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
         self._data, self._names = place / "asked", list[str]()
         self._asker = Asker(_statuses, _MOST_SECONDS)
 
+    def case_of(self, number: int) -> str:
+        """In turn."""
+        return list(_METHODS)[number % len(_METHODS)]
+
     def run(self, trial: Trial) -> Outcome:
-        methods = list(_METHODS)[trial.number % len(_METHODS)]
+        methods = self.case_of(trial.number)
         self._names = self._names or small_runs(self._data)
         data = self.place / trial.folder / "data"
         shutil.copytree(self._data, data)
         found = self._asker.ask((data, self._names, _METHODS[methods], trial.chance().getrandbits(32)))
         if isinstance(found, str):
             return Outcome(methods, faults=[found])
-        counted: dict[str, float] = {
+        waited = {"waited": round(found.pop(_WAITED), 3)} if _WAITED in found else {}
+        counted: dict[str, float] = waited | {
             "requests": sum(found.values()),
             "answered": sum(count for status, count in found.items() if 200 <= status < 400),
             "refused": sum(count for status, count in found.items() if 400 <= status < 500),

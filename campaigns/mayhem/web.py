@@ -7,15 +7,19 @@ from contextlib import ExitStack, closing, suppress
 from functools import partial
 from typing import ClassVar
 
+from httpx2 import Client
+
+from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.kills import again_and_again
 from campaigns.mayhem.payloads import mutated
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import the_run
 from tests.system.helpers import Running
+from tests.system.test_web_attacks import ENDLESS, many_files
 from tests.system.web_servers import ADDRESS, TOKEN, Server
 
-_MOST_REQUESTS, _CLIENTS = 60, 60
+_MOST_REQUESTS, _CLIENTS, _STRANGERS = 60, 60, 1_010
 _ANSWER_SECONDS = 30.0
 #: What is answered as it should be, though it sounds otherwise: too much at once.
 _BUSY = (503, 507)
@@ -38,10 +42,15 @@ def _connect(server: Server) -> socket.socket:
 def _ask_anything(scene: Scene, server: Server) -> None:
     """Requests, most of them spoiled: each is answered, refused or cut, and none with a mistake of the server's."""
     for _ in range(scene.chance.randint(10, _MOST_REQUESTS)):
-        raw = _request(scene)
-        raw = raw if scene.chance.random() < 0.2 else mutated(raw, scene.chance)
+        raw = [_request(scene)]
+        if scene.chance.random() < 0.4:
+            raw = [mutated(raw[0], scene.chance)]
+        elif scene.chance.random() < 0.7:
+            raw = stream([the_run(scene.work, scene.hakoiri.data).name], scene.chance)
+        status = b""
         with _connect(server) as connection, suppress(ConnectionError):
-            connection.sendall(raw)
+            for piece in raw:
+                connection.sendall(piece)
             connection.shutdown(socket.SHUT_WR)
             status = connection.recv(12)[9:12]
         scene.outcome.figures["requests"] += 1
@@ -61,10 +70,31 @@ def _be_slow(scene: Scene, server: Server) -> None:
                     connection.settimeout(0.1)
                     _ = [connection.recv(1) for _ in range(20)]
             scene.outcome.figures["requests"] += 1
-        began = time.monotonic()
-        if (answer := server.client.get("/api/runs")).status_code != 200:
-            scene.outcome.faults.append(f"beside slow clients: {answer}")
-        scene.outcome.figures["waited"] = round(time.monotonic() - began, 3)
+        _ask_beside(scene, server, "slow clients")
+
+
+def _ask_beside(scene: Scene, server: Server, others: str) -> None:
+    """One who shows the token, by a connection of his own, is answered."""
+    began = time.monotonic()
+    # The client's earlier connection would be known already.
+    with Client(base_url=server.client.base_url, headers=server.client.headers, timeout=_ANSWER_SECONDS) as client:
+        if (answer := client.get("/api/runs")).status_code != 200:
+            scene.outcome.faults.append(f"beside {others}: {answer}")
+    scene.outcome.figures["waited"] = round(time.monotonic() - began, 3)
+
+
+def _take_all(scene: Scene, server: Server) -> None:
+    """Without a token: more connections than there may be, and on some of them what never ends."""
+    with many_files(), ExitStack() as open_ones:
+        for _ in range(_STRANGERS):
+            open_ones.enter_context(_connect(server))
+        for begin, more in scene.chance.sample(list(ENDLESS.values()), 4):
+            connection = open_ones.enter_context(_connect(server))
+            connection.settimeout(0.2)
+            with suppress(ConnectionError, TimeoutError):
+                connection.sendall(begin + more * 40)
+            scene.outcome.figures["requests"] += 1
+        _ask_beside(scene, server, "strangers")
 
 
 def _ask_much(scene: Scene, server: Server) -> None:
@@ -97,6 +127,7 @@ class Web(Disturbed):
     ways: ClassVar = {
         "asking anything": partial(_with_clients, harm=_ask_anything),
         "slow": partial(_with_clients, harm=_be_slow),
+        "strangers": partial(_with_clients, harm=_take_all),
         "killed in mid-answer": partial(_with_clients, harm=_ask_much),
     }
     measures: ClassVar = {
@@ -107,7 +138,8 @@ class Web(Disturbed):
     }
     text = """\
 `hakoiri serve` drives a run, is asked meanwhile, and killed (SIGKILL); another goes on. The clients send requests whose
-bytes are spoiled; or half of one, twenty at once whose answers they do not take in, or take in byte by byte; or many
-good ones that a kill cuts off. Each request must be answered, refused or cut, none with a mistake of the server's
-(500); beside slow clients another one must be answered; of a killed server no process may be left; and the run must end
+bytes are spoiled, or drawn from a grammar of HTTP; or half of one, twenty at once whose answers they do not take in, or
+take in byte by byte; or many good ones that a kill cuts off; or, without a token, a thousand idle connections and heads
+that never end. Each request must be answered, refused or cut, none with a mistake of the server's
+(500); beside slow clients and strangers another one must be answered; of a killed server no process may be left; and the run must end
 as one that nobody disturbed."""

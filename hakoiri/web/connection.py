@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any, ClassVar
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 #: In the scope of a request: to be called when it has passed the guard.
 KNOWN = "hakoiri.known"
@@ -35,6 +35,8 @@ class Connection(HttpToolsProtocol):
     _strangers: ClassVar[dict["Connection", None]] = {}
 
     _deadline: asyncio.TimerHandle | None = None
+    #: The request that is being answered, or was last.
+    _answered: RequestResponseCycle | None = None
     #: Bytes of the head of this request that are parsed; bytes that the parser still keeps, at most.
     _head, _unparsed = 0, 0
 
@@ -102,7 +104,20 @@ class Connection(HttpToolsProtocol):
         """Forget it."""
         self._end()
         self._strangers.pop(self, None)
+        self._drop()
         super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _drop(self) -> None:
+        """Have nothing more written: uvicorn sees to the last request alone, whichever is being answered."""
+        waiting = [cycle for cycle, _ in self.pipeline]
+        for cycle in [*waiting, *([] if self._answered is None else [self._answered])]:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.pipeline.clear()
 
     def _count(self, more: int) -> None:
         self._head, self._unparsed = self._head + more, 0
@@ -118,9 +133,10 @@ class Connection(HttpToolsProtocol):
         """Answer in place of the application, unless it is answering, and close."""
         if self.transport.is_closing():
             return
-        if self.cycle is None or self.cycle.response_complete:
+        if self._answered is None or self._answered.response_complete:
             headers = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close"
             self.transport.write(STATUS_LINE[status] + f"{headers}\r\n\r\n{text}".encode())
+        self._drop()
         self.transport.close()
 
     def _become_known(self) -> None:

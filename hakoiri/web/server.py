@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import uvicorn
 
@@ -24,6 +25,12 @@ _GRACE_SECONDS = 60.0
 _MOST_AT_ONCE = 1_000
 #: Connections, and files of runs.
 _OPEN_FILES = 4_096
+#: How uvicorn speaks HTTP.
+OPTIONS: dict[str, Any] = {
+    "http": Connection, "ws": "none", "log_config": None, "access_log": False, "server_header": False,
+    "proxy_headers": False, "limit_concurrency": _MOST_AT_ONCE, "timeout_keep_alive": 15,
+    "timeout_graceful_shutdown": 3,
+}  # fmt: skip
 
 
 def serve(settings: Settings, host: socket.socket, driver: list[str], note: Callable[[str], None]) -> None:
@@ -34,11 +41,7 @@ def serve(settings: Settings, host: socket.socket, driver: list[str], note: Call
     allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(allowed, min(_OPEN_FILES, most)), most))
     os.environ.update(settings.to_environment() | {SERVER: str(os.getpid())})
-    config = uvicorn.Config(
-        _APPLICATION, factory=True, http=Connection, ws="none", workers=settings.processes, log_config=None,
-        access_log=False, server_header=False, proxy_headers=False, limit_concurrency=_MOST_AT_ONCE,
-        timeout_keep_alive=15, timeout_graceful_shutdown=3,
-    )  # fmt: skip
+    config = uvicorn.Config(_APPLICATION, factory=True, workers=settings.processes, **OPTIONS)
     with _driving(settings, driver, note) if driver else nullcontext():
         if settings.processes == 1:
             uvicorn.Server(config).run([host])

@@ -2,6 +2,7 @@
 
 import resource
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
@@ -82,6 +83,17 @@ def test_a_trailer_is_no_header(server: Server) -> None:
         client.sendall(_CHUNKED + trailing + _HEAD + b"Connection: close\r\n\r\n")
         answers = b"".join(iter(partial(client.recv, 65_536), b""))
         assert answers.count(b"HTTP/1.1 401") == 2
+
+
+def test_who_leaves_before_his_answers_is_no_mistake(server: Server) -> None:
+    """The answers to all requests that wait are dropped, not written to nobody."""
+    for _ in range(20):
+        with connect(server) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.sendall((_SHOWN + b"\r\n") * 20)
+            client.recv(1)
+    assert server.client.get("/api/puzzles").status_code == 200
+    assert "Traceback" not in server.process.stderr
 
 
 @contextmanager
