@@ -15,8 +15,8 @@ from campaigns.mayhem.payloads import mutated
 from campaigns.mayhem.scene import Disturbed, Scene
 from campaigns.mayhem.trials import Measure
 from campaigns.mayhem.works import the_run
+from tests.support.endless import ENDLESS, many_files
 from tests.system.helpers import Running
-from tests.system.test_web_attacks import ENDLESS, many_files
 from tests.system.web_servers import ADDRESS, TOKEN, Server
 
 _MOST_REQUESTS, _CLIENTS, _STRANGERS = 60, 60, 1_010
@@ -122,7 +122,7 @@ def _with_clients(scene: Scene, harm: Callable[[Scene, Server], None]) -> None:
 class Web(Disturbed):
     """A trial is a run of one kind that servers drive, and clients of one kind."""
 
-    name, usual, short = "web", 144, (4,)
+    name, usual, short = "web", 144, (1, 2)
     headings = ("clients", "run")
     ways: ClassVar = {
         "asking anything": partial(_with_clients, harm=_ask_anything),
@@ -140,6 +140,6 @@ class Web(Disturbed):
 `hakoiri serve` drives a run, is asked meanwhile, and killed (SIGKILL); another goes on. The clients send requests whose
 bytes are spoiled, or drawn from a grammar of HTTP; or half of one, twenty at once whose answers they do not take in, or
 take in byte by byte; or many good ones that a kill cuts off; or, without a token, a thousand idle connections and heads
-that never end. Each request must be answered, refused or cut, none with a mistake of the server's
-(500); beside slow clients and strangers another one must be answered; of a killed server no process may be left; and the run must end
+that never end. Each request must be answered, refused or cut, none with a mistake of the server's (500); beside slow
+clients and strangers another one must be answered; of a killed server no process may be left; and the run must end
 as one that nobody disturbed."""

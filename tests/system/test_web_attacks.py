@@ -1,36 +1,18 @@
 """What one client without a token may do to a server, a real process: it is refused, and others are answered."""
 
-import resource
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from http.client import HTTPConnection
 
 import psutil
 import pytest
 
+from tests.support.endless import CHUNKED, ENDLESS, HEAD, MUCH, SHOWN, many_files
 from tests.system.helpers import PATIENCE_SECONDS, Hakoiri
 from tests.system.web_servers import ADDRESS, ENVIRONMENT, TOKEN, Server
-
-_HEAD = b"GET /api/puzzles HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-_SHOWN = _HEAD + f"Authorization: Bearer {TOKEN}\r\n".encode()
-_CHUNKED = b"POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-#: Ten times what sockets hold on their way: the rest is sent only if the server takes it in.
-_MUCH = 20_000_000
-#: What never ends: its beginning, and what comes again and again.
-ENDLESS = {
-    "a header": (_HEAD + b"X: ", b"x" * 65_536),
-    "a name": (_HEAD + b"X", b"x" * 65_536),
-    "headers": (_HEAD, b"X: x\r\n" * 10_000),
-    "an address": (b"GET /", b"x" * 65_536),
-    "a query": (b"GET /?", b"x=1&" * 16_384),
-    "line ends": (b"", b"\r\n" * 32_768),
-    "a chunk's extension": (_CHUNKED + b"1;", b"x" * 65_536),
-    "trailers": (_CHUNKED + b"0\r\n", b"X: x\r\n" * 10_000),
-    "requests": (b"", (_HEAD + b"\r\n") * 1_000),
-}
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +35,10 @@ def test_what_never_ends_is_cut_off(server: Server) -> None:
         sent = 0
         with connect(server) as client, suppress(ConnectionError):
             client.sendall(begin)
-            while sent < _MUCH:
+            while sent < MUCH:
                 client.sendall(more)
                 sent += len(more)
-        assert sent < _MUCH, f"{what}: all of it was taken in"
+        assert sent < MUCH, f"{what}: all of it was taken in"
         assert server.client.get("/api/puzzles").status_code == 200
     assert resident(server) - before < 30_000_000
 
@@ -69,18 +51,18 @@ def resident(server: Server) -> int:
 def test_headers_up_to_the_bound_are_read(server: Server) -> None:
     for size, status in ((60_000, 200), (70_000, 431)):
         with connect(server) as client:
-            client.sendall(_SHOWN + b"X: " + b"x" * size + b"\r\nConnection: close\r\n\r\n")
+            client.sendall(SHOWN + b"X: " + b"x" * size + b"\r\nConnection: close\r\n\r\n")
             assert client.recv(12) == b"HTTP/1.1 %d" % status
 
 
 def test_a_trailer_is_no_header(server: Server) -> None:
     """Neither of this request nor of the next."""
     with connect(server) as client:
-        client.sendall(_CHUNKED + f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+        client.sendall(CHUNKED + f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
         assert client.recv(12) == b"HTTP/1.1 401"
     with connect(server) as client:
         trailing = f"0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-        client.sendall(_CHUNKED + trailing + _HEAD + b"Connection: close\r\n\r\n")
+        client.sendall(CHUNKED + trailing + HEAD + b"Connection: close\r\n\r\n")
         answers = b"".join(iter(partial(client.recv, 65_536), b""))
         assert answers.count(b"HTTP/1.1 401") == 2
 
@@ -90,19 +72,10 @@ def test_who_leaves_before_his_answers_is_no_mistake(server: Server) -> None:
     for _ in range(20):
         with connect(server) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            client.sendall((_SHOWN + b"\r\n") * 20)
+            client.sendall((SHOWN + b"\r\n") * 20)
             client.recv(1)
     assert server.client.get("/api/puzzles").status_code == 200
     assert "Traceback" not in server.process.stderr
-
-
-@contextmanager
-def many_files() -> Iterator[None]:
-    """For as many sockets as an attacker has."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4_096, before[1]), before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_any_number_of_strangers_keeps_nobody_out(server: Server) -> None:
