@@ -65,6 +65,11 @@ By trouble with Redis:
 - An answer of another shape to what studies and hunts ask for ended these in a traceback (tried by hand).
 - Arrays came out of Redis in the order of bytes in which they are sent, which kernels of another machine would refuse.
 
+By connections that send anything:
+
+- Who had sent several requests and left before they were answered caused a mistake in the server's log for each.
+- A file that was asked for with the announcement of a body beyond the bound was answered with one, or broken off.
+
 By damage:
 
 - An entry without a number in LMDB's list of free pages, as a sector of zeroes leaves it, ended in a traceback.

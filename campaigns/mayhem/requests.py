@@ -32,7 +32,7 @@ def _statuses(asked: tuple[Path, list[str], tuple[str, ...], int]) -> dict[int, 
         with client_of(Settings(data, token=TOKEN)) as client:
             return dict(fuzz(client, names, _AT_ONCE, methods, chance=chance))
     except BaseException:
-        return " ".join(traceback.format_exc().split())[-1_000:]
+        return " ".join(traceback.format_exc().split())[-2_600:]
 
 
 class Requests(Part):

@@ -35,7 +35,7 @@ class _Said(logging.Handler):
         self.texts: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(" ".join(self.format(record).split())[-600:])
+        self.texts.append(" ".join(self.format(record).split())[-1_800:])
 
 
 def speak(data: Path, names: list[str], count: int, seed: int) -> tuple[Counter[int], float]:

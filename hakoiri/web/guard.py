@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +30,7 @@ from hakoiri.web.settings import Settings
 LOG = logging.getLogger("hakoiri.web")
 _MOST_BODY, _MOST_ADDRESS = 1 << 20, 16_384
 _BODY_SECONDS, _ANSWER_SECONDS, _SEND_SECONDS = 20.0, 60.0, 30.0
+_TOO_LONG = f"a body has {_MOST_BODY:,} bytes at most"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 #: What pages elsewhere may not ask for either, whatever the method.
 _ASKED = ("/api/", "/metrics")
@@ -78,18 +79,17 @@ class Guard:
             return
         if KNOWN in scope:
             scope[KNOWN]()
-        body = _Body(scope, receive)
+        body = _Body(scope, receive, sent)
         late = asyncio.get_running_loop().call_later(_ANSWER_SECONDS, sent.give_up, receive)
         try:
             await self._app(scope, body, sent)
-        except TimeoutError:
-            # The client did not take the answer in; uvicorn closes the connection.
+        except (TimeoutError, ClientDisconnect):
+            # The client did not take the answer in, or has left; uvicorn closes the connection.
             pass
         except Exception:
             LOG.exception("%s %s: this is a mistake in Hakoiri", scope["method"], _printable(scope["path"]))
-            if not sent.status:
-                mistake = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a mistake in Hakoiri; its log says more")
-                await mistake(scope, receive, sent)
+            mistake = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a mistake in Hakoiri; its log says more")
+            await sent.refuse(mistake, receive)
         finally:
             late.cancel()
 
@@ -149,10 +149,13 @@ class Guard:
 
 
 class _Body:
-    """The body of a request, as it comes; `HTTPException` for one that is too long or comes too slowly."""
+    """The body of a request, as it comes; one that is too long or comes too slowly is refused, and ends there.
 
-    def __init__(self, scope: Scope, receive: Receive) -> None:
-        self._receive, self._taken, self._done = receive, 0, False
+    The application, which may have begun to answer, takes such a client for one that has left.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, sent: "_Sent") -> None:
+        self._receive, self._sent, self._taken, self._done = receive, sent, 0, False
         self._until = asyncio.get_running_loop().time() + _BODY_SECONDS
         length = Headers(scope=scope).get("content-length", "0")
         self._announced = int(length) if length.isdecimal() else 0
@@ -161,17 +164,21 @@ class _Body:
         if self._done:
             return await self._receive()
         if self._announced > _MOST_BODY:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
+            return await self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LONG)
         try:
             async with asyncio.timeout_at(self._until):
                 message = await self._receive()
         except TimeoutError:
-            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s") from None
+            return await self._refuse(HTTPStatus.REQUEST_TIMEOUT, f"the body took more than {_BODY_SECONDS:.0f} s")
         self._taken += len(message.get("body", b""))
         self._done = not message.get("more_body", False)
         if self._taken > _MOST_BODY:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has {_MOST_BODY:,} bytes at most")
+            return await self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _TOO_LONG)
         return message
+
+    async def _refuse(self, status: HTTPStatus, detail: str) -> Message:
+        await self._sent.refuse(problem(status, detail), self._receive)
+        return {"type": "http.disconnect"}
 
 
 class _Sent:
@@ -179,16 +186,23 @@ class _Sent:
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope, self._send, self.status = scope, send, 0
-        self._instead: asyncio.Task[None] | None = None
+        self._refused = False
+        # Kept, or the loop may forget it.
+        self._late: asyncio.Task[None] | None = None
 
     def give_up(self, receive: Receive) -> None:
         """Answer that there is no answer, unless it has begun: a thread that is still at it cannot be stopped."""
-        if not self.status:
-            late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
-            self._instead = asyncio.get_running_loop().create_task(late(self._scope, receive, self._pass_on))
+        late = problem(HTTPStatus.SERVICE_UNAVAILABLE, f"no answer within {_ANSWER_SECONDS:.0f} s")
+        self._late = asyncio.get_running_loop().create_task(self.refuse(late, receive))
+
+    async def refuse(self, answer: ASGIApp, receive: Receive) -> None:
+        """Answer this in place of whatever the application says, unless that has begun."""
+        if not self.status and not self._refused:
+            self._refused = True
+            await answer(self._scope, receive, self._pass_on)
 
     async def __call__(self, message: Message) -> None:
-        if self._instead is None:
+        if not self._refused:
             await self._pass_on(message)
 
     async def _pass_on(self, message: Message) -> None:

@@ -67,6 +67,16 @@ def test_a_trailer_is_no_header(server: Server) -> None:
         assert answers.count(b"HTTP/1.1 401") == 2
 
 
+def test_a_body_that_nobody_needs_is_no_mistake(server: Server) -> None:
+    """Of a request for a file, by whom the token is shown."""
+    with connect(server) as client:
+        client.sendall(SHOWN.replace(b"/api/puzzles", b"/js/map/scene.js") + b"Content-Length: 9999999\r\n\r\n")
+        # The file may have been begun when the length is looked at.
+        assert client.recv(12) in (b"HTTP/1.1 200", b"HTTP/1.1 413")
+    assert server.client.get("/api/puzzles").status_code == 200
+    assert "Traceback" not in server.process.stderr
+
+
 def test_who_leaves_before_his_answers_is_no_mistake(server: Server) -> None:
     """The answers to all requests that wait are dropped, not written to nobody."""
     for _ in range(20):

@@ -194,12 +194,15 @@ def test_a_body_has_its_time_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"x", "more_body": True}
 
+    async def send(_: Any) -> None:
+        pass
+
     async def drip() -> int:
-        body, taken = guard._Body({"type": "http", "headers": []}, receive), 0
-        with pytest.raises(guard.HTTPException) as refused:
-            while taken < 1_000:
-                taken += len((await body())["body"])
-        assert refused.value.status_code == 408
+        sent = guard._Sent({"type": "http", "path": "/"}, send)
+        body, taken = guard._Body({"type": "http", "headers": []}, receive, sent), 0
+        while (message := await body())["type"] == "http.request" and taken < 1_000:
+            taken += len(message["body"])
+        assert (message["type"], sent.status) == ("http.disconnect", 408)
         return taken
 
     assert 0 < asyncio.run(drip()) < 100
