@@ -5,7 +5,8 @@ nanoseconds since 1970, which orders runs without opening them; ``holder``, the 
 ``queued``, while a coordinator is to drive the run to its end; ``spill/`` while a long layer is made
 (`storage.layers.spill`); and ``scratch-*/`` while a question needs a search of its own (`storage.layers.scratch`).
 Beside the runs lies ``.served``, which a coordinator holds locked while it serves the data directory; one that drives
-runs by threads holds ``.served-by-threads``, too.
+runs by threads holds ``.served-by-threads``, too; and ``.answering-N``, each held by the process that answers a long
+question.
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 

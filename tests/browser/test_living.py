@@ -42,7 +42,7 @@ def test_a_run_is_watched_paused_resumed_and_deleted(page: Page, site: Site) -> 
     page.get_by_role("button", name="Resume").click()
     expect(state).to_contain_text("running")
     page.get_by_role("link", name="Runs", exact=True).click()
-    card = page.locator(".run", has_text="rows 4")
+    card = page.locator(".run", has_text="rows=4")
     expect(card.locator("progress")).to_be_visible()
     card.get_by_role("button", name="Pause").click()
     expect(card).to_contain_text("paused")
