@@ -17,12 +17,15 @@ from rq.worker import DequeueStrategy
 
 from hakoiri.puzzles.errors import PuzzleError, visible
 from hakoiri.puzzles.user.files import configured_files, load_file
-from hakoiri.worker.errors import RedisUnavailableError, WorkerError
+from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
 from hakoiri.worker.transport.connection import connect, require_own_names, start_heartbeat, worker_name
 from hakoiri.worker.transport.depots import DATA_REDIS, OwnDepot
+from hakoiri.worker.transport.names import witness_name
 from hakoiri.worker.transport.rq_worker import TaskWorker
 
 _RETRY_SECONDS = 0.2
+#: Redis may be back in a while, or know the password again.
+_AWAY = (RedisUnavailableError, RedisRefusedError)
 #: The options of mallopt(3) for arrays so large that they are mapped, and for free memory that is kept.
 _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
 
@@ -31,7 +34,7 @@ def main() -> None:
     """Work until asked to stop, waiting while Redis is away; end with the supervisor. Leaves the process on errors."""
     try:
         _work()
-    except (redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError, RedisUnavailableError) as error:
+    except (*_AWAY, redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError) as error:
         with suppress(OSError):  # A log that cannot be written must not look like another end.
             print(f"worker process {os.getpid()} lost Redis: {visible(str(error))}", file=sys.stderr, flush=True)
         sys.exit(os.EX_TEMPFAIL)
@@ -49,7 +52,8 @@ def _work() -> None:
     # Before anybody expects anything of it.
     require_own_names(connection, url)
     worker = TaskWorker(worker_name(os.getpid()), connection)
-    start_heartbeat(worker.name, connect(url), parent, OwnDepot(os.environ.get(DATA_REDIS, "")))
+    own = os.environ.get(DATA_REDIS, "")
+    start_heartbeat(worker.name, connect(url, witness_name(own) if own else None), parent, OwnDepot(own))
     # What goes wrong in a task is reported to the coordinator; RQ would print tracebacks of lost connections, and that
     # it takes slow jobs for abandoned.
     logging.getLogger("rq").setLevel(logging.CRITICAL)
@@ -72,7 +76,7 @@ def _connect_patiently(url: str, parent: int | None) -> redis.Redis:
     while parent is None or os.getppid() == parent:
         try:
             return connect(url)
-        except RedisUnavailableError:
+        except _AWAY:
             time.sleep(_RETRY_SECONDS)
     sys.exit(1)
 

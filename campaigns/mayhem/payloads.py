@@ -119,7 +119,7 @@ def _beats(chance: random.Random) -> None:
     server, company = PlainRedis(), Company(SilentObserver(), WorkPlaces())
     server.beats = {mutated(b"den-17", chance): mutated(b"redis://:secret@10.0.0.1:6379/0", chance)}
     depots = Depots(cast(redis.Redis, server))
-    (url,) = company.look(depots.main)
+    (url,) = company.look(depots.main, None)
     Plane(depots, DEFAULT, lambda call: call(), lambda text: None).announced([url])
     # Without its colon nobody can know it for one.
     assert ":secret" not in company.data_redis_of(*company.living), "a password is told"
@@ -208,6 +208,9 @@ class _Held:
 
     def __init__(self, fields: dict[str, bytes]) -> None:
         self._fields = fields
+
+    def hstrlen(self, key: str, name: str) -> int:
+        return len(self._fields.get(name, b""))
 
     def hget(self, key: str, name: str) -> bytes | None:
         return self._fields.get(name)

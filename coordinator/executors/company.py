@@ -1,4 +1,7 @@
-"""The workers of a run: who lives, who is left out, and whether the coordinator has to work alone."""
+"""The workers of a run: who lives, who is left out, and whether the coordinator has to work alone.
+
+Anybody who may write to Redis may say that a worker lives. So one is counted on for as long as somebody answers.
+"""
 
 import time
 from collections.abc import Callable
@@ -12,6 +15,8 @@ from hakoiri.worker.transport.connection import living_workers, without_password
 
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0
+#: Where nobody begins a chunk that waits, or says anything else, for so long, none of those counts that say they live.
+_SILENCE_SECONDS = 5.0
 
 
 class Company:
@@ -21,8 +26,11 @@ class Company:
         self._observer, self._places = observer, places
         self.living: set[str] = set()
         self._refusing: set[str] = set()
-        self._last_seen = time.monotonic()
+        self._last_seen = self._last_heard = time.monotonic()
+        self._is_silent = False
         self._said_alone = False
+        #: Whether a worker has come that was not there at the look before.
+        self.has_newcomer = False
         self._own: Callable[[], set[str]] = set
         self._came: dict[str, str] = {}
         self._coming: set[str] = set()
@@ -32,15 +40,24 @@ class Company:
         self._own = coming
         self._coming = coming()
 
-    def look(self, connection: redis.Redis) -> list[str]:
-        """See who lives; the URLs of their data Redis."""
-        found = living_workers(connection)
+    def look(self, connection: redis.Redis, waiting_since: float | None) -> list[str]:
+        """See who lives; the URLs of their data Redis. Chunks may have waited for anybody to begin one since a time."""
+        found, now = living_workers(connection), time.monotonic()
+        self.has_newcomer |= not found.keys() <= self._came.keys()
         self._came |= found
         self._coming = self._own() - self._came.keys()
         self.living = found.keys() - self._refusing - {*self._places.untrusted}
+        if waiting_since is not None and now > max(waiting_since, self._last_heard) + _SILENCE_SECONDS:
+            self._is_silent = True
+        if self._is_silent:
+            self.living = set()
         if self.living:
-            self._last_seen, self._said_alone = time.monotonic(), False
+            self._last_seen, self._said_alone = now, False
         return list(found.values())
+
+    def hear(self) -> None:
+        """A worker has answered."""
+        self._last_heard, self._is_silent = time.monotonic(), False
 
     def data_redis_of(self, worker: str) -> str:
         """Where a worker leaves pieces, for people; empty if that is the one Redis."""
@@ -50,6 +67,7 @@ class Company:
     def expect_all(self) -> None:
         """Redis was away: workers need a moment to say that they live."""
         self._last_seen = time.monotonic()
+        self.hear()
 
     def exclude(self, worker: str, why: str, *steps: Step) -> None:
         """Expect nothing more of a worker that cannot work for this run."""
@@ -60,13 +78,14 @@ class Company:
 
     @property
     def is_away(self) -> bool:
-        """Whether no worker has lived for a while, and none is to come."""
-        return time.monotonic() - self._last_seen >= _ALONE_SECONDS and not self._coming
+        """Whether no worker has lived, or answered, for a while, and none is to come."""
+        alone = self._is_silent or time.monotonic() - self._last_seen >= _ALONE_SECONDS
+        return alone and not self._coming
 
     def say_alone(self, url: str) -> None:
         """Tell the user, once, that nobody is there."""
         if not self._said_alone:
             self._said_alone = True
             which = "no other worker" if self._refusing else "no worker"
-            start = Step("worker", without_password(url))
-            self._observer.note(f"{which} listens on Redis, so this process works alone", start)
+            does = "answers" if self._is_silent else "listens on Redis"
+            self._observer.note(f"{which} {does}, so this process works alone", Step("worker", without_password(url)))

@@ -78,6 +78,13 @@ class Flight:
     def bytes(self) -> int:
         return sum(len(chunk.payload) for chunk in self.chunks.values())
 
+    @property
+    def waiting_since(self) -> float | None:
+        """When the oldest chunk was sent, where no worker has begun any."""
+        if any(chunk.worker for chunk in self.chunks.values()):
+            return None
+        return min((chunk.sent_at for chunk in self.chunks.values() if chunk.attempt), default=None)
+
     def waiting(self) -> set[str]:
         """The queues that hold jobs, of those in which chunks wait."""
         names = sorted({chunk.queue for chunk in self.chunks.values()})

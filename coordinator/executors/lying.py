@@ -149,7 +149,8 @@ class Lying:
     def get(self, name: ValueName) -> bytes | memoryview | None:
         """A value, if it is still there."""
         began = time.monotonic()
-        value = self.plane.call(name.depot, lambda depot: get_bytes(depot, name.key))
+        size = self._held.get(name.depot, {}).get(name.key, 0)
+        value = self.plane.call(name.depot, lambda depot: get_bytes(depot, name.key), size)
         if value is not None and len(value) > _TELLING:
             self.pace = min(self.pace or math.inf, (time.monotonic() - began) / len(value))
         return value

@@ -1,14 +1,17 @@
-"""Redis away: waited for as long as the patience of a run lasts, and then everything is sent again."""
+"""Redis away: waited for as long as the patience of a run lasts, and then everything is sent again.
+
+It is away, too, where it refuses to serve: in a failover it is a replica for a while, or knows no password.
+"""
 
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import redis
-from redis.exceptions import AuthenticationError
 
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.worker.transport.connection import redis_errors
+from hakoiri.worker.transport.names import PROBE
 
 AWAY = (redis.ConnectionError, redis.TimeoutError)
 _RETRY_SECONDS = 0.2
@@ -40,11 +43,12 @@ class Patience:
         self._observer.note(f"Redis is away ({type(error).__name__}); waiting up to {self._seconds:.0f} s for it")
         until = time.monotonic() + self._seconds
         while True:
-            if isinstance(error, AuthenticationError) or time.monotonic() > until:
+            if time.monotonic() > until:
                 raise error
             self._control.check()
             try:
-                self._redis.ping()
+                # A replica would answer a ping.
+                self._redis.delete(PROBE)
                 count = self._send_again()
             except AWAY as still:
                 error = still

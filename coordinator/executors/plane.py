@@ -19,6 +19,7 @@ from hakoiri.worker.transport.depots import MAIN, Depots, depot_number
 _Value = TypeVar("_Value")
 #: A data Redis that did not answer is left out for so long at first, then four times as long, and so on.
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 5.0, 600.0
+_MOST_MEMORY = 1 << 60
 
 
 class Patiently(Protocol):
@@ -92,8 +93,11 @@ class Plane:
         depot.is_out, depot.is_frail, depot.back_at = True, True, time.monotonic() + depot.pause
         self._note(f"{why}; what lay there is made again, and it is left out until it answers")
 
-    def call(self, number: int, call: Callable[[redis.Redis], _Value]) -> _Value | None:
-        """What a call gives; ``None`` where a data Redis does not answer, or has no room left."""
+    def call(self, number: int, call: Callable[[redis.Redis], _Value], most: int = 0) -> _Value | None:
+        """What a call gives, with values of `most` bytes; ``None`` where a data Redis does not answer, or has no room.
+
+        Whatever a data Redis says that the call cannot make sense of counts as no answer.
+        """
         if number == MAIN:
             return self._patiently(lambda: call(self.depots.main))
         if self.is_out(number):
@@ -101,7 +105,7 @@ class Plane:
         try:
             # Who has it, the one Redis knows.
             self._patiently(lambda: self.depots.open(number))
-            with self.depots.reach(number) as depot:
+            with self.depots.reach(number, most) as depot:
                 return call(depot)
         except OutOfMemoryError:
             return None
@@ -122,12 +126,21 @@ class Plane:
         return used | ({MAIN: self._main_share} if self._main_is_used or self.left_out() else {})
 
     def _share(self, number: int, held: int) -> int:
-        memory: dict[str, Any] = self.call(number, lambda depot: depot.info("memory")) or {}
-        most = int(memory.get("maxmemory", 0))
-        if not most:
-            return self._most if memory else 0
-        return max(0, (most - int(memory["used_memory"]) + held) // 2)
+        found = self.call(number, _memory)
+        if found is None:
+            return 0
+        most, used = found
+        return max(0, (most - used + held) // 2) if most else self._most
 
     def close(self) -> None:
         """Close the connections to data Redis."""
         self.depots.close()
+
+
+def _memory(depot: redis.Redis) -> tuple[int, int]:
+    """What a Redis may take, 0 without a limit, and what it takes."""
+    memory: dict[str, Any] = depot.info("memory")
+    most, used = int(memory.get("maxmemory", 0)), int(memory["used_memory"])
+    if not (0 <= most <= _MOST_MEMORY and 0 <= used <= _MOST_MEMORY):
+        raise ValueError(f"no Redis takes {used} of {most} bytes")
+    return most, used

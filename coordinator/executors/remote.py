@@ -147,7 +147,8 @@ class RemoteExecutor:
         while self._has_room() and (following := next(numbered, None)) is not None:
             number, (arrays, wanted) = following
             chunk = self._flight.add(number, arrays, self._tuning.deadline)
-            if not self._company.is_away:
+            if not self._company.is_away or self._company.has_newcomer:
+                self._company.has_newcomer = False
                 self._flight.send(chunk, wanted if wanted in self._company.living else "")
 
     def _has_room(self) -> bool:
@@ -167,6 +168,7 @@ class RemoteExecutor:
             except PayloadError as error:
                 self._observer.note(f"{error}; passed over")
                 continue
+            self._company.hear()
             # Of late and doubled events nobody knows the token: the first answer counted.
             if (chunk := self._flight.chunks.get(event.token)) is not None:
                 results.extend(self._hear(chunk, event))
@@ -302,7 +304,7 @@ class RemoteExecutor:
     # Workers that come and go
 
     def _look_for_workers(self) -> None:
-        self._plane.announced(self._company.look(self._redis))
+        self._plane.announced(self._company.look(self._redis, self._flight.waiting_since))
 
     def _work_alone(self) -> Iterator[_Landed]:
         """Where no worker has lived for a while: one chunk and its result, computed here."""

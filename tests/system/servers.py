@@ -17,7 +17,8 @@ import redis
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.transport.connection import living_workers
 from hakoiri.worker.transport.data_redis import free_port
-from hakoiri.worker.transport.names import WORKERS, worker_key
+from hakoiri.worker.transport.messages import Event
+from hakoiri.worker.transport.names import WORKERS, event_key, worker_key
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from tests.system.helpers import PATIENCE_SECONDS, ROOT, Hakoiri, Running, clean_environment, wait_until
 
@@ -32,6 +33,7 @@ class RedisServer:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory, self._password, self._appendonly, self._host = directory, password, appendonly, host
         self._process: subprocess.Popen[bytes] | None = None
+        self._pretended, self._begun = "", set[str]()
         self.port = free_port(host)
         secret = f":{password}@" if password else ""
         self.url = f"redis://{secret}{host}:{self.port}/0"
@@ -72,13 +74,20 @@ class RedisServer:
             self._process = None
 
     def pretend_worker(self, name: str = "nobody") -> None:
-        """A worker that lives and never takes a job, so that whoever sends it chunks waits and waits."""
+        """A worker that lives and does nothing, so that whoever sends it chunks waits and waits (`waiting_jobs`)."""
+        self._pretended = name
         self.client.sadd(WORKERS, name)
         self.client.set(worker_key(name), b"")
 
     def waiting_jobs(self) -> int:
-        """How many chunks wait for a worker."""
-        return TaskQueue(connection=self.client).count
+        """How many chunks wait for a worker. Of each run's a worker that is pretended says that it has begun one."""
+        queue = TaskQueue(connection=self.client)
+        for asked in (job.kwargs for job in queue.jobs if self._pretended):
+            if asked["session"] not in self._begun:
+                self._begun.add(asked["session"])
+                began = Event("started", asked["token"], asked["attempt"], self._pretended)
+                self.client.lpush(event_key(asked["session"]), began.pack())
+        return queue.count
 
     def pause(self) -> None:
         """Let it answer nobody until `unpause`, its connections staying open."""

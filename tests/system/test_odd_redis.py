@@ -21,6 +21,7 @@ from hakoiri.worker.transport.connection import connect, redis_errors, require_o
 from hakoiri.worker.transport.names import QUEUE, SHARED_TYPES
 from hakoiri.worker.transport.rq_worker import TaskQueue
 from hakoiri.worker.transport.supervisor import Supervisor
+from tests.support.runs import Notes
 from tests.system.conftest import StartWorkers
 from tests.system.helpers import wait_until
 from tests.system.servers import RedisServer
@@ -74,42 +75,55 @@ def running(team: Supervisor) -> Iterator[None]:
         keeper.join()
 
 
-def test_workers_that_only_end_are_given_up(redis_server: RedisServer, exits: list[int]) -> None:
+def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exits: list[int]) -> None:
+    """It is said once, however many they are; the name that is taken, too."""
     notes: list[str] = []
     team = Supervisor(redis_server.url, 2, notes.append)
-    team.start()
-    with pytest.raises(WorkerError, match="10 worker processes in succession ended as soon as they had begun"):
-        team.run()
-    with pytest.raises(WorkerError, match="in succession"):
-        team.names()
-    assert len(notes) == team.replaced == 9
-    redis_server.client.set("rq:workers", "something else")
+    with running(team):
+        wait_until(lambda: team.replaced > 30)
+    assert sum("ended with code 1; starting another" in note for note in notes) < 10
+    (given,) = [note for note in notes if "in succession" in note]
+    assert given.endswith("see what they have said; trying again, after longer and longer pauses")
+    redis_server.client.set("rq:queues", "something else")
     team = Supervisor(redis_server.url, 1, notes.append)
-    team.start()
-    with pytest.raises(WorkerError, match="holds a string under 'rq:workers'"):
-        team.run()
+    with running(team):
+        wait_until(lambda: "holds a string under 'rq:queues'" in notes[-1])
 
 
-def test_workers_that_wait_for_redis_or_are_killed_are_not_given_up(
-    redis_server: RedisServer, exits: list[int]
+def test_pauses_between_workers_that_only_end_become_longer(
+    redis_server: RedisServer, exits: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And no longer than a minute; who lives for a while, or is killed, is replaced at once again."""
+    monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.5)
+    team = Supervisor(redis_server.url, 1, lambda text: None)
+
+    def pause_after(code: int) -> float:
+        exits[:] = [code]
+        team._workers[:] = [team._start_in(0)]
+        return team._mourn(0)
+
+    assert [pause_after(1) for _ in range(14)] == [*[0.5] * 5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert [pause_after(code) for code in (os.EX_TEMPFAIL, 1)] == [0.5, 0.5]
+
+
+def test_workers_that_wait_for_redis_are_replaced_at_once(redis_server: RedisServer, exits: list[int]) -> None:
     """Four that cannot work, then one that may do better in a while: nobody counts those before it."""
     exits[:] = [1, 1, 1, 1, os.EX_TEMPFAIL, 1, 1, 1, 1, os.EX_TEMPFAIL]
-    team = Supervisor(redis_server.url, 1, lambda text: None)
+    notes: list[str] = []
+    team = Supervisor(redis_server.url, 1, notes.append)
     with running(team):
         wait_until(lambda: team.replaced > 15)
     assert team.names() == set()
+    assert not [note for note in notes if "in succession" in note]
 
 
-def test_a_run_whose_own_workers_only_end_says_why(redis_server: RedisServer, exits: list[int]) -> None:
+def test_a_run_whose_own_workers_only_end_works_alone(redis_server: RedisServer, exits: list[int]) -> None:
     """It would have waited for them for ever."""
-    redis_server.client.set("rq:workers", "something else")
-    puzzle, resources = Klotski(), Resources(redis=redis_server.url, workers=1)
-    with (
-        pytest.raises(WorkerError, match="holds a string under 'rq:workers'"),
-        open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), SilentObserver()) as context,
-    ):
-        list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
+    puzzle, resources, notes = Klotski(), Resources(redis=redis_server.url, workers=1), Notes()
+    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
+        ((_, found),) = context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]])
+    assert np.array_equal(np.unique(found[0]), np.unique(puzzle.expand(puzzle.keys([puzzle.start]))[0]))
+    assert any("this process works alone" in text for text in notes.texts)
 
 
 def test_what_others_leave_under_names_of_rq_ends_no_worker(redis_server: RedisServer, workers: StartWorkers) -> None:

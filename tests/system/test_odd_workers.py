@@ -113,7 +113,8 @@ def working(server: RedisServer, chunks: list[Arrays], task: str, shared: Arrays
     thread = Thread(target=work)
     thread.start()
     try:
-        wait_until(server.waiting_jobs)
+        # Nobody begins any.
+        wait_until(lambda: TaskQueue(connection=server.client).count)
         yield
     finally:
         control.interrupt("enough")

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 import redis
@@ -15,7 +15,7 @@ from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissi
 from hakoiri.puzzles.errors import Step
 from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError, WorkerError
 from hakoiri.worker.transport.names import SHARED_TYPES, WORKERS, worker_key
-from hakoiri.worker.transport.values import parser_of
+from hakoiri.worker.transport.values import AwayError, parser_of
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5.0, 15.0
 #: Each worker says so often that it is alive, and is taken for dead after so long a silence.
@@ -24,8 +24,11 @@ BEAT_SECONDS, ALIVE_SECONDS = 1.0, 5
 _ADDRESS = re.compile(r"(\w+://)?((\[[\da-fA-F:.]+\]|[\w.-]+)(:\d+)?)?(/[^:@]*)?")
 
 
-def connect(url: str) -> redis.Redis:
-    """A connection that has answered a ping. Raises `RedisUnavailableError` or `RedisRefusedError`."""
+def connect(url: str, name: str | None = None) -> redis.Redis:
+    """A connection, `name` in Redis's list of them, that has answered a ping.
+
+    Raises `RedisUnavailableError` or `RedisRefusedError`.
+    """
     with redis_errors(url):
         try:
             connection = redis.Redis.from_url(
@@ -33,6 +36,7 @@ def connect(url: str) -> redis.Redis:
                 socket_connect_timeout=_CONNECT_SECONDS,
                 socket_timeout=_ANSWER_SECONDS,
                 parser_class=parser_of(url),
+                client_name=name,
             )
         except ValueError:
             raise RedisUnavailableError(
@@ -45,7 +49,9 @@ def connect(url: str) -> redis.Redis:
 def get_bytes(connection: redis.Redis, key: str, delete: bool = False) -> bytes | memoryview | None:
     """The value of a string key, a large one as a view, or ``None``; with `delete` the key is gone afterwards."""
     value: Any = connection.getdel(key) if delete else connection.get(key)
-    return cast(bytes | memoryview | None, value)
+    if not isinstance(value, bytes | memoryview | None):
+        raise redis.InvalidResponse(f"a {type(value).__name__} is no value of a string key")
+    return value
 
 
 @contextmanager
@@ -56,6 +62,8 @@ def redis_errors(url: str) -> Iterator[None]:
         yield
     except (AuthenticationError, AuthorizationError, NoPermissionError) as error:
         raise refused(where) from error
+    except AwayError as error:
+        raise RedisUnavailableError(f"Redis at {where} does not serve: {error}") from error
     except (redis.ConnectionError, redis.TimeoutError) as error:
         raise RedisUnavailableError(
             f"no Redis answers at {where}; start one with 'redis-server'", Step("change", "redis")

@@ -2,25 +2,38 @@
 
 A worker says, where it says that it lives, in which data Redis it leaves pieces; nobody connects to any other. The
 number of a depot is made of its URL: nobody deals numbers out, and none changes when the Redis of the queue is flushed.
+
+IMPORTANT: whoever may write to the one Redis may forge such a URL. So a data Redis is connected to only where a worker
+of its host has shown that it is there: by a connection to the one Redis, from that very address, whose name is made of
+the URL (`worker.transport.names.witness_name`); or where the user allows its address (`DATA_NETWORKS`). What it then
+says is bounded, and whatever is wrong with that, it is lost.
 """
 
 import hashlib
+import ipaddress
+import os
+import re
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import redis
 from redis.backoff import NoBackoff
 from redis.exceptions import OutOfMemoryError, RedisError
 from redis.retry import Retry
 
+from hakoiri.puzzles.errors import HakoiriError
 from hakoiri.worker.errors import DepotLostError, PayloadError
 from hakoiri.worker.transport.connection import living_workers, without_password
-from hakoiri.worker.transport.values import ValueParser
+from hakoiri.worker.transport.names import witness_name
+from hakoiri.worker.transport.values import OldValueParser, allowing
 
 #: The variable of a worker's environment with the URL of its data Redis.
 DATA_REDIS = "HAKOIRI_DATA_REDIS"
+#: The variable with the addresses, networks and names of hosts whose data Redis need not be shown to be there.
+DATA_NETWORKS = "HAKOIRI_DATA_NETWORKS"
 #: The Redis of the queue, where pieces lie that are in no data Redis.
 MAIN = 0
 _CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
@@ -28,6 +41,11 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 3.0, 6.0
 _BEAT_ANSWER_SECONDS = 1.0
 #: A depot that did not answer is asked nothing for so long.
 _AWAY_SECONDS = 5.0
+#: What a data Redis may say besides the values that it is asked for, in bytes.
+_LITTLE = 1 << 18
+_MOST_URL = 1_000
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def depot_number(url: str) -> int:
@@ -38,19 +56,33 @@ def depot_number(url: str) -> int:
 def open_depot(url: str, answer_seconds: float = _ANSWER_SECONDS) -> redis.Redis:
     """A data Redis, which has not been asked anything yet. `PayloadError` unless its URL is a plain one.
 
-    IMPORTANT: the URL may come from Redis, and the options of a longer one could name files of this machine.
+    IMPORTANT: the URL may come from Redis, and the options of a longer one could name files of this machine, and a
+    password with an end of line could be lines of another protocol.
     """
     try:
         parts = urlsplit(url)
-        if parts.scheme not in ("redis", "rediss") or not parts.hostname or parts.query:
+        words = unquote(url)
+        if parts.scheme not in ("redis", "rediss") or not parts.hostname or parts.query or len(url) > _MOST_URL:
+            raise ValueError
+        if not words.isprintable() or " " in words or not re.fullmatch(r"(/\d{0,4})?", parts.path):
             raise ValueError
         return redis.Redis.from_url(
-            url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, parser_class=ValueParser,
+            url, socket_connect_timeout=_CONNECT_SECONDS, socket_timeout=answer_seconds, protocol=2,
+            parser_class=OldValueParser,
             # What lies there can be made again sooner.
             retry=Retry(NoBackoff(), 0),
         )  # fmt: skip
     except ValueError:
         raise PayloadError("this is no URL of a data Redis; write redis://:PASSWORD@HOST:PORT/0") from None
+
+
+def require_networks(text: str) -> None:
+    """Raise `ValueError` unless all words of a value of `DATA_NETWORKS` are networks, addresses or names of hosts."""
+    for word in text.replace(",", " ").split():
+        if re.search(r"[/:]|^[\d.]+$", word):
+            ipaddress.ip_network(word, strict=False)
+        elif not re.fullmatch(r"[\w.-]+", word):
+            raise ValueError(f"{word!r} is not a network, an address or the name of a host")
 
 
 class Depots:
@@ -67,8 +99,11 @@ class Depots:
             self._opened[self.own] = open_depot(own), without_password(own)
 
     @contextmanager
-    def reach(self, number: int) -> Iterator[redis.Redis]:
-        """A depot; `DepotLostError` where it does not answer, and then at once for some seconds more."""
+    def reach(self, number: int, most: int = 0) -> Iterator[redis.Redis]:
+        """A depot, which may give values of `most` bytes in all.
+
+        `DepotLostError` where it does not answer, or not as Redis would, and then at once for some seconds more.
+        """
         if number == MAIN:
             yield self.main
             return
@@ -76,10 +111,11 @@ class Depots:
         if not self.answers(number):
             raise DepotLostError(f"the data Redis at {where} has just not answered", number)
         try:
-            yield connection
-        except OutOfMemoryError:
+            with allowing(most + _LITTLE, _ANSWER_SECONDS):
+                yield connection
+        except (OutOfMemoryError, HakoiriError):
             raise
-        except RedisError as error:
+        except (RedisError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             self._away[number] = time.monotonic() + _AWAY_SECONDS
             raise DepotLostError(
                 f"the data Redis at {where} does not answer ({type(error).__name__})", number
@@ -95,16 +131,71 @@ class Depots:
             urls = {depot_number(url): url for url in living_workers(self.main).values()}
             if number not in urls:
                 raise DepotLostError("no worker lives at the data Redis in which a piece lay", number)
+            url, where = urls[number], without_password(urls[number])
             try:
-                self._opened[number] = open_depot(urls[number]), without_password(urls[number])
+                opened = open_depot(url)
             except PayloadError as error:
                 raise DepotLostError(str(error), number) from error
+            if not _may_be_reached(self.main, url):
+                words = f"no worker shows from that address that a data Redis is at {where}; if it is one of yours,"
+                raise DepotLostError(f"{words} name its host in {DATA_NETWORKS}", number)
+            self._opened[number] = opened, where
         return self._opened[number]
 
     def close(self) -> None:
         """Close all connections but the one to the Redis of the queue."""
         for connection, _ in self._opened.values():
             connection.close()
+
+
+def _may_be_reached(main: redis.Redis, url: str) -> bool:
+    """Whether a worker has shown that the data Redis at a URL is at its own address, or the user allows that one."""
+    host, allowed = urlsplit(url).hostname or "", os.environ.get(DATA_NETWORKS, "").replace(",", " ").split()
+    address = _address(host)
+    if address is None:
+        # A name may be that of another address at each look.
+        return host in allowed
+    for word in allowed:
+        with suppress(ValueError):
+            if address in ipaddress.ip_network(word, strict=False):
+                return True
+    # A loopback address, as Redis sees it, is one of the host of Redis.
+    return any(_is_beside(main, address) if shown.is_loopback else address == shown for shown in _witnesses(main, url))
+
+
+def _witnesses(main: redis.Redis, url: str) -> set[Address]:
+    """The addresses from which workers connect to the one Redis and name a data Redis; none where it does not tell."""
+    try:
+        clients = main.client_list()
+    except redis.ResponseError:
+        return set()
+    here = witness_name(url)
+    named = [str(client.get("addr", "")) for client in clients if client.get("name") == here]
+    # Whoever comes by a socket of the file system is on its host.
+    found = {ipaddress.ip_address("127.0.0.1") if "/" in addr else _address(addr.rpartition(":")[0]) for addr in named}
+    return {address for address in found if address is not None}
+
+
+def _is_beside(main: redis.Redis, address: Address) -> bool:
+    """Whether an address is one of the host of the one Redis, as this process reaches that."""
+    server = str(main.get_connection_kwargs().get("host", "127.0.0.1"))
+    with suppress(OSError):
+        reached = {_address(str(found[4][0])) for found in socket.getaddrinfo(server, None, type=socket.SOCK_STREAM)}
+        if not any(one is not None and one.is_loopback for one in reached):
+            return address in reached
+        with socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET) as probe:
+            # Only an address of this machine can be bound to.
+            probe.bind((str(address), 0))
+            return True
+    return False
+
+
+def _address(text: str) -> Address | None:
+    try:
+        address = ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 class OwnDepot:

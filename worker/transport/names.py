@@ -1,17 +1,17 @@
 """Every name that Hakoiri uses in Redis. A session is one process driving one run; a token names one of its chunks."""
 
+import hashlib
+
 #: RQ's queue for whoever comes first.
 QUEUE = "hakoiri"
 #: Pushed to when a run is queued, so that an idle coordinator looks at once.
 WAKE = "hakoiri:wake"
+#: Never there: a command that would remove it shows whether Redis takes commands that write.
+PROBE = "hakoiri:probe"
 #: The set of all workers that ever started; those without a `worker_key` are dead.
 WORKERS = "hakoiri:workers"
-#: What must lie under the names that all sessions share, those of RQ's worker with them: the type, as Redis calls it.
-SHARED_TYPES = {
-    WAKE: "list", WORKERS: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list",
-    f"rq:queue:{QUEUE}:intermediate": "list", f"rq:wip:{QUEUE}": "zset", "rq:workers": "set",
-    f"rq:workers:{QUEUE}": "set",
-}  # fmt: skip
+#: What must lie under the names that all sessions share, those of RQ's queue with them: the type, as Redis calls it.
+SHARED_TYPES = {WAKE: "list", WORKERS: "set", "rq:queues": "set", f"rq:queue:{QUEUE}": "list"}
 
 
 def own_queue(worker: str) -> str:
@@ -22,6 +22,11 @@ def own_queue(worker: str) -> str:
 def worker_key(worker: str) -> str:
     """Exists while the worker lives."""
     return f"hakoiri:worker:{worker}"
+
+
+def witness_name(url: str) -> str:
+    """The name of the connection by which a worker shows that the data Redis at `url` is at its own address."""
+    return f"hakoiri-data-{hashlib.sha256(url.encode()).hexdigest()[:32]}"
 
 
 def event_key(session: str) -> str:

@@ -150,8 +150,9 @@ def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
         wanted.setdefault(depot, {})[begin] = _Stretch(value_key(session, *name), first, length)
 
     def read(depot: int) -> list[bytes]:
-        with depots.reach(depot) as connection:
-            return _read(connection, list(wanted[depot].values()))
+        stretches_there = list(wanted[depot].values())
+        with depots.reach(depot, sum(stretch.length for stretch in stretches_there)) as connection:
+            return _read(connection, stretches_there)
 
     # Each depot has a link of its own.
     with ThreadPoolExecutor(_READERS) as pool:
@@ -167,7 +168,10 @@ def _fetch(depots: Depots, session: str, lot: Lot) -> list[Block]:
 
 
 def _read(connection: redis.Redis, wanted: list[_Stretch]) -> list[bytes]:
-    """Some stretches of values of one depot; `PayloadError` if any is not there, and what is left of it is removed."""
+    """Some stretches of values of one depot; `PayloadError` if any is not there, and what is left of it is removed.
+
+    `TypeError` where something else than bytes is said to be there.
+    """
     values: list[bytes] = []
     pipeline, waiting = connection.pipeline(transaction=False), 0
     for stretch in wanted:
@@ -177,6 +181,8 @@ def _read(connection: redis.Redis, wanted: list[_Stretch]) -> list[bytes]:
             values += pipeline.execute()
             waiting = 0
     values += pipeline.execute()
+    if not all(isinstance(value, bytes | memoryview) for value in values):
+        raise TypeError("a value that is not bytes")
     if short := [stretch.key for stretch, value in zip(wanted, values, strict=True) if len(value) != stretch.length]:
         # For the coordinator all of a value is there while its key is.
         connection.unlink(*short)

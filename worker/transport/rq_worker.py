@@ -1,15 +1,15 @@
 """The RQ worker: no fork per job (5.7 ms a round trip against 29 ms), and nothing but this project's tasks.
 
 What lies in Redis is data: a job is a name from `worker.tasks.TASKS` and a msgpack map. RQ would also import callbacks
-and call webhooks that a job names, and go by its times and repetitions; `TaskJob` reads none of these. What other
-programs leave under RQ's names ends no worker.
+and call webhooks that a job names, and go by its times and repetitions; `TaskJob` reads none of these. RQ's registries,
+their maintenance and its channel of commands to workers are not used, so nothing that lies there ends a worker.
 """
 
 import os
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import Any
@@ -19,7 +19,6 @@ import redis
 from rq import Queue, SimpleWorker
 from rq.exceptions import NoSuchJobError
 from rq.job import Job
-from rq.utils import now
 from rq.worker import WorkerStatus
 
 from hakoiri.puzzles.contract import Puzzle
@@ -41,8 +40,8 @@ from hakoiri.worker.warm import kernels_of
 _MAX_DETAIL = 500
 #: A worker that has refused a chunk holds back for so long.
 _REFUSAL_SECONDS = 1.0
-#: RQ's own registry forgets a worker after eight minutes.
-_RQ_BEAT_SECONDS = 30.0
+#: The bytes of a job, which has under 1 kB. Inflated, they could be a thousand times as many.
+_MOST_JOB = 1 << 20
 #: So many bytes of what a worker has made it keeps (`worker.layers.windows`).
 _WINDOW_BYTES = 96_000_000
 _SAME = "install the same Hakoiri on all machines"
@@ -59,10 +58,14 @@ class TaskJob(Job):
     def refresh(self) -> None:
         """Read the job's data from Redis; `NoSuchJobError`, at which RQ takes the next one, where it has none."""
         try:
-            data = self.connection.hget(self.key, "data")
-        except redis.ResponseError as error:
+            is_small = self.connection.hstrlen(self.key, "data") <= _MOST_JOB
+            packed: Any = self.connection.hget(self.key, "data") if is_small else None
+            inflater = zlib.decompressobj()
+            self.data = inflater.decompress(packed or b"", _MOST_JOB)
+        except (redis.ResponseError, zlib.error) as error:
             raise NoSuchJobError(f"{self.key}: {error}") from error
-        self.restore({b"data": data, b"origin": QUEUE.encode()} if data is not None else {})
+        if not inflater.eof:
+            raise NoSuchJobError(f"{self.key} is no job of Hakoiri's")
 
 
 class TaskQueue(Queue):
@@ -98,31 +101,38 @@ class TaskWorker(SimpleWorker):
         """Go on: another program may have suspended its workers, and ours would let runs wait without a word."""
 
     def run_maintenance_tasks(self) -> None:
-        """Tidy up RQ's registries, as far as they hold what is RQ's."""
-        with suppress(redis.ResponseError, ValueError):
-            super().run_maintenance_tasks()  # type: ignore[no-untyped-call]
+        """Leave RQ's registries alone: nothing of ours is in them."""
+
+    def register_birth(self) -> None:
+        """Do not enter them; who lives is known by `worker.transport.connection.start_heartbeat`."""
+
+    def register_death(self) -> None:
+        """Nor leave them."""
+
+    def subscribe(self) -> None:
+        """Take no commands from RQ's channel."""
+
+    def set_state(self, state: str, pipeline: Any = None) -> None:
+        """Be busy or idle, for whoever asks this process to stop."""
+        self._state = state
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
+        """Say nothing to the registries."""
 
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Make the attempt that a job asks for, which then is in Redis no more.
 
         RQ would keep records of it, in some twenty round trips; the coordinator has its own, and reads none of RQ's.
         """
-        with self.connection.pipeline() as pipeline:
-            self.set_state(WorkerStatus.BUSY, pipeline=pipeline)
-            pipeline.unlink(job.key)
-            pipeline.execute()
+        self.set_state(WorkerStatus.BUSY)
         job.worker_name = self.name
         try:
+            self.connection.unlink(job.key)
             job.perform()
         except Exception:
             # Redis is away, or the job is none that a coordinator made: whoever waits for it asks again.
             self.log.exception("job %s was broken off", job.id)
         self.set_state(WorkerStatus.IDLE)
-
-    def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
-        """As RQ does before and after each job, in three round trips each time; here now and then, which is enough."""
-        if self.last_heartbeat is None or now() - self.last_heartbeat > timedelta(seconds=_RQ_BEAT_SECONDS):
-            super().heartbeat(timeout, pipeline)
 
 
 def _perform(

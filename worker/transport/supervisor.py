@@ -1,6 +1,7 @@
 """N worker processes on this machine, kept alive: one that dies, by whatever signal, is replaced.
 
-Where they only end as soon as they have begun, by themselves, that is given up.
+Where they only end as soon as they have begun, by themselves, the pauses become longer and longer, until somebody mends
+what is wrong.
 """
 
 import os
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,8 +26,9 @@ from hakoiri.worker.transport.forked import Forked, fork
 _POLL_SECONDS = 0.1
 #: The pause before a worker that died is replaced.
 _RESTART_SECONDS = 0.5
-#: A worker that ends by itself so soon could not work at all. Given up after as many in succession, times workers.
+#: A worker that ends by itself so soon could not work at all. After as many in succession in its place, pauses grow.
 _EARLY_SECONDS, _MOST_EARLY = 5.0, 5
+_LONGEST_PAUSE_SECONDS = 60.0
 #: How long a worker that is asked to stop may go on with its chunk.
 _GRACE_SECONDS = 30.0
 
@@ -60,9 +62,10 @@ class Supervisor:
         #: How many workers died and were replaced.
         self.replaced = 0
         self._count, self._workers = count, list[Started]()
-        #: When the worker of each place began (`time.monotonic`), and how many in succession ended early.
-        self._began, self._early = dict[int, float](), 0
-        self._given_up: WorkerError | None = None
+        #: By place: when its worker began (`time.monotonic`), how many in succession ended early, and, of those that
+        #: ended, when the next one begins.
+        self._began, self._early, self._again = dict[int, float](), dict[int, int](), dict[int, float]()
+        self._gave_reason = False
 
     def start(self) -> None:
         """Start all workers, unless `request_stop` comes first."""
@@ -70,49 +73,60 @@ class Supervisor:
             self._workers.append(self._start_in(len(self._workers)))
 
     def names(self) -> set[str]:
-        """The names of the workers whose processes live; the `WorkerError` with which `run` has given up, if it has."""
-        if self._given_up is not None:
-            raise self._given_up
+        """The names of the workers whose processes live."""
         return {worker_name(worker.pid) for worker in self._workers if worker.poll() is None}
 
     def run(self) -> None:
-        """Replace workers that die, until `request_stop`; then end them all.
-
-        `WorkerError` says why no worker can work, where none can.
-        """
+        """Replace workers that die, until `request_stop`; then end them all."""
         try:
             while not self._stopping:
-                for index, worker in enumerate(self._workers):
-                    if worker.poll() is not None and not self._stopping:
-                        self._replace(index)
+                for place, worker in enumerate(self._workers):
+                    if worker.poll() is None or self._stopping:
+                        continue
+                    if place not in self._again:
+                        self._again[place] = time.monotonic() + self._mourn(place)
+                    if time.monotonic() >= self._again[place]:
+                        self._replace(place)
                 if self._server is not None and not self._server.lives:
                     self._revive(self._server)
                 time.sleep(_POLL_SECONDS)
-        except WorkerError as error:
-            self._given_up = error
-            raise
         finally:
             self.stop()
 
-    def _replace(self, index: int) -> None:
-        dead = self._workers[index]
+    def _mourn(self, place: int) -> float:
+        """Say that a worker has ended; the seconds until another takes its place."""
+        dead = self._workers[place]
         code = dead.wait()
         forget_worker(worker_name(dead.pid), self._connection)
-        early = code >= 0 and time.monotonic() - self._began[index] < _EARLY_SECONDS
-        self._early = self._early + 1 if early and code != os.EX_TEMPFAIL else 0
-        if self._early >= _MOST_EARLY * self._count:
-            require_own_names(self._connection, self._url)
-            raise WorkerError(
-                f"{self._early} worker processes in succession ended as soon as they had begun; see what they have said"
+        early = code >= 0 and code != os.EX_TEMPFAIL and time.monotonic() - self._began[place] < _EARLY_SECONDS
+        self._early[place] = self._early.get(place, 0) + 1 if early else 0
+        if (excess := self._early[place] - _MOST_EARLY) < 0:
+            self._gave_reason = False
+            self._note(f"worker process {dead.pid} {_fate(code)}; starting another")
+        elif not self._gave_reason:
+            self._gave_reason = True
+            self._note(
+                f"{_MOST_EARLY} worker processes in succession ended as soon as they had begun: "
+                f"{self._reason()}; trying again, after longer and longer pauses"
             )
-        self._note(f"worker process {dead.pid} {_fate(code)}; starting another")
-        time.sleep(_RESTART_SECONDS)
+        return min(_RESTART_SECONDS * 2.0 ** max(0, excess), _LONGEST_PAUSE_SECONDS)
+
+    def _reason(self) -> str:
         try:
-            self._workers[index] = self._start_in(index)
+            require_own_names(self._connection, self._url)
+        except WorkerError as error:
+            return str(error)
+        return "see what they have said"
+
+    def _replace(self, place: int) -> None:
+        try:
+            self._workers[place] = self._start_in(place)
         except OSError as error:
             self._note(f"no worker could be started ({error}); trying again")
+            self._again[place] = time.monotonic() + _RESTART_SECONDS
         else:
             self.replaced += 1
+            del self._again[place]
 
     def _revive(self, server: DataRedis) -> None:
         try:
@@ -175,11 +189,7 @@ def supervised(
     supervisor = Supervisor(url, count, note, files)
     supervisor.start()
 
-    def keep() -> None:
-        with suppress(WorkerError):  # Who asks for their names hears of it.
-            supervisor.run()
-
-    keeper = threading.Thread(target=keep, name="supervisor")
+    keeper = threading.Thread(target=supervisor.run, name="supervisor")
     keeper.start()
     try:
         yield supervisor.names
