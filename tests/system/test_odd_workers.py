@@ -9,7 +9,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from rq.job import JobStatus
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.executors import flight, remote
@@ -243,21 +242,6 @@ def test_an_overdue_chunk_does_not_take_up_all_workers(redis_server: RedisServer
             redis_server.client.lpush(event_key(job.kwargs["session"]), began.pack())
     for attempt, gap in enumerate(np.diff(times)):
         assert gap > deadline * 2**attempt
-
-
-def test_a_slow_job_that_rq_would_take_for_abandoned_is_left_alone(redis_server: RedisServer, tmp_path: Path) -> None:
-    """RQ would call it failed after seven minutes; it goes on all the same."""
-    client, queue = redis_server.client, TaskQueue(connection=redis_server.client)
-    job = queue.enqueue("neighbours")
-    client.delete(queue.key)
-    job.set_status(JobStatus.STARTED)
-    client.zadd(queue.started_job_registry.key, {f"{job.id}:execution": 1})
-    with (tmp_path / "stderr").open("w+", encoding="utf-8") as stderr:
-        with other_worker(redis_server, "", stderr):
-            wait_until(lambda: not client.zcard(queue.started_job_registry.key))
-        stderr.seek(0)
-        assert stderr.read() == ""
-    assert job.get_status() == JobStatus.STARTED
 
 
 # Of another version

@@ -60,7 +60,7 @@ class TaskJob(Job):
         try:
             is_small = self.connection.hstrlen(self.key, "data") <= _MOST_JOB
             packed: Any = self.connection.hget(self.key, "data") if is_small else None
-            inflater = zlib.decompressobj()
+            inflater, self.origin = zlib.decompressobj(), QUEUE
             self.data = inflater.decompress(packed or b"", _MOST_JOB)
         except (redis.ResponseError, zlib.error) as error:
             raise NoSuchJobError(f"{self.key}: {error}") from error
