@@ -26,19 +26,24 @@ from tests.system.helpers import PATIENCE_SECONDS, ROOT, Hakoiri, Running, clean
 class RedisServer:
     """A redis-server of its own on a free port, by default of the loopback, answering when the constructor returns.
 
-    Without `appendonly` nothing outlives `kill`; with it everything that was acknowledged does.
+    Without `appendonly` nothing outlives `kill`; with it everything that was acknowledged does. With `certificates`,
+    files by name, it speaks TLS alone.
     """
 
-    def __init__(self, directory: Path, password: str = "", appendonly: bool = False, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, directory: Path, password: str = "", appendonly: bool = False, host: str = "127.0.0.1",
+        certificates: Mapping[str, Path] | None = None,
+    ) -> None:  # fmt: skip
         directory.mkdir(parents=True, exist_ok=True)
         self._directory, self._password, self._appendonly, self._host = directory, password, appendonly, host
         self._process: subprocess.Popen[bytes] | None = None
-        self._pretended, self._begun = "", set[str]()
+        self._pretended, self._begun, self._certificates = "", set[str](), certificates
         self.port = free_port(host)
         secret = f":{password}@" if password else ""
-        self.url = f"redis://{secret}{host}:{self.port}/0"
-        self.url_without_password = f"redis://{host}:{self.port}/0"
-        self.client = redis.Redis.from_url(self.url)
+        scheme, options = ("rediss", {"ssl_ca_certs": str(certificates["ca.pem"])}) if certificates else ("redis", {})
+        self.url = f"{scheme}://{secret}{host}:{self.port}/0"
+        self.url_without_password = f"{scheme}://{host}:{self.port}/0"
+        self.client = redis.Redis.from_url(self.url, **options)
         self.start()
 
     @property
@@ -57,6 +62,10 @@ class RedisServer:
         }  # fmt: skip
         if self._password:
             settings["requirepass"] = self._password
+        if self._certificates is not None:
+            files = {"cert": "server.pem", "key": "server.key", "ca-cert": "ca.pem"}
+            settings |= {"port": 0, "tls-port": self.port, "tls-auth-clients": "no"}
+            settings |= {f"tls-{what}-file": self._certificates[name] for what, name in files.items()}
         config = self._directory / "redis.conf"
         config.write_text("".join(f"{name} {value}\n" for name, value in settings.items()), encoding="utf-8")
         with (self._directory / "log").open("ab") as log:

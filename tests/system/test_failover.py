@@ -1,0 +1,136 @@
+"""A failover: Redis is a replica for some seconds, or lets nobody in; runs and workers wait for it."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control
+from hakoiri.coordinator.session.tuning import Tuning
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
+from hakoiri.worker.transport.connection import living_workers
+from hakoiri.worker.transport.data_redis import free_port
+from tests.support.runs import Notes
+from tests.system.conftest import StartWorkers
+from tests.system.helpers import FinishedRuns, Hakoiri, wait_until
+from tests.system.servers import RedisServer
+from tests.system.test_garbage import held_run
+
+
+def be_replica(client: redis.Redis) -> None:
+    """Of a server that is not there."""
+    client.replicaof("127.0.0.1", free_port("127.0.0.1"))
+
+
+def be_master(client: redis.Redis) -> None:
+    """Again."""
+    client.replicaof("NO", "ONE")
+
+
+def let_nobody_in(client: redis.Redis) -> None:
+    """But who is in already, here only this client."""
+    client.config_set("requirepass", "another")
+    client.client_kill_filter(_type="normal", skipme=True)
+
+
+def let_all_in(client: redis.Redis) -> None:
+    """Again."""
+    client.config_set("requirepass", "")
+
+
+#: What becomes of Redis, and what ends that.
+FAILOVERS = {"replica": (be_replica, be_master), "password": (let_nobody_in, let_all_in)}
+every_failover = pytest.mark.parametrize(("begin", "end"), FAILOVERS.values(), ids=FAILOVERS)
+Change = Callable[[redis.Redis], None]
+
+
+@every_failover
+def test_a_failover_is_waited_for(
+    begin: Change, end: Change, hakoiri: Hakoiri, redis_server: RedisServer, workers: StartWorkers,
+    finished: FinishedRuns,
+) -> None:  # fmt: skip
+    """By a run and by the workers, none of which ends."""
+    with (
+        workers(redis_server.url, 1) as team,
+        redis.Redis.from_url(redis_server.url, single_connection_client=True) as one,
+    ):
+        first = team.pids()
+        running = held_run(hakoiri, redis_server)
+        begin(one)
+        running.wait_for("Redis is away (")
+        wait_until(lambda: not one.exists(*map("hakoiri:worker:{}".format, first)))
+        end(one)
+        ended = running.finish()
+        assert ended.json["digest"] == finished.explored["digest"]
+        wait_until(lambda: [name for name in living_workers(redis_server.client) if name != "nobody"])
+        assert team.pids() == first
+
+
+@pytest.mark.parametrize(
+    ("begin", "error"), [(be_replica, RedisUnavailableError), (let_nobody_in, RedisRefusedError)], ids=FAILOVERS
+)
+def test_a_failover_that_does_not_end_is_told(begin: Change, error: type[Exception], redis_server: RedisServer) -> None:
+    """After the patience of a run, by what Redis says."""
+    puzzle, notes = Klotski(), Notes()
+    resources = Resources(redis=redis_server.url, tuning=Tuning(patience=0.2))
+    said = {RedisUnavailableError: "does not serve: You can't write", RedisRefusedError: "refuses the user or password"}
+    with open_context(puzzle, PuzzleSpec("klotski"), resources, Control(), notes) as context:
+        begin(redis_server.client)
+        with pytest.raises(error, match=said[error]):
+            list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
+    assert any("waiting up to 0 s" in text for text in notes.texts)
+
+
+def test_a_run_that_waits_for_a_failover_can_be_stopped(redis_server: RedisServer) -> None:
+    puzzle, control = Klotski(), Control()
+    with open_context(puzzle, PuzzleSpec("klotski"), Resources(redis=redis_server.url), control, Notes()) as context:
+        be_replica(redis_server.client)
+        control.interrupt("enough")
+        with pytest.raises(StopRun):
+            list(context.executor.map("neighbours", [[puzzle.keys([puzzle.start])]]))
+
+
+# Encryption
+
+
+def certified(directory: Path) -> dict[str, Path]:
+    """An authority, and a certificate of it for 127.0.0.1, each with its key, in new files."""
+    files = {name: directory / name for name in ("ca.pem", "ca.key", "server.pem", "server.key", "server.csr", "san")}
+    files["san"].write_text("subjectAltName=IP:127.0.0.1\n", encoding="ascii")
+    key = ("-newkey", "rsa:2048", "-nodes", "-keyout")
+    for line in (
+        ("req", "-x509", *key, files["ca.key"], "-out", files["ca.pem"], "-subj", "/CN=authority", "-days", "2"),
+        ("req", *key, files["server.key"], "-out", files["server.csr"], "-subj", "/CN=127.0.0.1"),
+        ("x509", "-req", "-in", files["server.csr"], "-CA", files["ca.pem"], "-CAkey", files["ca.key"],
+         "-CAcreateserial", "-days", "2", "-extfile", files["san"], "-out", files["server.pem"]),
+    ):  # fmt: skip
+        subprocess.run(["openssl", *line], check=True, capture_output=True)
+    return files
+
+
+@pytest.mark.slow
+def test_both_kinds_of_redis_by_tls(tmp_path: Path, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """With an authority of one's own; without its certificate nobody talks to them."""
+    files = certified(tmp_path)
+    with (
+        RedisServer(tmp_path / "main", "hidden", certificates=files) as main,
+        RedisServer(tmp_path / "data", "hidden", certificates=files) as data,
+    ):
+        environment = {"HAKOIRI_REDIS": main.url, "SSL_CERT_FILE": str(files["ca.pem"])}
+        refused = hakoiri("health", env={"HAKOIRI_REDIS": main.url}, check=False)
+        assert refused.code == 1
+        worker = hakoiri.start("worker", "-n", "2", env=environment | {"HAKOIRI_DATA_REDIS": data.url})
+        worker.wait_for("worker processes for rediss://127.0.0.1")
+        wait_until(lambda: len(living_workers(main.client)) == 2)
+        ended = hakoiri("run", "klotski", "--farm-from", "500", "--chunk", "200", "--json", env=environment)
+        assert ended.json["digest"] == finished.explored["digest"]
+        assert data.client.info("commandstats")["cmdstat_getrange"]["calls"]
+        assert hakoiri.json("status", "last")["places"]["hosts"]
+        worker.end()
