@@ -4,6 +4,7 @@ import random
 import zlib
 from collections.abc import Callable
 from functools import cache
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -12,6 +13,7 @@ from unittest.mock import patch
 import msgpack
 import numpy as np
 import redis
+from redis._parsers.encoders import Encoder
 from rq.exceptions import DeserializationError, NoSuchJobError
 
 from campaigns.mayhem.asker import Asker
@@ -39,6 +41,7 @@ from hakoiri.worker.transport.names import input_key
 from hakoiri.worker.transport.payload import pack_arrays, unpack_arrays
 from hakoiri.worker.transport.pieces import read_answer
 from hakoiri.worker.transport.rq_worker import TaskJob, _outcome
+from hakoiri.worker.transport.values import OldValueParser, ValueParser, allowing
 from tests.support.engine import PlainRedis
 
 _AT_ONCE, _MOST_SECONDS = 5_000, 120.0
@@ -234,6 +237,55 @@ def _other_order(chance: random.Random) -> None:
         assert each.dtype.isnative and each.tolist() == numbers.tolist(), "other numbers"
 
 
+def _replies(chance: random.Random) -> None:
+    """What a data Redis answers, by the grammar of its protocol and beside it."""
+    parser = chance.choice((ValueParser, OldValueParser))(65_536)
+    parser.on_connect(_Connection(b"".join(_reply(chance, 0) for _ in range(chance.randint(1, 4)))))
+    most = chance.choice((100, 10_000, 1_000_000))
+    with allowing(most, 5.0):
+        found = parser.read_response(disable_decoding=True)
+    assert len(repr(found)) < 20 * most + 1_000, "more than was allowed"
+
+
+def _reply(chance: random.Random, depth: int) -> bytes:
+    number = str(chance.choice((*_EDGES, chance.randrange(12), chance.randrange(12), "abc", "", "9" * 5_000))).encode()
+    kind = chance.choice(b"+-:$*_,#!=(%~>|?").to_bytes(1, "big")
+    text = chance.choice((b"OK", b"READONLY no", b"MOVED", b"", chance.randbytes(9), b"x" * 100_000))
+    if kind in b"$!=":
+        made = kind + (str(len(text)).encode() if chance.random() < 0.7 else number) + b"\r\n" + text + b"\r\n"
+    elif kind in b"*%~>|" and depth < 5:
+        count = chance.randrange(5)
+        parts = b"".join(_reply(chance, depth + 1) for _ in range(count * (1 + (kind == b"%"))))
+        made = kind + (str(count).encode() if chance.random() < 0.8 else number) + b"\r\n" + parts
+    elif kind in b"+-":
+        made = kind + text + b"\r\n"
+    else:
+        made = kind * chance.choice((1, 1, 1, 2_000)) + number + b"\r\n"
+    if chance.random() < 0.01:
+        made = b"*1\r\n" * 5_000
+    return made if chance.random() < 0.9 else mutated(made, chance)
+
+
+class _Connection:
+    """What a parser needs of a connection, and of its socket, that brings some bytes and then closes."""
+
+    socket_timeout, encoder = 5.0, Encoder("utf-8", "strict", False)  # type: ignore[no-untyped-call]
+
+    def __init__(self, content: bytes) -> None:
+        self._sock, self._left = self, BytesIO(content)
+
+    def settimeout(self, seconds: float) -> None:
+        """It does not wait."""
+
+    def recv(self, size: int) -> bytes:
+        """Some bytes."""
+        return self._left.read(size)
+
+    def recv_into(self, view: memoryview) -> int:
+        """The same."""
+        return self._left.readinto(view)
+
+
 READERS: dict[str, Callable[[random.Random], None]] = {
     "arrays of a chunk": _arrays,
     "answers": _answers,
@@ -243,6 +295,7 @@ READERS: dict[str, Callable[[random.Random], None]] = {
     "what workers say of themselves": _beats,
     "halves of steps": _halves,
     "arrays of the other byte order": _other_order,
+    "replies of a data Redis": _replies,
 }
 
 
@@ -255,7 +308,7 @@ def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
         try:
             READERS[kind](chance)
             figures["read"] += 1
-        except (HakoiriError, NoSuchJobError, DeserializationError):
+        except (HakoiriError, NoSuchJobError, DeserializationError, redis.RedisError):
             figures["refused"] += 1
         except Exception as error:
             return figures, f"payload {number}: {type(error).__name__}: {error}"
@@ -265,7 +318,7 @@ def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
 class Payloads(Part):
     """A trial is some thousand payloads of one kind."""
 
-    name, usual, short = "payloads", 280, range(8)
+    name, usual, short = "payloads", 315, range(9)
     headings = ("what reads them",)
     measures: ClassVar = {
         "payloads": Measure("payloads"),
@@ -278,6 +331,8 @@ them behind a checksum that fits, as anybody can compute it. Whatever reads them
 they say; a coded block that is read has as many increasing keys as it says. No other exception, signal or hang. Of
 *halves of steps* the arrays say where other blocks lie, and how many, than there are: a worker then does what it is
 asked for, or says why not.
+*Replies of a data Redis* follow the grammar of RESP, with lengths, counts and depths that lie: they are read within
+what was allowed, or are a connection that has failed.
 What a machine of the other byte order sends must be the same bytes, and what it reads the same numbers."""
 
     def __init__(self, place: Path) -> None:

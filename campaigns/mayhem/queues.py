@@ -1,5 +1,6 @@
 """Trouble with the one Redis, with what lies in it, and with who else uses it."""
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -20,6 +21,8 @@ _MOST_SECONDS = 180
 _HARMS, _PAUSE_SECONDS = 40, 0.1
 #: How often somebody looks for what is there for a moment.
 _LOOKS = 50
+#: How many failovers there are in a run, and how long one takes at most.
+_FAILOVERS, _FAILOVER_SECONDS = 3, 6.0
 #: Names of RQ's that Hakoiri has no need of.
 _OF_RQ = ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}", f"rq:ready:{QUEUE}")
 
@@ -183,6 +186,37 @@ def _taken_names(client: redis.Redis, chance: Random) -> bool:
     return True
 
 
+def _replica(client: redis.Redis, chance: Random) -> None:
+    """A failover: it is a replica of nobody for a while."""
+    client.replicaof("127.0.0.1", "1")
+    time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
+    client.replicaof("NO", "ONE")
+
+
+def _locked(client: redis.Redis, chance: Random) -> None:
+    """Another password for a while, which nobody knows, and all connections are closed."""
+    client.config_set("requirepass", "another")
+    client.client_kill_filter(_type="normal", skipme=True)
+    time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
+    client.config_set("requirepass", "")
+
+
+def _failovers(scene: Scene, fail: Callable[[redis.Redis, Random], None]) -> None:
+    """One after the other while the run is under way. No worker ends of it, and no run that has begun."""
+    scene.farm()
+    before = {child.pid for child in scene.children(data_redis=False)}
+    running = scene.drive()
+    with redis.Redis.from_url(scene.one_redis.url, single_connection_client=True) as client:
+        for _ in range(_FAILOVERS):
+            if not scene.let_work(running, scene.seconds):
+                break
+            fail(client, scene.chance)
+            scene.outcome.figures["harms"] += 1
+    _ends(scene, running)
+    if before != {child.pid for child in scene.children(data_redis=False)}:
+        scene.outcome.faults.append("workers have ended")
+
+
 def _protocol(scene: Scene, number: int) -> None:
     scene.farm(options=f"?protocol={number}")
     scene.finish(scene.drive())
@@ -210,6 +244,8 @@ class Queues(Disturbed):
         "data Redis: no room": partial(_little_room_for_data, policy="noeviction"),
         "data Redis: eviction": partial(_little_room_for_data, policy="allkeys-random"),
         "data Redis: garbage in keys": partial(_beside, harm=_spoil_data, hosts=2, workers=1, env=AUTO),
+        "failover: a replica for seconds": partial(_failovers, fail=_replica),
+        "failover: another password": partial(_failovers, fail=_locked),
     }
     measures: ClassVar = {
         "harms": Measure("harms done"),
@@ -220,6 +256,7 @@ class Queues(Disturbed):
 A run by two workers, and a Redis with little room, one that throws keys away, that is slow or whose connections are cut
 after some bytes; jobs that are in the queues twice, in another order or in that of another worker, and events that come
 twice and in another order; values that are overwritten, of another type or gone; keys of other programs, under names of
-RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts. *Harms done* are these,
+RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts; failovers, in which
+Redis is a replica or has another password for up to six seconds, and no worker may end. *Harms done* are these,
 connections cut, keys thrown away and commands refused for want of room. The run must end as one that nobody disturbed,
 at once or, where it was ended with one line that says why, when it is gone on with."""

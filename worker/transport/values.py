@@ -70,7 +70,9 @@ class _BoundedParser(_RESPBase):
     """One of redis-py's parsers within bounds, which gives large values as read-only views."""
 
     EXCEPTION_CLASSES = BaseParser.EXCEPTION_CLASSES | dict.fromkeys(
-        ("READONLY", "MASTERDOWN", "NOREPLICAS", "MISCONF", "BUSY"), AwayError
+        # The last one ends commands that wait, in Redis that becomes a replica.
+        ("READONLY", "MASTERDOWN", "NOREPLICAS", "MISCONF", "BUSY", "UNBLOCKED"),
+        AwayError,
     )
 
     def on_connect(self, connection: Any) -> None:

@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.options import (
+    DataNetworksOption,
     DataOption,
     JsonOption,
     MemoryOption,
@@ -30,6 +31,7 @@ def coordinator(
     ] = False,
     data: DataOption = None,
     memory: MemoryOption = None,
+    data_networks: DataNetworksOption = None,
     burst: Annotated[bool, typer.Option("--burst", help="End when no queued run is left.")] = False,
     json: JsonOption = False,
 ) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from hakoiri.cli.options import JsonOption, RedisOption, parse_size, required_redis
+from hakoiri.cli.options import DataNetworksOption, JsonOption, RedisOption, parse_size, required_redis
 from hakoiri.cli.runs.serving import log
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json
@@ -67,6 +67,7 @@ def worker(
             show_default="a quarter of what is free",
         ),
     ] = None,
+    data_networks: DataNetworksOption = None,
     json: JsonOption = False,
 ) -> None:  # fmt: skip
     """Start worker processes and keep them alive until Ctrl-C.
