@@ -225,7 +225,7 @@ def _protocol(scene: Scene, number: int) -> None:
 class Queues(Disturbed):
     """A trial is a farmed run of one kind, and one kind of trouble."""
 
-    name, usual, short = "redis", 256, (8,)
+    name, usual, short = "redis", 288, (8,)
     headings = ("trouble", "run")
     ways: ClassVar = {
         "no room (noeviction)": partial(_little_room, policy="noeviction"),

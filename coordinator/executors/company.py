@@ -11,12 +11,13 @@ import redis
 from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.session import Observer
 from hakoiri.puzzles.errors import Step
-from hakoiri.worker.transport.connection import living_workers, without_password
+from hakoiri.worker.transport.connection import ALIVE_SECONDS, living_workers, without_password
 
 #: Without any worker for so long, the coordinator works itself. Longer than a worker needs to be declared dead.
 _ALONE_SECONDS = 2.0
 #: Where nobody begins a chunk that waits, or says anything else, for so long, none of those counts that say they live.
-_SILENCE_SECONDS = 5.0
+#: By then a chunk that one has taken, and not begun, was sent again to the others.
+_SILENCE_SECONDS = 2.0 * ALIVE_SECONDS
 
 
 class Company:
