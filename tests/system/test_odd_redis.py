@@ -59,6 +59,8 @@ def exits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(Supervisor, "_start", start)
     monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.0)
+    # However slowly this machine starts them.
+    monkeypatch.setattr(supervisor, "_EARLY_SECONDS", 1e9)
     monkeypatch.setattr(supervisor, "_POLL_SECONDS", 0.01)
     return codes
 
@@ -76,7 +78,7 @@ def running(team: Supervisor) -> Iterator[None]:
 
 
 def test_workers_that_only_end_are_never_given_up(redis_server: RedisServer, exits: list[int]) -> None:
-    """It is said once, however many they are; the name that is taken, too."""
+    """It is said once, however many they are and in which order they end; the name that is taken, too."""
     notes: list[str] = []
     team = Supervisor(redis_server.url, 2, notes.append)
     with running(team):
@@ -95,14 +97,19 @@ def test_pauses_between_workers_that_only_end_become_longer(
 ) -> None:
     """And no longer than a minute; who lives for a while, or is killed, is replaced at once again."""
     monkeypatch.setattr(supervisor, "_RESTART_SECONDS", 0.5)
-    team = Supervisor(redis_server.url, 1, lambda text: None)
+    notes: list[str] = []
+    team = Supervisor(redis_server.url, 2, notes.append)
+    team.start()
 
-    def pause_after(code: int) -> float:
+    def pause_after(code: int, place: int = 0) -> float:
         exits[:] = [code]
-        team._workers[:] = [team._start_in(0)]
-        return team._mourn(0)
+        team._workers[place].wait()
+        team._workers[place] = team._start_in(place)
+        return team._mourn(place)
 
     assert [pause_after(1) for _ in range(14)] == [*[0.5] * 5, 1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert [pause_after(1, place=1) for _ in range(6)] == [*[0.5] * 5, 1]
+    assert sum("in succession" in note for note in notes) == 1
     assert [pause_after(code) for code in (os.EX_TEMPFAIL, 1)] == [0.5, 0.5]
 
 

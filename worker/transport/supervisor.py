@@ -100,8 +100,8 @@ class Supervisor:
         forget_worker(worker_name(dead.pid), self._connection)
         early = code >= 0 and code != os.EX_TEMPFAIL and time.monotonic() - self._began[place] < _EARLY_SECONDS
         self._early[place] = self._early.get(place, 0) + 1 if early else 0
+        self._gave_reason &= early
         if (excess := self._early[place] - _MOST_EARLY) < 0:
-            self._gave_reason = False
             self._note(f"worker process {dead.pid} {_fate(code)}; starting another")
         elif not self._gave_reason:
             self._gave_reason = True
