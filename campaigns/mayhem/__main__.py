@@ -79,9 +79,13 @@ def campaign(
 
 
 def code() -> str:
-    """The commit of Hakoiri's that is tried, with a mark if files differ from it; empty outside of a clone."""
+    """The commit of Hakoiri's that is tried, with a mark if files differ from it; "unknown" without git or a clone."""
     asked = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(asked, capture_output=True, text=True, check=False, cwd=Path(__file__).parent).stdout.strip()
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
+    except FileNotFoundError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
 
 
 def wanted(

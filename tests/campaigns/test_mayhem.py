@@ -74,6 +74,11 @@ def test_the_page_tells_what_was_counted_and_what_was_not_kept(tmp_path: Path) -
     assert "ValueError: broken" in told
 
 
+def test_the_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert code() == "unknown"
+
+
 _DISTURBED = [kind for kind in PARTS.values() if issubclass(kind, Disturbed)]
 
 

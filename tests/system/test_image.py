@@ -1,0 +1,60 @@
+"""The build context of the image: everything that the Dockerfile copies is let through, and nothing else."""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from tests.system.helpers import ROOT
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+IGNORED = [
+    line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"
+]
+
+
+def sources() -> Iterator[str]:
+    """The files and folders of the repository that the Dockerfile copies."""
+    for line in re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILE, re.MULTILINE):
+        yield from line.split()[:-1]
+
+
+SOURCES = [*sources()]
+
+
+def passes(name: str) -> bool:
+    """Whether .dockerignore lets a path through: the last pattern that matches the path or a folder above it decides."""
+    above = [name, *(str(folder) for folder in Path(name).parents)][:-1]
+    ignored = False
+    for line in IGNORED:
+        pattern = line.removeprefix("!")
+        patterns = (pattern, pattern.removeprefix("**/"))
+        if any(fnmatch(path, each) and path.count("/") == each.count("/") for path in above for each in patterns):
+            ignored = line[0] != "!"
+        elif pattern.startswith("**/") and patterns[1] in Path(name).parts:
+            ignored = line[0] != "!"
+    return not ignored
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_the_dockerfile_copies_is_in_the_build_context(source: str) -> None:
+    path = ROOT / source
+    assert path.exists()
+    inside = [path, *path.rglob("*")] if path.is_dir() else [path]
+    names = [str(each.relative_to(ROOT)) for each in inside if "__pycache__" not in each.parts]
+    assert [name for name in names if not passes(name)] == []
+
+
+def test_links_lead_to_what_is_copied() -> None:
+    links = [path for source in SOURCES for path in (ROOT / source).glob("*") if path.is_symlink()]
+    assert {path.name for path in links} == {"puzzles", "storage", "worker", "coordinator"}
+    assert {str(path.resolve().relative_to(ROOT)) for path in links} <= {*SOURCES}
+
+
+@pytest.mark.parametrize(
+    "name", [".env", ".git/config", ".venv/bin/python", "tests/conftest.py", "scripts/setup", "worker/__pycache__/a.pyc"]
+)
+def test_nothing_else_is_in_the_build_context(name: str) -> None:
+    assert not passes(name)
