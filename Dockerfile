@@ -3,7 +3,12 @@ FROM python:3.13-slim-trixie AS install
 WORKDIR /source
 RUN python -m venv /opt/hakoiri
 COPY requirements.lock ./
-RUN /opt/hakoiri/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+# Symbols that only a debugger reads, and the tests of the packages, are a sixth of what is installed. The libraries in
+# the folders *.libs were rewritten by auditwheel, and strip can break such files.
+RUN /opt/hakoiri/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
+    && apt-get update && apt-get install --yes --no-install-recommends binutils \
+    && find /opt/hakoiri -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} + \
+    && find /opt/hakoiri -type d -name tests -prune -exec rm -r {} +
 COPY pyproject.toml README.md LICENSE ./
 COPY puzzles puzzles
 COPY storage storage

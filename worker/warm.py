@@ -22,7 +22,7 @@ from hakoiri.worker.graphs.components import inner_graph, label_components, orde
 from hakoiri.worker.graphs.forests import balance, fold
 from hakoiri.worker.graphs.lanes import bound_each
 from hakoiri.worker.graphs.layout import choose_pivots, pivot_places, refined, stress
-from hakoiri.worker.graphs.searches import Graph, all_eccentricities, distances_from, farthest_pairs
+from hakoiri.worker.graphs.searches import Graph, all_eccentricities, cheapest_paths, distances_from, farthest_pairs
 from hakoiri.worker.graphs.strong import Bounds, all_diameters, condensation, strong_labels, transposed
 from hakoiri.worker.layers.bloom import add, empty_filter, may_hold
 from hakoiri.worker.layers.kernels import fill_of, list_bits, merge, put_on, set_within, simple_edges, take_off
@@ -176,6 +176,7 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
         boards, digests, _, takes = do_task("move", puzzle, [arena.first], arena.shared)
         nothing = np.zeros(1, dtype=np.int64)
         Met(0).fresh(digests, nothing, nothing)
+        cheapest_paths(Graph(nothing[[0, 0]], nothing[:0].astype(np.int32)), nothing[:0], 0)
         moves = np.flatnonzero(takes[0] >= 0)[:1]
         do_task("move", puzzle, [boards, np.zeros(len(moves), dtype=np.int64), moves], arena.shared)
         if puzzle.games:

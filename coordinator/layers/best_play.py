@@ -7,8 +7,6 @@ cycles included. The best one is that with the highest score, then the fewest mo
 key.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hakoiri.coordinator.errors import ContradictionError, UnanswerableError
@@ -21,15 +19,13 @@ from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, key_at
 from hakoiri.puzzles.keys.order import lower_bounds, order_of
 from hakoiri.storage.layers.store import RunStore
+from hakoiri.worker.graphs.searches import Costs, Graph, cheapest_paths
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-#: Bytes per move, with its copies in the search.
+#: Bytes per move, with its copies and the search's heap.
 _BYTES_OF_MOVE = 100
 _BLOCK = 1 << 16
-#: Costs up to this are whole numbers in floating point.
-_MOST_COST = 1 << 53
+#: What a cost must stay below, with room for the moves of a play.
+_MOST_COST = 1 << 62
 
 
 def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
@@ -53,16 +49,12 @@ def best_play(store: RunStore, puzzle: Puzzle, budget: Budget) -> Play:
 
 
 def _best(puzzle: Scored, keys: Keys) -> Play:
-    # Here, because scipy takes a quarter of a second to import.
-    from scipy.sparse.csgraph import dijkstra
-
     much, reserves = len(keys) + 1, puzzle.reserves(keys)
     start = int(lower_bounds(keys, puzzle.keys([puzzle.start]))[0])
     if much * int(reserves[start]) >= _MOST_COST:
         raise UnanswerableError(f"the scores of {puzzle.name} are too large for its best play to be found exactly")
-    found, before = dijkstra(_graph(puzzle, keys, reserves, much), indices=start, return_predecessors=True)
-    costs = np.rint(found).astype(np.int64)
-    scores, moves = reserves[start] - reserves - costs // much, costs % much
+    found, before = cheapest_paths(*_graph(puzzle, keys, reserves, much), start)
+    scores, moves = reserves[start] - reserves - found // much, found % much
     best = int(np.lexsort((moves, -scores))[0])
     places = [best]
     while places[-1] != start:
@@ -71,26 +63,20 @@ def _best(puzzle: Scored, keys: Keys) -> Play:
     return Play(int(scores[best]), len(path) - 1, puzzle.write_play(path), True, path)
 
 
-def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> "csr_array":
-    """The cost of the cheapest move between each two configurations."""
-    from scipy.sparse import csr_array
-
-    sources, targets, costs = [], [], []
+def _graph(puzzle: Scored, keys: Keys, reserves: Scores, much: int) -> tuple[Graph, Costs]:
+    """Return the moves between configurations, and the cost of each."""
+    counts, targets, costs = [np.zeros(1, dtype=np.int64)], [], []
     for begin in range(0, len(keys), _BLOCK):
         found = puzzle.scored(keys[begin : begin + _BLOCK])
-        sources.append(np.repeat(np.arange(begin, begin + len(found.counts)), found.counts))
-        targets.append(lower_bounds(keys, found.successors))
-        taken = reserves[sources[-1]] - reserves[targets[-1]]
+        sources = np.repeat(np.arange(begin, begin + len(found.counts)), found.counts)
+        places = lower_bounds(keys, found.successors)
+        taken = reserves[sources] - reserves[places]
         if (wrong := np.flatnonzero(taken < np.maximum(found.scores, 0))).size:
-            _refuse(puzzle, *(key_at(keys, int(ends[-1][wrong[0]])) for ends in (sources, targets)))
+            _refuse(puzzle, *(key_at(keys, int(ends[wrong[0]])) for ends in (sources, places)))
+        counts.append(found.counts.astype(np.int64))
+        targets.append(places.astype(np.int32))
         costs.append(much * (taken - found.scores) + 1)
-    every = np.concatenate(sources), np.concatenate(targets), np.concatenate(costs)
-    # Two moves may lead to one configuration, and a sparse array would add up what they cost.
-    order = np.lexsort((every[2], every[1], every[0]))
-    source, target, cost = (each[order] for each in every)
-    first = np.append(True, (source[1:] != source[:-1]) | (target[1:] != target[:-1]))[: len(source)]
-    entries = cost[first].astype(np.float64), (source[first], target[first])
-    return csr_array(entries, shape=(len(keys), len(keys)))
+    return Graph(np.cumsum(np.concatenate(counts)), np.concatenate(targets)), np.concatenate(costs)
 
 
 def _refuse(puzzle: Scored, before: Key, after: Key) -> None:

@@ -1,6 +1,7 @@
-"""The build context of the image: everything that the Dockerfile copies is let through, and nothing else."""
+"""The build context of the image holds what the Dockerfile copies, and nothing else; the service in containers."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from tests.system.helpers import ROOT
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+#: What compose-test exits with where no engine can be had.
+NO_ENGINE = 3
 IGNORED = [
     line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line and line[0] != "#"
 ]
@@ -58,3 +61,12 @@ def test_links_lead_to_what_is_copied() -> None:
 )
 def test_nothing_else_is_in_the_build_context(name: str) -> None:
     assert not passes(name)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_service_in_containers() -> None:
+    done = subprocess.run([ROOT / "scripts/compose-test"], check=False, capture_output=True, text=True)
+    if done.returncode == NO_ENGINE:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr

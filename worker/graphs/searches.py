@@ -1,9 +1,10 @@
-"""Graphs in memory: breadth-first searches, and the eccentricities that they give.
+"""Graphs in memory: breadth-first searches, the eccentricities that they give, and cheapest paths.
 
 A graph is in compressed sparse rows: the neighbours of vertex v are ``targets[offsets[v]:offsets[v + 1]]``; `offsets`
 is int64 of length n + 1, `targets` int32. It is undirected and, unless said otherwise, connected. Distances are int32.
 """
 
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ Vertices = NDArray[np.int32]
 Distances = NDArray[np.int32]
 Labels = NDArray[np.int32]
 Offsets = NDArray[np.int64]
+Costs = NDArray[np.int64]
 UNSEEN = -1
 
 
@@ -159,3 +161,30 @@ def eccentricities_of(graph: Graph, sources: Vertices) -> Distances:
 def all_eccentricities(graph: Graph) -> Distances:
     """The eccentricity of every vertex within its component, by a search from each: for small components."""
     return eccentricities_of(graph, np.arange(len(graph.offsets) - 1, dtype=np.int32))
+
+
+def cheapest_paths(graph: Graph, costs: Costs, source: int) -> tuple[Costs, Vertices]:
+    """Return the least cost of a path from `source` to each vertex, and the vertex before the last on such a path.
+
+    `costs` has one entry per edge, none negative; all vertices must be reachable. Edges lead one way, and may be double.
+    """
+    found = np.full(len(graph.offsets) - 1, np.iinfo(np.int64).max)
+    before = np.empty(len(found), dtype=np.int32)
+    _cheapest(graph, costs, source, found, before)
+    return found, before
+
+
+@jit
+def _cheapest(graph: Graph, costs: Costs, source: int, found: Costs, before: Vertices) -> None:
+    """Run Dijkstra's algorithm. A vertex is pushed again when its cost falls; its earlier entries are then skipped."""
+    found[source], before[source] = 0, source
+    heap = [(np.int64(0), np.int64(source))]
+    while heap:
+        cost, here = heappop(heap)
+        if cost > found[here]:
+            continue
+        for edge in range(graph.offsets[here], graph.offsets[here + 1]):
+            there, total = np.int64(graph.targets[edge]), cost + costs[edge]
+            if total < found[there]:
+                found[there], before[there] = total, here
+                heappush(heap, (total, there))

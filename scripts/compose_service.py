@@ -1,0 +1,203 @@
+"""Start the service of docker-compose.yml with podman-compose, kill parts of it during a run, and check the result.
+
+compose-test calls it, in a network of its own in which nothing else listens. $COMPOSE is the command of podman-compose.
+"""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+PROJECT = "hakoiri-test"
+WORKERS = 2
+#: How long a state that must come is waited for.
+PATIENCE_SECONDS = 180.0
+#: The ports at which the containers of each service listen.
+SERVICES = {"redis": {6379}, "pieces": {6380}, "web": {8080}, "coordinator": set[int](), "worker": set[int]()}
+#: Configurations, greatest depth and digest of what the usual start of the Hakoiri-musume reaches.
+REACHED = (25_955, 167, "55e94a65ebe4704215527917a7a6fdff44e760199b7eaf49604acc3736dbdc10")
+#: Configurations and components of its whole space.
+WHOLE = (65_880, 898)
+PAGE = ("127.0.0.1", 8080)
+LISTENS = "0A"  # a socket's state in /proc/net/tcp
+DNS_PORT = 53
+TOKEN = secrets.token_hex(16)
+ENVIRONMENT = os.environ | {"REDIS_PASSWORD": secrets.token_hex(16), "HAKOIRI_TOKEN": TOKEN}
+#: Podman has no log driver "local".
+LOGGING = json.dumps({"services": {name: {"logging": {"driver": "k8s-file"}} for name in SERVICES}})
+_Result = TypeVar("_Result")
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Say what is done, and how long it took."""
+    print(f"compose-test: {name}", flush=True)
+    begin = time.monotonic()
+    yield
+    print(f"compose-test: {name}: {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def check(holds: bool, what: str) -> None:
+    """Exit with a message unless something holds."""
+    if not holds:
+        raise SystemExit(f"compose-test: FAILED: {what}")
+
+
+def wait_for(what: str, state: "Callable[[], _Result]") -> _Result:
+    """Return the first true answer of `state`."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        if found := state():
+            return found
+        time.sleep(0.2)
+    raise SystemExit(f"compose-test: FAILED: waited {PATIENCE_SECONDS:.0f} s in vain for {what}")
+
+
+def podman(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Call podman."""
+    return subprocess.run(["podman", *words], check=False, capture_output=True, text=True)
+
+
+def compose(*words: str) -> None:
+    """Call podman-compose, whose output is shown where it fails."""
+    files = ["--file", "docker-compose.yml", "--file", "-"]
+    argv = [os.environ["COMPOSE"], "--project-name", PROJECT, *files, *words]
+    done = subprocess.run(
+        argv, env=ENVIRONMENT, input=LOGGING, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    check(done.returncode == 0, f"{' '.join(argv)}\n{done.stdout}")
+
+
+def containers() -> dict[str, str]:
+    """The service of each container, by the container's name."""
+    listed = json.loads(podman("ps", "--all", "--format", "json").stdout)
+    return {each["Names"][0]: each["Labels"]["com.docker.compose.service"] for each in listed}
+
+
+def process_of(container: str) -> int:
+    """The process id of a container's init, 0 while it does not run."""
+    return int(podman("inspect", "--format", "{{.State.Pid}}", container).stdout or 0)
+
+
+def is_healthy(container: str) -> bool:
+    """Run the health check of the compose file once."""
+    return podman("healthcheck", "run", container).returncode == 0
+
+
+def ask(path: str, token: str = TOKEN) -> tuple[int, dict[str, Any]]:
+    """Return the status and the body of an answer of the page."""
+    request = Request("http://{}:{}{}".format(*PAGE, path), headers={"Authorization": f"Bearer {token}"})  # noqa: S310
+    try:
+        with urlopen(request, timeout=30) as answer:  # noqa: S310
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, {}
+
+
+def hakoiri(*words: str) -> dict[str, Any]:
+    """Call a command in the container of the coordinator."""
+    (name,) = (name for name, service in containers().items() if service == "coordinator")
+    done = podman("exec", name, "hakoiri", *words, "--json")
+    check(done.returncode == 0, f"hakoiri {' '.join(words)}: {done.stderr}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def listening(process: int | str) -> set[tuple[str, int]]:
+    """Addresses and ports at which something listens in the network of a process, by TCP of either version."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process}/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+            _, local, _, state, *_ = line.split()
+            address, port = local.split(":")
+            if state == LISTENS:
+                found.add((".".join(str(byte) for byte in reversed(bytes.fromhex(address))), int(port, 16)))
+    return found
+
+
+def kill(container: str) -> None:
+    """Kill a container's init as a crash would; wait until its restart policy has started it again."""
+    before = process_of(container)
+    os.kill(before, signal.SIGKILL)
+    wait_for(f"{container} to come back", lambda: process_of(container) not in (0, before))
+
+
+def check_ports() -> None:
+    """Check that this machine is reached at the page's port alone, with its token, and each container at its own."""
+    here = {(address, port) for address, port in listening("self") if port != DNS_PORT}
+    check(here == {PAGE}, f"listening here: {here}")
+    for name, service in containers().items():
+        ports = {port for _, port in listening(process_of(name))}
+        check(ports == SERVICES[service], f"{name} listens on {ports}")
+    status, _ = ask("/api/runs", token="wrong")  # noqa: S106
+    check(status == HTTPStatus.UNAUTHORIZED, f"the page answers {status} to a wrong token")
+
+
+def kill_during(run: str) -> None:
+    """Kill a worker and later the coordinator while a run goes on, and wait for its end."""
+    workers = [name for name, service in containers().items() if service == "worker"]
+    (coordinator,) = (name for name, service in containers().items() if service == "coordinator")
+
+    def found() -> int:
+        return int(ask(f"/api/runs/{run}")[1].get("configurations", 0))
+
+    for victim, configurations in ((workers[0], 2_000), (coordinator, 10_000)):
+        wait_for(f"{configurations:,} configurations", lambda least=configurations: found() >= least)
+        kill(victim)
+        print(f"compose-test: {victim} was killed at {found():,} configurations", flush=True)
+    wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
+
+
+def enqueue(*words: str) -> str:
+    """Queue the Hakoiri-musume with every layer sent to workers; return the name of the run."""
+    return str(hakoiri("enqueue", "klotski", "--farm-from", "1", "--chunk", "100", *words)["run"])
+
+
+def check_runs() -> None:
+    """Check what a run with kills gives, and an undisturbed one of the whole space."""
+    run = enqueue()
+    kill_during(run)
+    status = hakoiri("status", run)
+    check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")
+    check(status["places"]["layers"]["small"]["layers"] <= 1, f"layers were not sent to workers: {status['places']}")
+    run = enqueue("--whole")
+    wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
+    status, components = hakoiri("status", run), hakoiri("components", run)["components"]
+    found = (status["configurations"], len(components))
+    check(found == WHOLE, f"the whole space: {found}")
+
+
+def main() -> None:
+    """Do all of it; take everything down, whatever happens."""
+    try:
+        with phase("starting the service"):
+            compose("up", "--detach", "--no-build", "--scale", f"worker={WORKERS}")
+        with phase("health checks"):
+            for name in containers():
+                wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
+        with phase("ports"):
+            check_ports()
+        with phase("a run with kills, and the whole space"):
+            check_runs()
+        with phase("health after it"):
+            status, health = wait_for("both workers", lambda: ask("/api/health"))
+            check(status == HTTPStatus.OK and health["ok"] and health["workers"] == WORKERS, f"/api/health: {health}")
+            for name in containers():
+                wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
+    finally:
+        with phase("taking it down"):
+            compose("down", "--volumes")
+    check(containers() == {}, "containers are left")
+
+
+if __name__ == "__main__":
+    main()
