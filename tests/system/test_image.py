@@ -27,18 +27,18 @@ def sources() -> Iterator[str]:
 SOURCES = [*sources()]
 
 
+def matches(pattern: str, path: str) -> bool:
+    """Whether a pattern is that of a path; ``**/`` at its beginning stands for any folders, ``*`` for none."""
+    if pattern.startswith("**/"):
+        return fnmatch(Path(path).name, pattern.removeprefix("**/"))
+    return fnmatch(path, pattern) and path.count("/") == pattern.count("/")
+
+
 def passes(name: str) -> bool:
-    """Whether .dockerignore lets a path through: the last pattern that matches the path or a folder above it decides."""
-    above = [name, *(str(folder) for folder in Path(name).parents)][:-1]
-    ignored = False
-    for line in IGNORED:
-        pattern = line.removeprefix("!")
-        patterns = (pattern, pattern.removeprefix("**/"))
-        if any(fnmatch(path, each) and path.count("/") == each.count("/") for path in above for each in patterns):
-            ignored = line[0] != "!"
-        elif pattern.startswith("**/") and patterns[1] in Path(name).parts:
-            ignored = line[0] != "!"
-    return not ignored
+    """Whether .dockerignore lets a path through: the last line that matches it, or a folder above it, decides."""
+    ways = [name, *map(str, Path(name).parents)][:-1]
+    deciding = [line for line in IGNORED if any(matches(line.removeprefix("!"), way) for way in ways)]
+    return not deciding or deciding[-1].startswith("!")
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -57,7 +57,8 @@ def test_links_lead_to_what_is_copied() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [".env", ".git/config", ".venv/bin/python", "tests/conftest.py", "scripts/setup", "worker/__pycache__/a.pyc"]
+    "name",
+    [".env", ".git/config", ".venv/bin/python", "tests/conftest.py", "scripts/setup", "worker/__pycache__/a.pyc"],
 )
 def test_nothing_else_is_in_the_build_context(name: str) -> None:
     assert not passes(name)
