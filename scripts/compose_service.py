@@ -148,28 +148,31 @@ def kill_during(run: str) -> None:
     (coordinator,) = (name for name, service in containers().items() if service == "coordinator")
 
     def found() -> int:
-        return int(ask(f"/api/runs/{run}")[1].get("configurations", 0))
+        return int(ask(f"/api/runs/{run}")[1].get("configurations") or 0)
 
     for victim, configurations in ((workers[0], 2_000), (coordinator, 10_000)):
         wait_for(f"{configurations:,} configurations", lambda least=configurations: found() >= least)
+        at = found()
+        check(at < REACHED[0], "the run was over before it could be disturbed")
         kill(victim)
-        print(f"compose-test: {victim} was killed at {found():,} configurations", flush=True)
+        print(f"compose-test: {victim} was killed at {at:,} configurations", flush=True)
     wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
 
 
-def enqueue(*words: str) -> str:
+def enqueue(chunk: str, *words: str) -> str:
     """Queue the Hakoiri-musume with every layer sent to workers; return the name of the run."""
-    return str(hakoiri("enqueue", "klotski", "--farm-from", "1", "--chunk", "100", *words)["run"])
+    return str(hakoiri("enqueue", "klotski", "--farm-from", "1", "--chunk", chunk, *words)["run"])
 
 
 def check_runs() -> None:
     """Check what a run with kills gives, and an undisturbed one of the whole space."""
-    run = enqueue()
+    # Small chunks, so that there is time to kill something.
+    run = enqueue("20")
     kill_during(run)
     status = hakoiri("status", run)
     check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")
     check(status["places"]["layers"]["small"]["layers"] <= 1, f"layers were not sent to workers: {status['places']}")
-    run = enqueue("--whole")
+    run = enqueue("1000", "--whole")
     wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
     status, components = hakoiri("status", run), hakoiri("components", run)["components"]
     found = (status["configurations"], len(components))
@@ -195,8 +198,11 @@ def main() -> None:
                 wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
     finally:
         with phase("taking it down"):
+            # Podman-compose takes down one container of each service.
+            podman("rm", "--force", "--time", "45", *(name for name in containers() if name.endswith("worker_2")))
             compose("down", "--volumes")
-    check(containers() == {}, "containers are left")
+    left = [*containers(), *podman("volume", "ls", "--quiet").stdout.split()]
+    check(left == [], f"containers or volumes are left: {left}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import platformdirs
 from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.puzzles.errors import Step, did_you_mean
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import AddressSpaceError, FormatError, GoneError, RunHeldError, StorageError
+from hakoiri.storage.errors import FormatError, GoneError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, describe_holder, holder_of, is_served
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
@@ -164,8 +164,6 @@ def listed_status(
     """How one run stands, damaged or not; ``None`` if it is gone."""
     try:
         return status_of(directory, served, opening)
-    except AddressSpaceError:
-        raise
     except GoneError:
         return None
     except StorageError as error:

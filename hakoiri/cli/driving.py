@@ -250,16 +250,24 @@ def _report(
 def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool = False) -> "State":
     from hakoiri.coordinator.errors import ContradictionError
     from hakoiri.coordinator.runs.drive import drive
-    from hakoiri.storage.errors import DamagedError, GoneError, TakenOverError
+    from hakoiri.storage.errors import AddressSpaceError, DamagedError, GoneError, TakenOverError
     from hakoiri.worker.errors import TaskError
 
     with shown_progress(stderr()) as progress:
         try:
             return drive(directory, resources, control, progress, repair)
         except HakoiriError as error:
-            # What is wrong with the puzzle itself goes wrong again; of a run that another drives, or that is not there
+            # What is wrong with the puzzle itself, or with this process's limits, goes wrong again; of a run that another drives, or that is not there
             # any more, nothing is left to go on with.
-            final = (ContradictionError, DamagedError, PuzzleError, TaskError, TakenOverError, GoneError)
+            final = (
+                AddressSpaceError,
+                ContradictionError,
+                DamagedError,
+                PuzzleError,
+                TaskError,
+                TakenOverError,
+                GoneError,
+            )
             if not isinstance(error, final):
                 error.steps = (*(step for step in error.steps if step.do != again.do), again)
             raise

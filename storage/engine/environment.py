@@ -10,11 +10,11 @@ import shutil
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import lmdb
 
@@ -40,13 +40,14 @@ _MOST_REPLACED, _SMALL_BYTES = 128, 4096
 
 #: Database, name and value.
 Entry = tuple[bytes, bytes, bytes]
+_Taken = TypeVar("_Taken")
 
 
 class _Shared:
-    """LMDB's handle of a data file, which all readers of this process use."""
+    """What those who have a data file open in this process share: LMDB's handle, or ``None`` for readers."""
 
-    def __init__(self, handle: lmdb.Environment, writable: bool) -> None:
-        self.handle, self.writable, self.users = handle, writable, 0
+    def __init__(self, handle: lmdb.Environment | None) -> None:
+        self.handle, self.users = handle, 0
 
 
 #: By process and data file: a run may be deleted, and another made in its place, while a reader is left.
@@ -56,7 +57,7 @@ _opening = threading.Lock()
 
 def create_environment(directory: Path, durable: bool = True) -> None:
     """Make a data file with all databases, which are empty, in a directory."""
-    with translated(directory), closing(_open(directory, True, durable)) as new, new.begin(write=True) as transaction:
+    with translated(directory), closing(_open(directory, durable)) as new, new.begin(write=True) as transaction:
         for database in DATABASES:
             new.open_db(database, transaction)
 
@@ -70,7 +71,7 @@ class Environment:
 
     def __init__(self, directory: Path, writable: bool, durable: bool = True) -> None:
         self.directory = directory.resolve()
-        self._durable = durable
+        self._writable, self._durable = writable, durable
         self._books_checked = False
         self._replaced, self._closed = 0, False
         with translated(directory), ExitStack() as opened:
@@ -84,43 +85,44 @@ class Environment:
 
     def _share(self, writable: bool) -> _Shared:
         shared = _open_here.get(self._identity)
-        if shared is not None and (writable or shared.writable):
+        if shared is not None and (writable or shared.handle is not None):
             raise StorageError(f"run {self.directory.name} is already open in this process; close it there first")
         if shared is None:
-            shared = _open_here[self._identity] = _Shared(_open(self.directory, writable, self._durable), writable)
+            shared = _open_here[self._identity] = _Shared(_open(self.directory, self._durable) if writable else None)
         shared.users += 1
         return shared
 
     def get(self, database: bytes, name: bytes) -> bytes | None:
-        with self._snapshot() as snapshot:
-            return snapshot.get(snapshot.tree(database), name)
+        return self._read(lambda snapshot: snapshot.get(snapshot.tree(database), name))
 
     def names(self, database: bytes, prefix: bytes = b"") -> list[bytes]:
         """The names that begin with `prefix`, in order."""
-        with self._snapshot() as snapshot:
-            return list(
+        return self._read(
+            lambda snapshot: list(
                 takewhile(lambda name: name.startswith(prefix), snapshot.names(snapshot.tree(database), prefix))
             )
+        )
 
     def entries(self, database: bytes, begin: bytes, most: int) -> list[tuple[bytes, bytes]]:
         """At most so many names, and their values, from the name `begin` on."""
-        with self._snapshot() as snapshot:
-            return list(islice(snapshot.entries(snapshot.tree(database), begin), most))
+        return self._read(lambda snapshot: list(islice(snapshot.entries(snapshot.tree(database), begin), most)))
 
     def name_around(self, database: bytes, wanted: bytes, prefix: bytes) -> bytes | None:
         """Of the names that begin with `prefix` the greatest that is not above `wanted`, else the least."""
-        with self._snapshot() as snapshot:
+
+        def find(snapshot: Snapshot) -> bytes | None:
             tree = snapshot.tree(database)
             found = snapshot.last_name(tree.root, wanted)
             if found is None or not found.startswith(prefix):
                 found = next(snapshot.names(tree, wanted), None)
             return found if found is not None and found.startswith(prefix) else None
 
+        return self._read(find)
+
     def name_after(self, database: bytes, name: bytes, prefix: bytes) -> bytes | None:
         """Of the names that begin with `prefix` the least that is above `name`, which begins with it, too."""
-        with self._snapshot() as snapshot:
-            found = next(snapshot.names(snapshot.tree(database), name + b"\0"), None)
-            return found if found is not None and found.startswith(prefix) else None
+        found = self._read(lambda snapshot: next(snapshot.names(snapshot.tree(database), name + b"\0"), None))
+        return found if found is not None and found.startswith(prefix) else None
 
     def write(
         self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]] = (), known: Entry | None = None
@@ -130,9 +132,9 @@ class Environment:
         `TakenOverError` if the entry `known`, one of those that are put, is not there as the caller knows it.
         """
         self._replaced += len(deleted) + self._check_before_writing(puts, deleted)
-        with translated(self.directory), self._shared.handle.begin(write=True) as transaction:
+        with translated(self.directory), self._handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
-            handles = {database: self._shared.handle.open_db(database, transaction) for database in databases}
+            handles = {database: self._handle.open_db(database, transaction) for database in databases}
             # IMPORTANT: within the transaction, for a process may stand still at any moment, even without its lock.
             if known is not None and transaction.get(known[1], db=handles[known[0]]) != known[2]:
                 raise taken_over(self.directory)
@@ -142,8 +144,14 @@ class Environment:
                 transaction.put(name, value, db=handles[database])
         if self._replaced > _MOST_REPLACED:
             # What is written is written: if it cannot be opened again, that is an error of the next use.
-            self._shared.handle.close()
+            self._handle.close()
             self._replaced, self._closed = 0, True
+
+    @property
+    def _handle(self) -> lmdb.Environment:
+        if self._shared.handle is None:
+            raise lmdb.ReadonlyError("opened for reading")
+        return self._shared.handle
 
     def close(self) -> None:
         """Close; harmless when already closed, and in a child that inherited this by a fork."""
@@ -154,36 +162,55 @@ class Environment:
             self._shared.users -= 1
             if not self._shared.users:
                 _open_here.pop(self._identity, None)
-                self._shared.handle.close()
+                if self._shared.handle is not None:
+                    self._shared.handle.close()
         self._file.close()
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[Snapshot]:
+    def _read(self, take: Callable[[Snapshot], _Taken]) -> _Taken:
+        """Return what `take` finds in the last committed state; it may be called again."""
         if os.getpid() != self._identity[0]:
             raise StorageError(f"run {self.directory.name} was opened before a fork; open it again in this process")
         with translated(self.directory):
-            if self._closed:
-                self._shared.handle = _open(self.directory, True, self._durable)
-                self._closed = False
-            for _ in range(_TRIES):
-                # To begin, LMDB reads the meta pages in its map.
-                self._file.read(1, 1)
-                with self._shared.handle.begin() as transaction:
-                    # None where a writer has committed twice since.
-                    if (snapshot := self._file.snapshot(transaction.id())) is not None:
-                        yield snapshot
-                        return
-            raise PageError("its last transaction is on no meta page")
+            return self._read_own(take) if self._writable else self._read_beside(take)
+
+    def _read_own(self, take: Callable[[Snapshot], _Taken]) -> _Taken:
+        if self._closed:
+            self._shared.handle = _open(self.directory, self._durable)
+            self._closed = False
+        # To begin, LMDB reads the meta pages in its map.
+        self._file.read(1, 1)
+        with self._handle.begin() as transaction:
+            if (snapshot := self._file.snapshot(transaction.id())) is None:
+                raise PageError("its last transaction is on no meta page")
+            return take(snapshot)
+
+    def _read_beside(self, take: Callable[[Snapshot], _Taken]) -> _Taken:
+        """Read beside a writer that does not know of this: again if it has committed meanwhile.
+
+        Nothing that a state needs is overwritten before the next one is committed. IMPORTANT: no locks of LMDB's, which
+        tells processes apart by number: in containers that share a volume numbers are few, and often the same.
+        """
+        for _ in range(_TRIES):
+            snapshot = self._file.newest()
+            try:
+                found = take(snapshot)
+            except PageError:
+                if self._file.newest() is snapshot:
+                    raise
+                continue
+            if self._file.newest() is snapshot:
+                return found
+        raise StorageError(f"run {self.directory.name} is written to faster than it can be read; try again")
 
     def _check_before_writing(self, puts: Sequence[Entry], deleted: Sequence[tuple[bytes, bytes]]) -> int:
         """Look at all pages that LMDB will go by. To put reads the way to one leaf, to delete its neighbours, too.
 
         How many large values will be replaced.
         """
-        with self._snapshot() as snapshot:
+
+        def look(snapshot: Snapshot) -> int:
             if not self._books_checked:
                 snapshot.check_books()
-                self._books_checked = True
             trees = {database: snapshot.tree(database) for database, *_ in (*puts, *deleted)}
             for database in {database for database, _ in deleted}:
                 deque(snapshot.names(trees[database]), maxlen=0)
@@ -192,24 +219,21 @@ class Environment:
             there = [len(snapshot.get(trees[database], name) or b"") for database, name, _ in puts]
             return sum(length > _SMALL_BYTES for length in there)
 
+        replaced = self._read(look)
+        self._books_checked = True
+        return replaced
 
-def _open(directory: Path, writable: bool, durable: bool) -> lmdb.Environment:
-    options: dict[str, Any] = {"map_size": MAP_BYTES, "max_dbs": len(DATABASES), "sync": durable, "create": False}
+
+def _open(directory: Path, durable: bool) -> lmdb.Environment:
     try:
-        environment = lmdb.open(str(directory), readonly=not writable, **options)
-    except lmdb.ReadonlyError:
-        if writable:
-            raise
-        # A read-only medium has no room for a reader's lock, and no writer either.
-        environment = lmdb.open(str(directory), readonly=True, lock=False, **options)
+        environment = lmdb.open(str(directory), map_size=MAP_BYTES, max_dbs=len(DATABASES), sync=durable, create=False)
     except lmdb.MemoryError as error:
         raise AddressSpaceError(
             f"run {run_of(directory)} cannot be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take "
             "no memory, and this process may not have so many; lift its limit with 'ulimit -v unlimited'"
         ) from error
-    if writable:
-        # Readers that were killed would keep old pages from being used again, and the file would grow.
-        environment.reader_check()
+    # Processes of an earlier version that were killed while they read would keep old pages from being used again.
+    environment.reader_check()
     return environment
 
 

@@ -128,6 +128,13 @@ class DataFile:
             raise PageError(f"page {page} is missing, so it is truncated or overwritten")
         return os.pread(self._file, count, begin)
 
+    def newest(self) -> "Snapshot":
+        """All databases as the last transaction left them; the same object until the next one is committed."""
+        meta = max((self._meta(number) for number in (0, 1)), key=lambda meta: meta.transaction)
+        if self._latest is None or self._latest.meta != meta:
+            self._latest = Snapshot(self, meta)
+        return self._latest
+
     def snapshot(self, transaction: int) -> "Snapshot | None":
         """All databases as the transaction of that number left them; ``None`` where its meta page is not there."""
         if self._latest is None or self._latest.transaction != transaction:
@@ -152,12 +159,12 @@ class Snapshot:
     """All databases as one transaction left them."""
 
     def __init__(self, file: DataFile, meta: _Meta) -> None:
-        self._file, self._meta = file, meta
+        self._file, self.meta = file, meta
         self.transaction = meta.transaction
         self._pages: dict[tuple[int, int], _Page] = {}
 
     def tree(self, database: bytes) -> Tree:
-        for page, node in self._walk(self._meta.main.root, database):
+        for page, node in self._walk(self.meta.main.root, database):
             if page.names[node] == database:
                 return self._named(page, node)
             break
@@ -178,9 +185,9 @@ class Snapshot:
 
     def check_books(self) -> None:
         """Raise `PageError` unless what LMDB goes by when it gives pages out makes sense."""
-        last, used = self._meta.last_page, 2 + self._meta.free.pages + self._meta.main.pages
-        used += sum(self._named(page, node).pages for page, node in self._walk(self._meta.main.root))
-        for _, value in self.entries(self._meta.free):
+        last, used = self.meta.last_page, 2 + self.meta.free.pages + self.meta.main.pages
+        used += sum(self._named(page, node).pages for page, node in self._walk(self.meta.main.root))
+        for _, value in self.entries(self.meta.free):
             # The first says how many follow; where not even that is there, one is missing.
             count, *numbers = struct.unpack_from(f"={len(value) // _NUMBER.size}Q", value) or (1,)
             del numbers[count:]
@@ -230,7 +237,7 @@ class Snapshot:
     def _read_page(self, number: int, kind: int, ordered: bool) -> _Page:
         raw = self._file.read(number, self._file.page_size)
         found, _, flags, lower, upper = _HEAD.unpack_from(raw)
-        sound = _HEAD.size < lower <= upper <= len(raw) and number <= self._meta.last_page
+        sound = _HEAD.size < lower <= upper <= len(raw) and number <= self.meta.last_page
         if (found, flags) != (number, kind) or not sound:
             raise PageError(f"page {number} is damaged, or in the place of another")
         places = struct.unpack_from(f"={(lower - _HEAD.size) // 2}H", raw, _HEAD.size)

@@ -8,7 +8,7 @@ import sys
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -251,11 +251,43 @@ WRITER = """
     """
 
 
-def test_a_reader_beside_a_writer_sees_whole_transactions(tmp_path: Path) -> None:
+HOLDER = """
+    import fcntl, sys
+    with open(sys.argv[1], "r+b") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(sys.argv[2]))
+        print("held", flush=True)
+        sys.stdin.read()
+    """
+
+
+@contextmanager
+def own_number_taken(directory: Path) -> Iterator[None]:
+    """Hold what LMDB holds for a process with the number of this one, as in another container with the same volume."""
+    argv = [sys.executable, "-c", dedent(HOLDER), str(directory / "lock.mdb"), str(os.getpid())]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        try:
+            yield
+        finally:
+            holder.communicate()
+
+
+def test_a_reader_keeps_nobody_with_its_number_from_working(tmp_path: Path) -> None:
+    create_environment(tmp_path)
+    with closing(Environment(tmp_path, writable=False)) as reader:
+        assert reader.names(META) == []
+        with own_number_taken(tmp_path):
+            assert reader.names(META) == []
+
+
+@pytest.mark.parametrize("number_taken", [False, True])
+def test_a_reader_beside_a_writer_sees_whole_transactions(number_taken: bool, tmp_path: Path) -> None:
     """The first entry and the last are always written together, and pages are used again all the time."""
     create_environment(tmp_path)
     numbers, enough = [], tmp_path / "enough"
     with (
+        own_number_taken(tmp_path) if number_taken else nullcontext(),
         subprocess.Popen([sys.executable, "-c", dedent(WRITER), str(tmp_path), str(enough)], cwd=ROOT) as writer,
         closing(Environment(tmp_path, writable=False)) as environment,
     ):

@@ -106,7 +106,16 @@ def test_a_quota(mode: str, limit: int, hakoiri: Hakoiri, finished: FinishedRuns
 # No addresses
 
 
-@pytest.mark.parametrize("command", [*QUESTIONS, "delete last --yes", "run klotski", "enqueue klotski"])
+@pytest.mark.parametrize("question", [question for question in QUESTIONS if question != "resume last"])
+def test_questions_need_no_address_space(question: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
+    """Runs are read without LMDB's map."""
+    finished.copy(finished.explored, hakoiri.data)
+    done = hakoiri(*question.split(), "--json", check=False, before=partial(limit_addresses, 1 << 36))
+    assert done.code == 0, done.error
+    assert done.stdout == hakoiri(*question.split(), "--json").stdout
+
+
+@pytest.mark.parametrize("command", ["resume last", "delete last --yes", "run klotski", "enqueue klotski"])
 def test_too_little_address_space_is_no_damage(command: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """LMDB reserves a terabyte of addresses, and takes no memory for them: ``ulimit -v`` may forbid that."""
     directory = finished.copy(finished.explored, hakoiri.data)

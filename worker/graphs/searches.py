@@ -166,7 +166,7 @@ def all_eccentricities(graph: Graph) -> Distances:
 def cheapest_paths(graph: Graph, costs: Costs, source: int) -> tuple[Costs, Vertices]:
     """Return the least cost of a path from `source` to each vertex, and the vertex before the last on such a path.
 
-    `costs` has one entry per edge, none negative; all vertices must be reachable. Edges are directed, and may be double.
+    `costs` has one entry per edge, none negative; all vertices must be reachable. Edges are directed and may be double.
     """
     found = np.full(len(graph.offsets) - 1, np.iinfo(np.int64).max)
     before = np.empty(len(found), dtype=np.int32)
