@@ -257,8 +257,8 @@ def _drive(directory: Path, resources: "Resources", control: Any, again: Step, r
         try:
             return drive(directory, resources, control, progress, repair)
         except HakoiriError as error:
-            # What is wrong with the puzzle itself, or with this process's limits, goes wrong again; of a run that another drives, or that is not there
-            # any more, nothing is left to go on with.
+            # What is wrong with the puzzle, or with this process's limits, goes wrong again; of a run that another
+            # drives, or that is not there any more, nothing is left to go on with.
             final = (
                 AddressSpaceError,
                 ContradictionError,

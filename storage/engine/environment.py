@@ -1,8 +1,8 @@
 """LMDB's environment of one run, opened carefully; and whether a data directory can be written to.
 
 One writer, one huge sparse map that is never resized, `sync` on, `writemap` off (it kills by SIGBUS on a full disk).
-An environment must not be open twice in one process, nor cross a fork. Readers in one process share it; a writer beside
-them, and whoever comes by a fork, is refused here.
+Only a writer opens LMDB's environment, which must not be open twice in one process, nor cross a fork; readers read the
+data file alone. A writer beside readers of its own process, and whoever comes by a fork, is refused here.
 """
 
 import os
@@ -31,7 +31,7 @@ _NETWORK = {
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 
-#: A reader that finds the state of its transaction overwritten begins anew.
+#: A reader during whose look a writer has committed looks again.
 _TRIES = 1000
 #: LMDB looks at every value that it deletes or replaces, and the kernel maps 64 KiB around each: a new map after so
 #: many. Small values share their pages.
