@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hakoiri.admission import admit
 from hakoiri.components import Diameter
 from hakoiri.coordinator.errors import RunError, UnanswerableError
 from hakoiri.coordinator.runs.catalogue import data_directory, find_run
@@ -27,7 +28,7 @@ from hakoiri.paths import ShortestPath, ShortestPaths
 from hakoiri.puzzles.capabilities import Placements
 from hakoiri.puzzles.errors import Step
 from hakoiri.puzzles.keys.layout import Configuration, Keys, as_text
-from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.steps import noted
 from hakoiri.storage.layers.store import RunStore
 
@@ -89,32 +90,37 @@ for _name, _method in inspect.getmembers(Run, inspect.isfunction):
 
 
 @noted()
-def open_run(name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None) -> Run:
+def open_run(
+    name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
+    puzzle: str | None = None,
+) -> Run:  # fmt: skip
     """A run by its name, a unique prefix, or ``last``; `data` as for the command line, `resources` as for `Run`.
 
-    Raises `UnknownRunError`, and `DamagedError` if its file cannot be read.
+    `puzzle` (FILE.py:NAME) names the file of a run of a user puzzle that this user has not made runs of. Raises
+    `UnknownRunError`, `MismatchError` for another puzzle, and `DamagedError` if its file cannot be read.
     """
-    return Run(RunStore(find_run(data_directory(data), name)), resources)
+    return Run(RunStore(_admitted(name, data, puzzle)), resources)
 
 
 @noted()
 def resume_run(
     name: str = "last", data: str | os.PathLike[str] | None = None, resources: Resources | None = None,
-    observer: Observer | None = None, repair: bool = False,
+    observer: Observer | None = None, repair: bool = False, puzzle: str | None = None,
 ) -> Run:  # fmt: skip
     """Go on with a run from its last commit to its end, in this process; `repair` computes first what is damaged."""
-    return _drive_to_end(find_run(data_directory(data), name), resources, observer, repair)
+    return _drive_to_end(_admitted(name, data, puzzle), resources, observer, repair)
 
 
 @noted()
 def verify_run(
-    name: str = "last", data: str | os.PathLike[str] | None = None, full: bool = False, seed: int | None = None
-) -> Report:
+    name: str = "last", data: str | os.PathLike[str] | None = None, full: bool = False, seed: int | None = None,
+    puzzle: str | None = None,
+) -> Report:  # fmt: skip
     """What deriving a run again by the reference rules finds wrong, of a sample or, with `full`, of all there is.
 
     The sample is that of `seed`, by default a random one, which the report tells.
     """
-    directory = find_run(data_directory(data), name)
+    directory = _admitted(name, data, puzzle)
     return verify_directory(directory, full, Resources(), Control(), SilentObserver(), seed)
 
 
@@ -154,7 +160,15 @@ def census(
 def _spec(
     puzzle: str, options: Mapping[str, str] | None, start: Configuration | None, merge_mirrors: bool
 ) -> PuzzleSpec:
-    return PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
+    return with_own_file(
+        PuzzleSpec(puzzle, dict(options or {}), None if start is None else as_text(start), merge_mirrors)
+    )
+
+
+def _admitted(name: str, data: str | os.PathLike[str] | None, puzzle: str | None) -> Path:
+    directory = find_run(data_directory(data), name)
+    admit(directory, puzzle)
+    return directory
 
 
 def _run_to_end(

@@ -30,6 +30,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "solve": ("{} answers them all", "'hakoiri solve {what} FILE'", ""),
     "optimise": ("look for a good play with {}", "'hakoiri optimise {what} --from FILE'", ""),
     "worker": ("start workers with: {}", "hakoiri worker --redis {what}", ""),
+    "name file": ("type {}", "--puzzle PATH/{what}", "puzzle='PATH/{what}'"),
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}

@@ -16,6 +16,7 @@ import pickle
 import re
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -39,7 +40,9 @@ from numba.core.compiler import CompileResult  # noqa: E402
 from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 
+from hakoiri.puzzles.errors import PuzzleWarning  # noqa: E402
 from hakoiri.puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
+from hakoiri.puzzles.owned.reading import NotOwnedError, read_owned, require_owned_directory  # noqa: E402
 
 gc.freeze()
 if _collects:
@@ -58,14 +61,19 @@ _this_thread = threading.local()
 def cache_directory() -> Path:
     """The directory of compiled kernels, created if it was not there.
 
-    Where it cannot be written (a read-only home), a new private temporary folder, for this process and its children:
-    slower to start, never shared with others, because compiled kernels are code.
+    Compiled kernels are code. Where it cannot be written (a read-only home), or by others, too, a new private temporary
+    folder, for this process and its children: slower to start.
     """
     wanted = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(platformdirs.user_cache_dir("hakoiri")) / "kernels")
     try:
-        wanted.mkdir(parents=True, exist_ok=True)
+        wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        require_owned_directory(wanted)
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
+    except NotOwnedError as error:
+        warnings.warn(f"compiled kernels are not kept in {wanted}: {error.strerror}", PuzzleWarning, stacklevel=2)
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
+        return Path(os.environ["NUMBA_CACHE_DIR"])
     except OSError:
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="hakoiri-kernels-")
         return Path(os.environ["NUMBA_CACHE_DIR"])
@@ -135,7 +143,7 @@ class _Kept(NullCache):
         raw = b""
         if path is not None:
             with suppress(OSError):
-                raw = path.read_bytes()
+                raw = read_owned(path)
         if hashlib.sha256(raw[_DIGEST_BYTES:]).digest() == raw[:_DIGEST_BYTES]:
             is_plain, parts = pickle.loads(raw[_DIGEST_BYTES:])  # noqa: S301  (our own)
             # What compiling needs takes 0.3 s, for numba imports half of scipy.
@@ -155,7 +163,7 @@ class _Kept(NullCache):
         raw = dumps((_is_plain(data.library._final_module), parts))  # type: ignore[no-untyped-call]
         # What cannot be written is compiled again the next time.
         with suppress(OSError):
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
                 file.write(hashlib.sha256(raw).digest() + raw)
             Path(file.name).replace(path)

@@ -10,13 +10,14 @@ question.
 A run being created or deleted has another name, so that a directory with a run's name is always a whole run.
 """
 
+import os
 import secrets
 import struct
 from pathlib import Path
 
 FORMAT_VERSION = 4
 
-DATA_FILE = "data.mdb"
+DATA_FILE, LOCK_FILE = "data.mdb", "lock.mdb"
 CREATED_FILE = "created"
 HOLDER_FILE = "holder"
 QUEUED_FILE = "queued"
@@ -48,6 +49,8 @@ SIZES_KEY = b"sizes"
 #: How the subtrees of a tree are cut into chunks.
 CUTTING_KEY = b"cutting"
 
+#: Of a time in nanoseconds.
+_MOST_DIGITS = 20
 #: A sparse address range, reserved once and never resized: resizing across processes corrupts.
 MAP_BYTES = 1 << 40
 
@@ -104,9 +107,12 @@ def run_directories(data: Path) -> list[Path]:
 def created_at(directory: Path) -> int:
     """When a run was made, in nanoseconds since 1970; 0 if that is not known any more."""
     try:
-        return int((directory / CREATED_FILE).read_text(encoding="ascii"))
-    except (OSError, ValueError):
+        file = os.open(directory / CREATED_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return 0
+    with os.fdopen(file, "rb") as found:
+        text = found.read(_MOST_DIGITS + 1) or b""
+    return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
 
 
 def number_key(number: int) -> bytes:

@@ -97,3 +97,11 @@ def small_run(tmp_path_factory: pytest.TempPathFactory, small_starts: dict[int, 
     """The exploration of a component of 248 configurations, open."""
     with explore(start=small_starts[248], data=tmp_path_factory.mktemp("small")) as run:
         yield run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is kept of the user lies in a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield

@@ -41,11 +41,10 @@ TRUSTED = {
 }
 #: Who may have files of users run: no module that reads what others write into Redis.
 LOADERS = {"load", "load_file", "find_again", "with_own_file"}
-MAY_LOAD = {
-    "puzzles.registry", "coordinator.runs.create", "hakoiri.cli.deals.studying", "hakoiri.cli.deals.solving",
-    "hakoiri.cli.options", "hakoiri.cli.puzzles.choosing", "hakoiri.cli.puzzles.own", "hakoiri.cli.puzzles.playing",
-    "hakoiri.cli.runs.working", "hakoiri.web.settings", "worker.main",
-}  # fmt: skip
+MAY_LOAD = {"puzzles.registry", "hakoiri.admission", "hakoiri.api", "hakoiri.cli.options", "worker.main"}
+#: Who may ask `hakoiri.admission` for that: commands that open a run, and services when they start.
+MAY_ADMIT = {"hakoiri.api", "hakoiri.cli.runs.running", "hakoiri.cli.runs.serving", "hakoiri.cli.runs.verifying"}
+MAY_ADMIT |= {"hakoiri.web.settings"}
 #: No module has more lines, no folder more modules.
 MOST_LINES, MOST_MODULES = 350, 12
 #: Folders that offer names instead of modules.
@@ -134,14 +133,10 @@ def test_nothing_runs_data_as_code(package: str) -> None:
 
 
 def test_only_who_listens_to_the_user_runs_a_file_of_his() -> None:
-    found = {
-        name
-        for package in PACKAGES
-        for name, tree in modules(package)
-        for used in imported(tree)
-        if used.startswith(("puzzles.user.files.", "puzzles.registry.")) and used.rpartition(".")[2] in LOADERS
-    }
-    assert found == MAY_LOAD
+    used = {(name, used) for package in PACKAGES for name, tree in modules(package) for used in imported(tree)}
+    loads = {f"puzzles.{module}.{loader}" for module in ("user.files", "registry") for loader in LOADERS}
+    assert {name for name, what in used if what in loads} == MAY_LOAD
+    assert {name for name, what in used if what.startswith("hakoiri.admission.")} == MAY_ADMIT
 
 
 def test_modules_do_not_import_in_circles() -> None:

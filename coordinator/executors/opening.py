@@ -9,7 +9,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import ComputeContext, Control, Observer
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.user.files import configured_files, known
+from hakoiri.puzzles.user.files import known
 from hakoiri.worker.machine import usable_cores
 
 
@@ -43,8 +43,8 @@ def open_context(
             tuning,
             resources.audit or 0.0,
         )
-        # The puzzle files that the run's own workers load.
-        files = [known(spec.name, spec.digest).path, *configured_files()] if spec.digest else []
+        # The only puzzle file that the run's own workers load.
+        files = [known(spec.name, spec.digest).path] if spec.digest else []
         with closing(remote), supervised(resources.redis, resources.workers or 0, observer.note, files) as names:
             remote.expect(names)
             yield ComputeContext(puzzle, remote, local, budget, shares)

@@ -4,7 +4,6 @@ import os
 import re
 import secrets
 import shutil
-import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -17,10 +16,11 @@ import platformdirs
 
 from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.puzzles.errors import Step, did_you_mean
+from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import FormatError, GoneError, RunHeldError, StorageError
+from hakoiri.storage.errors import DamagedError, FormatError, GoneError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import RunLock, describe_holder, holder_of, is_served
+from hakoiri.storage.ledger.lock import RunLock, describe_holder, holder_of, interrupt_holder, is_served
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
 from hakoiri.storage.names import (
     CERTIFICATE_BEGINS,
@@ -228,7 +228,7 @@ def queue_again(directory: Path, opening: Opening = Ledger) -> None:
         if store.state.status == "complete":
             raise RunError(f"run {directory.name} is complete already", Step("verify", directory.name))
         store.commit(store.state.become("queued"))
-        (directory / QUEUED_FILE).touch()
+        open_inside(directory, QUEUED_FILE, "a").close()
 
 
 def _lock_after_its_driver(directory: Path) -> RunLock:
@@ -255,9 +255,11 @@ def delete_run(directory: Path) -> list[str]:
     with RunLock(directory), translated(directory):
         # Renamed first: a kill in the middle leaves no half of a run behind under its name.
         directory.rename(deleting(directory.parent, directory.name))
-    with suppress(OSError):
+    with suppress(OSError, DamagedError):
         # What a user may have put there by this name is his.
-        if certificate_file(directory).read_bytes().startswith(CERTIFICATE_BEGINS):
+        with open_inside(directory.parent, certificate_file(directory).name, "rb") as file:
+            is_ours = file.read(len(CERTIFICATE_BEGINS)) == CERTIFICATE_BEGINS
+        if is_ours:
             certificate_file(directory).unlink()
     _end_questions(questions_folder(directory))
     sweep(directory.parent)
@@ -265,9 +267,8 @@ def delete_run(directory: Path) -> list[str]:
 
 
 def _end_questions(folder: Path) -> None:
-    for holder in filter(None, map(holder_of, folder.glob("*"))):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(holder["pid"], signal.SIGINT)
+    for question in folder.glob("*"):
+        interrupt_holder(question)
     shutil.rmtree(folder, ignore_errors=True)
 
 

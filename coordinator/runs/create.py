@@ -17,18 +17,17 @@ from hakoiri.puzzles.capabilities import Quotient
 from hakoiri.puzzles.checks import try_out
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
-from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
-from hakoiri.puzzles.user.files import find_again, known
+from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
+from hakoiri.puzzles.user.files import is_known, known
+from hakoiri.puzzles.user.made import remember
 from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger, create_run
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import Manifest, local_time
 from hakoiri.storage.names import DATA_FILE, FORMAT_VERSION, QUEUED_FILE
-
-#: Among a manifest's settings: where the file of a user puzzle was when the run was made.
-_OWN_FILE = "puzzle_file"
 
 
 def make_run(
@@ -46,15 +45,13 @@ def plan_run(
     """What a run is to be, its puzzle, options and plan checked. Nothing is written.
 
     `mode` is a kind of run (`coordinator.runs.kinds`), by default the puzzle's usual one; `plan` is in the kind's own
-    words. Its name is `name`, or a new one. Runs the file of a user puzzle, which the user has named.
+    words. Its name is `name`, or a new one. The file of a user puzzle must have been loaded.
     """
-    spec = with_own_file(spec)
     mode = mode or usual_kind(puzzle_class(spec.name, spec.digest))
     kind = kind_of(mode)
     puzzle, kept = kind.admit(spec, plan), resources.lasting()
     if spec.digest:
         try_out(puzzle)
-        kept[_OWN_FILE] = str(known(spec.name, spec.digest).path)
     start = spec.start
     if kind.from_start or start is not None:
         # In full, so that a later change of a puzzle's usual start cannot change the run. Where mirrors are merged it
@@ -77,8 +74,10 @@ def make_planned(data: Path, manifest: Manifest, queued: bool, limits: Mapping[s
     It is a new run, or that of the same plan where its kind has one run for each: then it goes on, up to `limits`,
     which are in the kind's own words. `RunHeldError` if somebody drives that.
     """
-    run, kind = manifest.run, kind_of(manifest.mode)
+    run, kind, spec = manifest.run, kind_of(manifest.mode), PuzzleSpec.from_dict(manifest.puzzle)
     refuse_network_file_system(data)
+    if spec.digest:
+        remember(spec.digest, known(spec.name, spec.digest).path)
     if not (data / run / DATA_FILE).exists():
         try:
             return create_run(data, manifest, queued, kind.figures().as_dict(), limits)
@@ -107,7 +106,7 @@ def _go_on(directory: Path, manifest: Manifest, kind: type[Job], limits: Mapping
         ledger.stage_limits(kind.extended(limits, ledger.state, waiting))
         ledger.commit(ledger.state.become("queued"))
         if queued:
-            (directory / QUEUED_FILE).touch()
+            open_inside(directory, QUEUED_FILE, "a").close()
     return directory
 
 
@@ -148,29 +147,36 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
 
 
 def _pinned_spec(manifest: Manifest) -> PuzzleSpec:
-    """What a run was begun with, the file of a user puzzle loaded again; `MismatchError` if it is gone."""
+    """What a run was begun with. `MismatchError` if the file of a user puzzle was not loaded; loads none."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
-    if spec.digest:
-        try:
-            find_again(spec.name, spec.digest, str(manifest.settings.get(_OWN_FILE, "")))
-        except PuzzleError as error:
-            raise MismatchError(f"run {manifest.run} cannot be opened: {error}", *error.steps) from error
+    if spec.digest and not is_known(spec.name, spec.digest):
+        text = f"its puzzle is {spec.name}, SHA-256 {spec.digest}, which was not named when this process started"
+        raise MismatchError(f"run {manifest.run} cannot be opened: {text}", Step("name file", spec.name))
     return spec
 
 
-def require_same(manifest: Manifest, options: Mapping[str, str], puzzle: str | None, start: str | None) -> None:
-    """Raise `MismatchError` if a resume names another puzzle, option or start than the run has; says which."""
+def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
+    """Raise `MismatchError` if a resume names another puzzle than the run has; says which."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
-    named = with_own_file(PuzzleSpec(puzzle)) if puzzle is not None else spec
-    given: dict[str, tuple[Any, Any]] = {"puzzle": (spec.name, named.name)}
-    given["a puzzle file with the digest"] = (spec.digest[:12] or "none", named.digest[:12] or "none")
-    if options and (spec.name, spec.digest) == (named.name, named.digest):
+    digests = (spec.digest[:12] or "none", named.digest[:12] or "none")
+    _require(manifest, {"puzzle": (spec.name, named.name), "a puzzle file with the digest": digests})
+
+
+def require_same(manifest: Manifest, options: Mapping[str, str], start: str | None) -> None:
+    """The same for options and the start."""
+    given: dict[str, tuple[Any, Any]] = {}
+    spec = _pinned_spec(manifest)
+    if options:
         # What they would be pinned as: a goal can be written in several ways.
-        here = replace(_pinned_spec(manifest), options={**spec.options, **options}).build().parameters
+        here = replace(spec, options={**spec.options, **options}).build().parameters
         given |= {name: (spec.options.get(name, "none"), here.get(name, "none")) for name in options}
     if start is not None:
-        built = _pinned_spec(manifest).build()
+        built = spec.build()
         given["start"] = (built.render(built.start), built.render(built.parse(start)))
+    _require(manifest, given)
+
+
+def _require(manifest: Manifest, given: Mapping[str, tuple[Any, Any]]) -> None:
     for name, (pinned, wanted) in given.items():
         if pinned != wanted:
             raise MismatchError(

@@ -178,12 +178,17 @@ def _exists(text: str) -> bool:
         return False
 
 
+def own_spec(puzzle: str, options: list[str] | None = None, start: str | None = None) -> PuzzleSpec:
+    """A puzzle that the user names, with its options; the file of a user puzzle is executed."""
+    return with_own_file(PuzzleSpec(puzzle, parse_options(options or []), start))
+
+
 def spec_of(
     puzzle: str, options: list[str] | None, start: str | None, goal: str | None, merge_mirrors: bool = False
 ) -> PuzzleSpec:
     """What the user asks for, in one; the file of a puzzle of his own is run."""
     board = None if start is None else read_board(start)
-    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), board, merge_mirrors))
+    spec = replace(own_spec(puzzle, options, board), merge_mirrors=merge_mirrors)
     if goal is None:
         return spec
     if "goal" in spec.options:
@@ -234,6 +239,20 @@ PuzzleArgument = Annotated[
         help="A puzzle, e.g. klotski, or FILE.py:NAME for your own.",
     ),
 ]
+OwnFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--puzzle", metavar="FILE.py:NAME", help="The user puzzle of a run that somebody else has made.",
+        show_default="files of your own runs, $HAKOIRI_PUZZLE_FILES",
+    ),
+]  # fmt: skip
+OwnFilesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--puzzle", metavar="FILE.py:NAME", help="A user puzzle to know; may be repeated. No other file is executed.",
+        show_default="$HAKOIRI_PUZZLE_FILES",
+    ),
+]  # fmt: skip
 DataOption = Annotated[
     Path | None,
     typer.Option(

@@ -101,7 +101,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.state.settings, app.state.streams = settings, Streams(settings.processes)
     app.state.passes = Passes(settings)
     app.state.own_puzzles = settings.own_puzzles()
-    app.state.questions = Questions(settings, settings.own_files())
+    app.state.questions = Questions(settings)
     app.state.runs = OpenRuns(settings.data, Resources(memory=settings.memory))
     app.state.metrics = Metrics(app.state.runs, app.state.streams)
     for module in _ROUTES:

@@ -161,8 +161,8 @@ class Asked:
         return f"{path}?{query}" if query else path
 
     def _state(self) -> State:
-        with self._runs.books(self.directory) as books:
-            return books.state
+        """Its state, if the server may ask it: what takes long is done by a process that executes the run's puzzle."""
+        return self._runs.require_admitted(self.directory)
 
     def answer(self, run: Run, row: Mapping[str, Any], settled: bool = True) -> Response:
         """An answer; that of a complete run, asked by its whole name, never changes and may be kept.

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 
 from hakoiri.web.connection import Connection
-from hakoiri.web.settings import SERVER, SETTINGS, TOKEN, Settings
+from hakoiri.web.settings import SERVER, Settings
 
 _APPLICATION = "hakoiri.web.app:create"
 #: The pause before a coordinator that died is started again, at first and at most.
@@ -67,9 +67,7 @@ def _driving(settings: Settings, driver: list[str], note: Callable[[str], None])
 class _Keeper:
     def __init__(self, settings: Settings, driver: list[str], note: Callable[[str], None]) -> None:
         self._line = [sys.executable, "-P", "-m", "hakoiri", *driver]
-        self._environment = {**os.environ, "HAKOIRI_SUPERVISOR": str(os.getpid())}
-        for name in (TOKEN, SETTINGS, "HAKOIRI_REDIS"):
-            self._environment.pop(name, None)
+        self._environment = settings.for_children()
         if settings.redis:
             self._environment["HAKOIRI_REDIS"] = settings.redis
         self._note, self._stopping = note, threading.Event()

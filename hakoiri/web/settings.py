@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
+from hakoiri.admission import admitted
 from hakoiri.puzzles.registry import PuzzleSpec
-from hakoiri.puzzles.user.files import load
+from hakoiri.puzzles.user.files import configured_files, files_variable
 
 #: The environment variables of a serving process. The token has one of its own, which a user may set, too.
 SETTINGS, TOKEN = "HAKOIRI_WEB", "HAKOIRI_TOKEN"
@@ -45,11 +46,12 @@ class Settings:
         sequences = {name: tuple(plain[name]) for name in ("names", "puzzles")}
         return cls(**plain | sequences | {"data": Path(plain["data"]), "token": os.environ[TOKEN]})
 
-    def own_files(self) -> list[Path]:
-        """The files of the user puzzles."""
-        return [Path(word.rpartition(":")[0]).absolute() for word in self.puzzles]
+    def for_children(self) -> dict[str, str]:
+        """The environment of a process that drives or asks runs: it may load what this server was started with."""
+        kept = {name: value for name, value in os.environ.items() if name not in (TOKEN, SETTINGS, "HAKOIRI_REDIS")}
+        named = [Path(word.rpartition(":")[0]).absolute() for word in self.puzzles]
+        return kept | files_variable([*configured_files(), *named]) | {"HAKOIRI_SUPERVISOR": str(os.getpid())}
 
     def own_puzzles(self) -> dict[str, PuzzleSpec]:
-        """The user puzzles by the names that clients may use; their files are executed now."""
-        found = (PuzzleSpec(name, digest=digest) for name, digest in map(load, self.puzzles))
-        return {spec.name: spec for spec in found}
+        """The user puzzles by the names that clients may use; all files that are named here are executed now."""
+        return admitted(self.puzzles)

@@ -2,10 +2,13 @@
 
 On the command line such a puzzle is ``PATH/my_puzzle.py:Name``. What a run pins and what travels through Redis is data
 alone: ``my_puzzle.py:Name`` and the SHA-256 of the file. `known` looks these two up among the files that this process
-has loaded and never loads any, so nobody who writes to Redis can have a file executed. Who may load:
+has loaded and never loads any, so nobody who writes to Redis, or to a run, can have a file executed. Who may load:
 
-- a command on which the user names the file, and a worker what `FILES` and its user name: `load`, `load_file`;
-- whoever opens a run: `find_again`, and only the very file that the run was begun with.
+- a command on which the user names the file, and a service what `FILES` and its user name: `load`, `load_file`;
+- a command that opens a run: `find_again`, and only a file with the run's digest that the user names, or has made runs
+  of (`puzzles.user.made`). The run does not say where it is.
+
+A file is opened once; what was checked is what is executed.
 """
 
 import hashlib
@@ -21,16 +24,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.owned.reading import NotOwnedError, read_named, read_owned
+from hakoiri.puzzles.user.made import ONLY_NAMED, made_at
 
 if TYPE_CHECKING:
     from hakoiri.puzzles.contract import Puzzle
 
-#: The environment variable that names files with puzzles, separated by ``:``. A worker loads them when it starts;
-#: other processes search them for the file of a run that is not where it was.
+#: The environment variable that names files with puzzles, separated by ``:``. A service loads them when it starts;
+#: other processes search them for the file of a run.
 FILES = "HAKOIRI_PUZZLE_FILES"
 #: Prefix of the names of the modules that user files become.
 _MODULE = "own_puzzle_"
 _NAMED = re.compile(r"(?P<path>.+\.py)(?::(?P<name>[^:/]*))?", re.DOTALL)
+_PINNED = re.compile(r"[^/\x00-\x1f\x7f-\x9f]{1,255}\.py:[^\W\d]\w{0,99}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _SHOWN_DIGITS = 12
 
@@ -75,14 +82,11 @@ def load(word: str) -> tuple[str, str]:
 
     Only for words that the user typed. Raises `PuzzleError` that says what is wrong with the file or the class.
     """
-    match = _NAMED.fullmatch(word)
-    if match is None:
-        raise PuzzleError(f"{word!r} names no user puzzle; write FILE.py:NAME")
-    path = Path(match["path"])
+    path, class_name = _parts(word)
     digest = load_file(path)
-    if not match["name"]:
+    if not class_name:
         raise PuzzleError(f"{path.name}: say which class, {path}:NAME; it has {_classes_in(_files[path.name, digest])}")
-    name = f"{path.name}:{match['name']}"
+    name = f"{path.name}:{class_name}"
     known(name, digest)
     return name, digest
 
@@ -108,35 +112,40 @@ def known(name: str, digest: str) -> OwnPuzzle:
     return _puzzles[name, digest]
 
 
-def find_again(name: str, digest: str, pinned: str) -> None:
-    """Load the file that a run was begun with: `pinned`, where it was then, else the one in `FILES` with its name.
+def is_known(name: str, digest: str) -> bool:
+    """Whether this process has loaded a file of this name and digest."""
+    return (name.rpartition(":")[0], digest) in _files
 
-    Raises `PuzzleError` if no file there has this digest. No file with another digest is executed.
+
+def find_again(name: str, digest: str, word: str | None = None) -> None:
+    """Load the file that a run was begun with: the one of ``word``, else of `FILES`, else of `made_at`.
+
+    Raises `PuzzleError` if none of them has this digest. No file with another digest is executed.
     """
+    if not (isinstance(name, str) and _PINNED.fullmatch(name) and _DIGEST.fullmatch(str(digest))):
+        raise PuzzleError("its puzzle is neither a built-in one nor a FILE.py:NAME with a SHA-256")
     file = name.rpartition(":")[0]
     if (file, digest) in _files:
         return
     named = [path for path in configured_files() if path.name == file]
+    named = named if word is None else [_parts(word)[0]]
+    made = [] if word is not None else [path for path in made_at(digest) if path not in named]
     reasons = []
-    for path in dict.fromkeys([Path(pinned), *named]):
+    for path in [*named, *made]:
         try:
-            content = _read(path)
+            content = _read(path, owned=path not in named)
         except PuzzleError as error:
             reasons.append(str(error))
             continue
-        if content.digest != digest:
-            reasons.append(
-                f"{path} has changed since (its digest was {_short(digest)}, it is {_short(content.digest)})"
-            )
-        elif path not in named and not _is_ours(path):
-            # IMPORTANT: a run says where its file is, and whoever can write to the run could have us execute any file.
-            reasons.append(f"{path} belongs to somebody else and is loaded only if {FILES} names it")
-        else:
-            _files[file, digest] = _run(path, content)
+        if content.digest == digest:
+            _files[file, digest] = _run(path.absolute(), content)
             return
+        reasons.append(f"{path} has changed since (its digest was {_short(digest)}, it is {_short(content.digest)})")
+    reasons = reasons or ["no file with this digest was named, and you have not made a run of one"]
     raise PuzzleError(
-        f"its puzzle {name} is not available: {'; '.join(reasons)}; restore the file, name where it is now in {FILES}, "
-        "or start a new run"
+        f"its puzzle is {name}, SHA-256 {digest}: {'; '.join(reasons)}; restore the file, or name it in {FILES} if you "
+        "trust it",
+        Step("name file", name),
     )
 
 
@@ -146,14 +155,25 @@ def configured_files() -> list[Path]:
 
 
 def files_variable(paths: Iterable[Path]) -> dict[str, str]:
-    """`FILES` for a child process that is to load these."""
-    return {FILES: os.pathsep.join(dict.fromkeys(str(path) for path in paths))}
+    """The environment of a child process that may load these files and no others."""
+    return {FILES: os.pathsep.join(dict.fromkeys(str(path) for path in paths)), ONLY_NAMED: "1"}
 
 
-def _read(path: Path) -> _Content:
+def _parts(word: str) -> tuple[Path, str]:
+    """The file and the class in ``PATH/FILE.py:NAME``; the class may be missing."""
+    match = _NAMED.fullmatch(word)
+    if match is None:
+        raise PuzzleError(f"{word!r} names no user puzzle; write FILE.py:NAME")
+    return Path(match["path"]), match["name"] or ""
+
+
+def _read(path: Path, owned: bool = False) -> _Content:
     try:
-        raw = path.read_bytes()
+        raw = read_owned(path) if owned else read_named(path)
         return _Content(raw, hashlib.sha256(raw).hexdigest())
+    except NotOwnedError as error:
+        where = "" if error.filename == str(path) else f" ({error.filename})"
+        raise PuzzleError(f"{path} is loaded only if it is named: {error.strerror}{where}") from None
     except FileNotFoundError:
         raise PuzzleError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
@@ -213,11 +233,6 @@ def _unknown(name: str, file: str, digest: str) -> str:
     if others:
         return f"this worker has another {file} (digest {', '.join(others)}) than the run ({_short(digest)})"
     return f"this worker does not know the puzzle {name} (digest {_short(digest)})"
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file belongs to this user, or to the system."""
-    return path.stat().st_uid in (0, os.geteuid())
 
 
 def _short(digest: str) -> str:

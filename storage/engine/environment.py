@@ -19,10 +19,11 @@ from typing import TypeVar
 import lmdb
 
 from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.inside import descriptor, require_files
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.engine.translation import disk_full, taken_over, translated
 from hakoiri.storage.errors import AddressSpaceError, NotWritableError, StorageError
-from hakoiri.storage.names import DATA_FILE, DATABASES, MAP_BYTES, run_of
+from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {
@@ -75,7 +76,7 @@ class Environment:
         self._books_checked = False
         self._replaced, self._closed = 0, False
         with translated(directory), ExitStack() as opened:
-            self._file = DataFile(self.directory / DATA_FILE)
+            self._file = DataFile(descriptor(self.directory, DATA_FILE, os.O_RDONLY))
             opened.callback(self._file.close)
             self._identity = (os.getpid(), self.directory, self._file.number)
             with _opening:
@@ -225,6 +226,8 @@ class Environment:
 
 
 def _open(directory: Path, durable: bool) -> lmdb.Environment:
+    # LMDB opens them by their names, follows links, and creates what is missing.
+    require_files(directory, DATA_FILE, LOCK_FILE)
     try:
         environment = lmdb.open(str(directory), map_size=MAP_BYTES, max_dbs=len(DATABASES), sync=durable, create=False)
     except lmdb.MemoryError as error:

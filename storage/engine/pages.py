@@ -26,7 +26,6 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from hakoiri.storage.names import MAP_BYTES
@@ -97,10 +96,10 @@ class _Page(NamedTuple):
 
 
 class DataFile:
-    """An open data file; raises `PageError` if it is none that LMDB can open, ``OSError`` if it cannot be read."""
+    """An open data file, closed with its descriptor; raises `PageError` if it is none that LMDB can open."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    def __init__(self, descriptor: int) -> None:
+        self._file = descriptor
         self._latest: Snapshot | None = None
         try:
             self.page_size = _PAGE_SIZES[0]

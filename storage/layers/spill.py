@@ -14,8 +14,8 @@ its length differs. Nothing here is needed once the layer is committed.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,7 @@ from hakoiri.puzzles.keys.layout import Key, Keys, Layout
 from hakoiri.puzzles.keys.order import slice_between
 from hakoiri.storage.engine.environment import require_free
 from hakoiri.storage.engine.files import flush
+from hakoiri.storage.engine.inside import make_folder, names_inside, open_inside, remove_folder, remove_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.blocks import Packed, unpack_blocks
@@ -60,7 +61,6 @@ class Spill:
 
     def __init__(self, directory: Path, layout: Layout, depth: Depth) -> None:
         self._run, self._layout, self._depth = directory, layout, depth
-        self._folder = directory / SPILL_FOLDER
         self.files = SpillFiles()
         #: The files appended to since they were last made durable.
         self._unsynced: set[str] = set()
@@ -80,8 +80,8 @@ class Spill:
         require_free(self._run, len(raw))
         require_held(self._run)
         with translated(self._run):
-            self._folder.mkdir(exist_ok=True)
-            with open(self._path(number), "ab") as file:
+            make_folder(self._run, SPILL_FOLDER)
+            with open_inside(self._run, self._name(number), "ab") as file:
                 # What another session left here is not in our books.
                 file.truncate(begin)
                 file.write(raw)
@@ -95,7 +95,7 @@ class Spill:
         length = self.files.lengths.get(str(number), 0)
         if not length:
             return
-        with translated(self._run), open(self._path(number), "rb") as file:
+        with translated(self._run), open_inside(self._run, self._name(number), "rb") as file:
             while file.tell() < length:
                 yield self._read_frame(file, number)
 
@@ -111,14 +111,17 @@ class Spill:
         """Remove the files of the ranges before range `first`."""
         for name in self.files.lengths:
             if int(name) < first:
-                self._path(name).unlink(missing_ok=True)
+                remove_inside(self._run, self._name(name))
         self.files = self.files.beyond(first)
 
     def sync(self) -> None:
         """Return when everything appended is on disk."""
         with translated(self._run):
+            for name in self._unsynced:
+                with suppress(FileNotFoundError), open_inside(self._run, self._name(name), "rb") as file:
+                    os.fsync(file.fileno())
             # The folder may be a new one, whose name is one in the run's own.
-            for path in [*(self._path(name) for name in self._unsynced), self._folder, self._run]:
+            for path in (self._run / SPILL_FOLDER, self._run):
                 if path.exists():
                     flush(path)
         self._unsynced.clear()
@@ -127,24 +130,31 @@ class Spill:
         """Take up the files as the run's books know them; `DamagedError` if one is missing or too short."""
         with translated(self._run):
             for name, length in files.lengths.items():
-                path = self._path(name)
-                if not path.exists() or path.stat().st_size < length:
-                    raise self._broken(int(name))
-                os.truncate(path, length)
-            for path in {*self._folder.glob("*")} - {self._path(name) for name in files.lengths}:
-                path.unlink()
+                self._cut(name, length)
+            for name in {*names_inside(self._run, SPILL_FOLDER)} - {f"{self._depth}-{name}" for name in files.lengths}:
+                remove_inside(self._run, f"{SPILL_FOLDER}/{name}")
         self.files = files
 
     def clear(self) -> None:
         self.files = SpillFiles()
         self._unsynced.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_folder(self._run, SPILL_FOLDER)
 
-    def _path(self, number: int | str) -> Path:
-        return self._folder / f"{self._depth}-{number}"
+    def _cut(self, name: str, length: int) -> None:
+        """Cut off what stands behind `length` in the file of a range."""
+        try:
+            with open_inside(self._run, self._name(name), "r+b") as file:
+                if os.fstat(file.fileno()).st_size < length:
+                    raise self._broken(int(name))
+                file.truncate(length)
+        except FileNotFoundError:
+            raise self._broken(int(name)) from None
+
+    def _name(self, number: int | str) -> str:
+        return f"{SPILL_FOLDER}/{self._depth}-{number}"
 
     def _place(self, number: int, offset: int) -> bytes:
-        return self._path(number).name.encode() + offset.to_bytes(_OFFSET_BYTES, "big")
+        return f"{self._depth}-{number}".encode() + offset.to_bytes(_OFFSET_BYTES, "big")
 
     def _frames(self, number: int, packed: Packed | Coded, offset: int) -> bytes:
         raw = bytearray()
@@ -171,4 +181,4 @@ class Spill:
 
     def _broken(self, number: int) -> DamagedError:
         run = self._run.name
-        return DamagedError(f"run {run}: its spill file {self._path(number).name} is damaged", Step("repair", run))
+        return DamagedError(f"run {run}: its spill file {self._depth}-{number} is damaged", Step("repair", run))

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import socket
 import sys
 import time
@@ -14,14 +15,16 @@ from types import TracebackType
 from typing import IO, Any
 
 from hakoiri.puzzles.errors import Step
+from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.engine.translation import gone, taken_over, translated
-from hakoiri.storage.errors import RunHeldError
+from hakoiri.storage.errors import DamagedError, RunHeldError
 from hakoiri.storage.ledger.manifest import local_time
 from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, runs_being_made
 
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
 _TRIES_OF_SERVED = 3
+_MOST_SAID = 10_000
 #: Whoever makes something locks its directory as soon as that is there: a younger one may not be locked yet.
 _YOUNG_SECONDS = 60
 
@@ -35,13 +38,13 @@ class RunLock:
 
     def __init__(self, directory: Path) -> None:
         with translated(directory):
-            self._file = open(directory / HOLDER_FILE, "a+", encoding="utf-8")  # noqa: SIM115  (closed by release)
+            self._file = open_inside(directory, HOLDER_FILE, "a+", "utf-8")
         for _ in range(_TRIES):
             if _try_lock(self._file.fileno()):
                 break
             time.sleep(_PAUSE_SECONDS)
         else:
-            who = describe_holder(_read_holder(directory))
+            who = describe_holder(_said_by(self._file))
             self._file.close()
             raise RunHeldError(f"run {directory.name} is held by {who}; wait for it", Step("cancel", directory.name))
         if not _is_of(self._file, directory):
@@ -77,17 +80,48 @@ def require_held(directory: Path) -> None:
 def _is_of(file: IO[str], directory: Path) -> bool:
     """Whether an open lock file has its name still."""
     with suppress(FileNotFoundError):
-        return os.path.samestat(os.fstat(file.fileno()), (directory / HOLDER_FILE).stat())
+        return os.path.samestat(os.fstat(file.fileno()), (directory / HOLDER_FILE).lstat())
     return False
 
 
 def holder_of(directory: Path) -> dict[str, Any] | None:
     """Who drives the run now (``pid, host, command, since``), or ``None``."""
-    try:
-        with open(directory / HOLDER_FILE, encoding="utf-8") as file:
-            return None if _try_lock(file.fileno(), fcntl.LOCK_SH) else _read_holder(directory)
-    except FileNotFoundError:
-        return None
+    with suppress(FileNotFoundError, DamagedError), open_inside(directory, HOLDER_FILE, "r", "utf-8") as file:
+        return None if _try_lock(file.fileno(), fcntl.LOCK_SH) else _said_by(file)
+    return None
+
+
+def interrupt_holder(directory: Path) -> None:
+    """Send SIGINT to the process that holds a lock, as its lock file names it.
+
+    IMPORTANT: anybody may have written the number. It is a process of this user that has the lock file open, and the
+    signal goes to the very process that was looked at (pidfd), or nobody gets one.
+    """
+    # Only Linux has what it takes.
+    with (
+        suppress(OSError, DamagedError, AttributeError),
+        open_inside(directory, HOLDER_FILE, "r", "utf-8") as file,
+    ):
+        number = _said_by(file).get("pid")
+        if type(number) is not int or not 1 < number < 1 << 31 or _try_lock(file.fileno(), fcntl.LOCK_SH):
+            return
+        process = os.pidfd_open(number)
+        try:
+            if _has_open(Path("/proc", str(number)), os.fstat(file.fileno())):
+                signal.pidfd_send_signal(process, signal.SIGINT)
+        finally:
+            os.close(process)
+
+
+def _has_open(process: Path, file: os.stat_result) -> bool:
+    """Whether a process of this user has a file open; `process` is its folder below ``/proc``."""
+    if process.stat().st_uid != os.geteuid():
+        return False
+    for descriptor in (process / "fd").iterdir():
+        with suppress(FileNotFoundError):
+            if os.path.samestat(descriptor.stat(), file):
+                return True
+    return False
 
 
 def describe_holder(holder: dict[str, Any]) -> str:
@@ -104,23 +138,22 @@ def serving(data: Path, by_threads: bool = False) -> Iterator[None]:
     with ExitStack() as opened:
         for name in (SERVED_FILE, SERVED_BY_THREADS_FILE)[: 1 + by_threads]:
             with translated(data / name):
-                file = opened.enter_context(open(data / name, "a", encoding="utf-8"))
+                file = opened.enter_context(open_inside(data, name, "a"))
             fcntl.flock(file, fcntl.LOCK_SH)
         yield
 
 
 def is_served(data: Path, by_threads: bool = False) -> bool:
     """Return whether a coordinator takes the queued runs of a data directory; with `by_threads`, one without Redis."""
-    try:
-        with open(data / (SERVED_BY_THREADS_FILE if by_threads else SERVED_FILE), encoding="utf-8") as file:
-            # Another who asks holds it for an instant, a coordinator always.
-            for _ in range(_TRIES_OF_SERVED):
-                if _try_lock(file.fileno()):
-                    return False
-                time.sleep(_PAUSE_SECONDS)
-            return True
-    except FileNotFoundError:
-        return False
+    name = SERVED_BY_THREADS_FILE if by_threads else SERVED_FILE
+    with suppress(FileNotFoundError, DamagedError), open_inside(data, name, "r") as file:
+        # Another who asks holds it for an instant, a coordinator always.
+        for _ in range(_TRIES_OF_SERVED):
+            if _try_lock(file.fileno()):
+                return False
+            time.sleep(_PAUSE_SECONDS)
+        return True
+    return False
 
 
 @contextmanager
@@ -170,9 +203,11 @@ def _myself() -> dict[str, Any]:
     return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
 
 
-def _read_holder(directory: Path) -> dict[str, Any]:
+def _said_by(file: IO[str]) -> dict[str, Any]:
+    """What an open lock file says of its holder; nothing where it makes no sense."""
     try:
-        holder = json.loads((directory / HOLDER_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        file.seek(0)
+        holder = json.loads(file.read(_MOST_SAID))
+    except (OSError, ValueError, RecursionError):
         return {}
     return holder if isinstance(holder, dict) else {}

@@ -61,6 +61,7 @@ SAID = {
         "start workers with: hakoiri worker --redis redis://127.0.0.1:6379/0",
         "",
     ),
+    Step("name file", "jugs.py:Jugs"): ("type --puzzle PATH/jugs.py:Jugs", "type puzzle='PATH/jugs.py:Jugs'"),
     Step("worker with", "jugs.py:Jugs"): ("start workers with: hakoiri worker --puzzle jugs.py:Jugs", ""),
 }
 

@@ -153,7 +153,8 @@ def test_workers_know_the_puzzles_that_they_were_told(
     worker.wait_for("1 worker processes")
     assert "puzzle jugs.py:Jugs, digest " in worker.stderr
     queued = hakoiri.json("enqueue", word, "--farm-from", "0", "--chunk", "2")["run"]
-    hakoiri("coordinator", "--burst", "--redis", redis_server.url)
+    hakoiri("coordinator", "--burst", "--redis", redis_server.url, "--puzzle", word)
+    assert hakoiri.ask("status", queued)["status"] == "complete"
     assert hakoiri.json("resume", queued)["digest"] == digest
     assert hakoiri.json("path", queued)["length"] == 7
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from hakoiri.cli.options import (
     DataOption,
     JsonOption,
+    OwnFileOption,
     RunArgument,
     WideOption,
 )
@@ -44,6 +45,7 @@ def layers(
         ),
     ] = None,
     wide: WideOption = False,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -56,12 +58,12 @@ def layers(
     if depth is not None:
         if plot is not None:
             raise typer.BadParameter("--plot draws the sizes of all layers, --depth one layer: leave one of them out")
-        _show_layer(name, depth, limit, data, json)
+        _show_layer(name, depth, limit, data, puzzle, json)
         return
     if limit is not None:
         raise typer.BadParameter("--limit says how many configurations of a layer are drawn: it goes with --depth")
 
-    with opened(name, data) as run:
+    with opened(name, data, puzzle=puzzle) as run:
         rows = layer_rows(run)
         if not rows:
             raise _without_layers(run)
@@ -103,11 +105,11 @@ def _without_layers(run: "Run") -> Exception:
     )
 
 
-def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, json: bool) -> None:
+def _show_layer(name: str, depth: int, limit: int | None, data: Path | None, puzzle: str | None, json: bool) -> None:
     from hakoiri.puzzles.keys.layout import ints
     from hakoiri.render.pictures.terminal import print_side_by_side
 
-    with opened(name, data) as run:
+    with opened(name, data, puzzle=puzzle) as run:
         keys = run.layer(depth)
         shown = keys[: limit or (len(keys) if json else _BOARDS)]
         texts, goals = [run.puzzle.render(key) for key in ints(shown)], run.puzzle.is_goal(shown).tolist()
@@ -130,6 +132,7 @@ def solutions(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Write a picture of the first: .svg or .png.")
     ] = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -137,10 +140,9 @@ def solutions(
 
     One per symmetry class: the least of its images.
     """
-    from hakoiri.api import open_run
     from hakoiri.puzzles.keys.layout import ints
 
-    with open_run(name, data) as run:
+    with opened(name, data, puzzle=puzzle) as run:
         tree, orbits = run.tree, run.store.state.figures.get("orbits") or 0
         keys = list(islice((key for batch in run.solutions() for key in ints(batch)), first))
         texts, drawings = [tree.render(key) for key in keys], [tree.drawing(key) for key in keys]
@@ -159,12 +161,12 @@ def solutions(
     stdout().print(f"{len(texts):,} of {orbits:,} orbits, each of {tree.symmetries} images")
 
 
-def opened(name: str, data: Path | None, memory: int | None = None) -> "Run":
-    """The run that a user names, to be asked within so much memory."""
+def opened(name: str, data: Path | None, memory: int | None = None, puzzle: str | None = None) -> "Run":
+    """The run that a user names, to be asked within so much memory; `puzzle` is the word for its user puzzle."""
     from hakoiri.api import open_run
     from hakoiri.coordinator.session.resources import Resources
 
-    return open_run(name, data, Resources(memory=memory))
+    return open_run(name, data, Resources(memory=memory), puzzle)
 
 
 def register(app: typer.Typer) -> None:

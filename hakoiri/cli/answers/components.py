@@ -12,6 +12,7 @@ from hakoiri.cli.options import (
     DataOption,
     JsonOption,
     MemoryOption,
+    OwnFileOption,
     RedisOption,
     RunArgument,
     read_board,
@@ -40,6 +41,7 @@ def components(
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List only the N largest.")] = None,
     redis: RedisOption = None,
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -50,7 +52,7 @@ def components(
     """
     from hakoiri.coordinator.session.resources import Resources
 
-    with opened(name, data, memory) as run:
+    with opened(name, data, memory, puzzle) as run:
         if strong:
             _list_strong(run, limit, json, Resources(redis_url(redis), memory=memory))
         elif json:
@@ -69,13 +71,14 @@ def component_of(
     name: RunArgument,
     conf: ConfArgument,
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show the component that a configuration belongs to."""
     from hakoiri.rows.answers import component_row
 
-    with opened(name, data, memory) as run:
+    with opened(name, data, memory, puzzle) as run:
         number = run.component_of(read_board(conf))
         if run.whole and run.puzzle.undirected:
             row = component_row(run.components(number + 1)[number], run.puzzle)

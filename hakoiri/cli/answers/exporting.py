@@ -7,7 +7,7 @@ import typer
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, OwnFileOption, RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json, stdout
 
@@ -30,6 +30,7 @@ def export(
         bool, typer.Option("--images", help="Write every solution of a tree, not one per symmetry class.")
     ] = False,
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -46,7 +47,7 @@ def export(
         raise typer.BadParameter("say where to: --to FILE, or --edges FILE for the moves, or both")
     row: dict[str, Any] = {}
     left = ": the file that was being written is left as it was before"
-    with opened(name, data, memory) as run, answering(left) as (control, progress):
+    with opened(name, data, memory, puzzle) as run, answering(left) as (control, progress):
         kept = "rows" if run.kind.rows is not Job.rows else "configurations"
         what = "solutions" if isinstance(run.puzzle, Placements) else kept
         if target is not None:

@@ -12,6 +12,7 @@ from hakoiri.cli.options import (
     DataOption,
     JsonOption,
     MemoryOption,
+    OwnFileOption,
     QueueOption,
     RedisOption,
     RunArgument,
@@ -56,6 +57,7 @@ def diameter(
     redis: RedisOption = None,
     workers: WorkersOption = None,
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -81,7 +83,7 @@ def diameter(
     refuse_with_queue(queue, {"--pairs": pairs, "--plot": plot})
     base, own = _base_and_component(name, data)
     resources = Resources(redis_url(redis), workers, memory)
-    with opened(base, data, memory) as run:
+    with opened(base, data, memory, puzzle) as run:
         number = run.component_asked(own if component is None else component)
         if queue:
             report_queued(make_bounding(run.store, resources, number, every, queued=True), resources.redis, json)

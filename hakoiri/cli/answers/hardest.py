@@ -16,6 +16,7 @@ from hakoiri.cli.options import (
     FarmFromOption,
     JsonOption,
     MemoryOption,
+    OwnFileOption,
     QueueOption,
     RedisOption,
     RunArgument,
@@ -51,6 +52,7 @@ def hardest(
         ),
     ] = None,
     queue: QueueOption = False,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
@@ -75,10 +77,10 @@ def hardest(
 
         check_ending(plot, PLOTS)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
-    base, metric = _computed(name, resources, metric, queue, data, json)
+    base, metric = _computed(name, resources, metric, queue, data, puzzle, json)
     if queue:
         return
-    with opened(base, data, memory) as run:
+    with opened(base, data, memory, puzzle) as run:
         found = run.hardest(limit or (_LISTED if json else _DRAWN), metric=metric)
         if plot is not None:
             from hakoiri.render.plots import plot_distances
@@ -94,8 +96,9 @@ def hardest(
 
 
 def _computed(
-    name: str, resources: "Resources", metric: str | None, queue: bool, data: Path | None, json: bool
-) -> tuple[str, str | None]:
+    name: str, resources: "Resources", metric: str | None, queue: bool, data: Path | None, puzzle: str | None,
+    json: bool,
+) -> tuple[str, str | None]:  # fmt: skip
     """Have the goal distances of a run computed where they are not known, or queue that; its name, and the metric.
 
     A run of goal distances stands for the run that they are of, and for its own metric.
@@ -110,7 +113,7 @@ def _computed(
     if base != directory.name and metric is None:
         with Ledger(directory) as ledger:
             metric = ledger.manifest.puzzle["options"].get(METRIC)
-    with opened(base, data) as run:
+    with opened(base, data, puzzle=puzzle) as run:
         run.require_goals()
         other = run.other_metric(metric)
         known = run.known_distances(other) is not None

@@ -7,7 +7,7 @@ import typer
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RunArgument
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, OwnFileOption, RunArgument
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import facts, print_json, stdout
 
@@ -27,6 +27,7 @@ def draw_map(
     ] = None,
     dim: Annotated[Literal["2", "3"], typer.Option("--dim", help="In a plane or in space.")] = "3",
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -42,7 +43,7 @@ def draw_map(
 
     # Before the work, which may take minutes.
     require_place(target)
-    with opened(name, data, memory) as run:
+    with opened(name, data, memory, puzzle) as run:
         with answering(": nothing is written") as (control, progress):
             found = run.map(component, int(dim), control, progress)
         write_map(run, found, target)

@@ -9,7 +9,15 @@ from rich.text import Text
 
 from hakoiri.cli.answers.asking import opened
 from hakoiri.cli.completing import ends_beginning
-from hakoiri.cli.options import ConfArgument, DataOption, JsonOption, MemoryOption, RunArgument, read_board
+from hakoiri.cli.options import (
+    ConfArgument,
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    OwnFileOption,
+    RunArgument,
+    read_board,
+)
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
 
@@ -34,13 +42,14 @@ def distance(
     source: FromOption = None,
     avoid: AvoidOption = None,
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how many moves a configuration is from the start."""
     from hakoiri.rows.answers import path_row
 
-    with opened(name, data, memory) as run:
+    with opened(name, data, memory, puzzle) as run:
         found = run.path(*_ends(target, source), _patterns(avoid))
     if json:
         print_json({"run": run.name} | path_row(found))
@@ -79,6 +88,7 @@ def path(
         typer.Option("--film", metavar="FILE", help="Make a film of it: .gif, .svg, or .html to step through."),
     ] = None,
     memory: MemoryOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -97,7 +107,7 @@ def path(
         check_ending(film, FILMS)
         if count or every:
             raise PuzzleError("a film shows one path: leave out --film, or --count and --all")
-    with opened(name, data, memory) as run:
+    with opened(name, data, memory, puzzle) as run:
         if count or every:
             listed = (limit or _USUALLY_LISTED) if every else 0
             _show_all(run, run.shortest_paths(*_ends(target, source), _patterns(avoid)), listed, json)

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import JsonOption, PuzzleOptions, parse_options, read_text
+from hakoiri.cli.options import JsonOption, PuzzleOptions, own_spec, read_text
 from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import print_line
@@ -64,12 +64,11 @@ def solve(
     from hakoiri.coordinator.deals.dealing import deals_of, dealt
     from hakoiri.puzzles.errors import PuzzleError
     from hakoiri.puzzles.jit import prepare
-    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
     from hakoiri.worker.deals.solving import answered, request
     from hakoiri.worker.tasks import do_task
     from hakoiri.worker.warm import PREPARING, load_solving_kernels
 
-    game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
+    game = dealt(own_spec(puzzle, options))
     if shorten and not game.shortens:
         raise PuzzleError(f"--shorten is for superpuzz: in {game.name} no position comes back")
     if strategy not in (None, *game.orders):
@@ -113,9 +112,8 @@ def deal(
     The contest's format: the number of deals, then each in four lines.
     """
     from hakoiri.coordinator.deals.dealing import dealt
-    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
-    game = dealt(with_own_file(PuzzleSpec(puzzle, parse_options(options or []))))
+    game = dealt(own_spec(puzzle, options))
     texts = (game.random_deal(seed, number) for number in range(first, first + count))
     if json:
         head = {"puzzle": game.name, "parameters": game.parameters, "seed": seed, "first": first}

@@ -18,6 +18,7 @@ from hakoiri.cli.options import (
     QueueOption,
     RedisOption,
     WorkersOption,
+    own_spec,
     parse_count,
     parse_memory,
     parse_sizes,
@@ -25,7 +26,7 @@ from hakoiri.cli.options import (
 )
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.puzzles.keys.seeds import MOST_SEED
-from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec, with_own_file
+from hakoiri.puzzles.registry import PUZZLES
 from hakoiri.render.tables import stderr
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def deals(
     from hakoiri.render.plots import PLOTS
     from hakoiri.storage.engine.files import require_place
 
-    spec = with_own_file(PuzzleSpec(puzzle))
+    spec = own_spec(puzzle)
     allowed = dealt_class(spec.name, spec.digest).sizes()
     asked = StudyDeals.requested(
         spec, sizes=parse_sizes(sizes, allowed.least, allowed.most),

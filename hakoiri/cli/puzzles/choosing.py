@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, parse_options, read_board
+from hakoiri.cli.options import ConfArgument, JsonOption, PuzzleOptions, own_spec, read_board
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def puzzles(
     from hakoiri.rows.puzzles import puzzle_rows
 
     if name is not None:
-        _tell(name, parse_options(options or []), json)
+        _tell(name, options, json)
         return
     rows = puzzle_rows()
     if json:
@@ -47,13 +47,12 @@ def puzzles(
     stdout().print("describe one: hakoiri puzzles klotski; your own: hakoiri run FILE.py:NAME", style="dim")
 
 
-def _tell(name: str, options: dict[str, str], json: bool) -> None:
+def _tell(name: str, options: list[str] | None, json: bool) -> None:
     """All about one puzzle."""
-    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
     from hakoiri.render.pictures.terminal import print_picture
     from hakoiri.rows.puzzles import full_puzzle_row
 
-    spec = with_own_file(PuzzleSpec(name, options))
+    spec = own_spec(name, options)
     row = full_puzzle_row(spec)
     if json:
         print_json(row)
@@ -112,11 +111,11 @@ def show(
     """
     from hakoiri.cli.deals.optimising import is_whole, show_board
     from hakoiri.puzzles.capabilities import Placements, Scored
-    from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+    from hakoiri.puzzles.registry import puzzle_class
     from hakoiri.render.pictures.terminal import print_picture
     from hakoiri.rows.puzzles import configuration_row
 
-    spec, text = with_own_file(PuzzleSpec(puzzle, parse_options(options or []))), read_board(conf)
+    spec, text = own_spec(puzzle, options), read_board(conf)
     kind = puzzle_class(spec.name, spec.digest)
     if issubclass(kind, Scored) and kind.large_boards and is_whole(text):
         show_board(text, plot, json)

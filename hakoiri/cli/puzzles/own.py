@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
+from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import print_json, stdout
 
@@ -57,9 +57,9 @@ def try_puzzle(
     Prints what breaks the promises that every puzzle makes, and exits with code 1 if anything does.
     """
     from hakoiri.puzzles.conformance.suite import verdicts
-    from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class, with_own_file
+    from hakoiri.puzzles.registry import puzzle_class
 
-    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or [])))
+    spec = own_spec(puzzle, options)
     text = None if start is None else read_board(start)
     found = verdicts(_case(spec, text))
     if not any(each.wrong for each in found) and puzzle_class(spec.name, spec.digest).has_mirrors:

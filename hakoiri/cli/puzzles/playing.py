@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, parse_options, read_board
+from hakoiri.cli.options import DataOption, JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.cli.puzzles.game import ARROWS, Game, Press
 from hakoiri.puzzles.errors import PuzzleError, counted
 from hakoiri.render.tables import print_json, stderr, stdout
@@ -42,12 +42,11 @@ def play(
     Press a piece's letter, then an arrow, to move it. Hints need a finished run of the puzzle.
     """
     from hakoiri.puzzles.capabilities import Placements
-    from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 
     if not sys.stdin.isatty():
         raise PuzzleError("play reads single keys, so it needs a terminal; to see a solution: hakoiri path last")
     text = None if start is None else read_board(start)
-    spec = with_own_file(PuzzleSpec(puzzle, parse_options(options or []), text))
+    spec = own_spec(puzzle, options, text)
     rules = spec.build()
     if isinstance(rules, Placements):
         raise PuzzleError(f"{rules.name} is a tree, whose solutions are counted: there is nothing to play")

@@ -22,6 +22,7 @@ from hakoiri.cli.options import (
     RunArgument,
     WideOption,
     WorkersOption,
+    own_spec,
     parse_options,
     read_board,
     redis_url,
@@ -141,16 +142,19 @@ def resume(
 
     With -o, --from or --puzzle, refuse if the run was begun with anything else.
     """
+    from hakoiri.admission import admit
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
-    from hakoiri.coordinator.runs.create import require_same
+    from hakoiri.coordinator.runs.create import require_puzzle, require_same
     from hakoiri.coordinator.session.resources import Resources
     from hakoiri.storage.ledger.ledger import Ledger
 
     directory = find_run(data_directory(data), name)
     with Ledger(directory) as ledger:
-        require_same(
-            ledger.manifest, parse_options(options or []), puzzle, None if start is None else read_board(start)
-        )
+        manifest = ledger.manifest
+    if puzzle is not None:
+        require_puzzle(manifest, own_spec(puzzle))
+    admit(directory)
+    require_same(manifest, parse_options(options or []), None if start is None else read_board(start))
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
     drive_and_report(directory, resources, json, data, repair, wide=wide)
 

@@ -12,6 +12,7 @@ from hakoiri.cli.options import (
     DataOption,
     JsonOption,
     MemoryOption,
+    OwnFilesOption,
     RedisOption,
     redis_flag,
     redis_url,
@@ -29,6 +30,7 @@ def coordinator(
     threads: Annotated[
         bool, typer.Option("--threads", help="Drive runs by threads of this process: no Redis, no workers.")
     ] = False,
+    puzzles: OwnFilesOption = None,
     data: DataOption = None,
     memory: MemoryOption = None,
     data_networks: DataNetworksOption = None,
@@ -52,6 +54,7 @@ def coordinator(
         raise typer.BadParameter("--threads goes with no --redis: leave one of them out")
     url, where, console, control = None if threads else required_redis(redis), data_directory(data), stderr(), Control()
     require_writable(where)
+    named_files(puzzles)
     connection = None if url is None else connect(url)
     resources = Resources(redis=url, memory=memory)
     log(f"coordinator ready: runs in {where}, {f'workers at {without_password(url)}' if url else 'by threads'}")
@@ -143,6 +146,20 @@ def _health(where: Path | None, redis: str | None, workers: int | None) -> _Heal
 
 def _living(hosts: list[dict[str, Any]]) -> int:
     return sum(host["workers"] for host in hosts)
+
+
+def named_files(words: list[str] | None) -> list[Path]:
+    """Load the puzzle files that the user and the environment name to a service, and log the puzzles.
+
+    Returns the files. Mistakes are told here, before the service starts.
+    """
+    from hakoiri.admission import admitted
+    from hakoiri.puzzles.user.files import configured_files, known
+
+    specs = admitted(words or []).values()
+    for spec in specs:
+        log(f"puzzle {spec.name}, digest {spec.digest[:12]}")
+    return list(dict.fromkeys([*configured_files(), *(known(spec.name, spec.digest).path for spec in specs)]))
 
 
 def log(text: str, *steps: Step) -> None:

@@ -8,7 +8,15 @@ from rich.text import Text
 
 from hakoiri.cli.completing import runs_beginning
 from hakoiri.cli.driving import answering
-from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, RedisOption, WorkersOption, redis_url
+from hakoiri.cli.options import (
+    DataOption,
+    JsonOption,
+    MemoryOption,
+    OwnFileOption,
+    RedisOption,
+    WorkersOption,
+    redis_url,
+)
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.tables import print_json, stderr, stdout
@@ -44,6 +52,7 @@ def verify(
     memory: MemoryOption = None,
     redis: RedisOption = None,
     workers: WorkersOption = None,
+    puzzle: OwnFileOption = None,
     data: DataOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -51,6 +60,7 @@ def verify(
 
     Uses the reference rules of the puzzle. Lists all faults, and exits with code 1 if there are any.
     """
+    from hakoiri.admission import admit
     from hakoiri.coordinator.deals.certificate import SUFFIX, verify_file
     from hakoiri.coordinator.runs.catalogue import data_directory, find_run
     from hakoiri.coordinator.runs.verify import verify_directory
@@ -59,6 +69,10 @@ def verify(
     certified = name.endswith(SUFFIX)
     resources = Resources(redis_url(redis), workers, memory)
     path = Path(name) if certified else find_run(data_directory(data), name)
+    if not certified:
+        admit(path, puzzle)
+    elif puzzle is not None:
+        raise typer.BadParameter("a certificate is of a built-in puzzle: leave out --puzzle")
     with answering(": nothing is proved") as (control, progress):
         if certified:
             report = verify_file(path, full, resources.here(), control, progress)

@@ -4,14 +4,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from hakoiri.cli.options import DataNetworksOption, JsonOption, RedisOption, parse_size, required_redis
-from hakoiri.cli.runs.serving import log
+from hakoiri.cli.options import DataNetworksOption, JsonOption, OwnFilesOption, RedisOption, parse_size, required_redis
+from hakoiri.cli.runs.serving import log, named_files
 from hakoiri.puzzles.errors import counted
 from hakoiri.render.tables import print_json
 
@@ -39,13 +38,7 @@ def worker(
     processes: Annotated[
         str, typer.Option("-n", metavar="N|auto", help="Number of processes; auto: one on each core, pinned to it.")
     ] = "1",
-    puzzles: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--puzzle", metavar="FILE.py:NAME",
-            help="A puzzle of yours that workers may load; may be repeated.", show_default="$HAKOIRI_PUZZLE_FILES",
-        ),
-    ] = None,
+    puzzles: OwnFilesOption = None,
     data_redis: Annotated[
         str | None,
         typer.Option(
@@ -85,7 +78,7 @@ def worker(
     from hakoiri.worker.transport.supervisor import Supervisor
 
     count, cores = _processes(processes)
-    url, files = required_redis(redis), _own_files(puzzles or [])
+    url, files = required_redis(redis), named_files(puzzles)
     data_redis = data_redis or os.environ.get(DATA_REDIS) or ""
     if data_redis != AUTO and (data_host or data_memory):
         raise typer.BadParameter(
@@ -142,20 +135,6 @@ def _data_redis(wanted: str, main: "redis.Redis", host: str | None, memory: int 
     with DataRedis(host or here, memory) as server:
         log(f"data Redis at {without_password(server.url)}, up to {memory >> 20} MB")
         yield server
-
-
-def _own_files(words: list[str]) -> list[Path]:
-    """The puzzle files that the user and his environment name, each tried here first, where mistakes can be told."""
-    from hakoiri.puzzles.user.files import configured_files, known, load, load_file
-
-    files = configured_files()
-    for path in files:
-        load_file(path)
-    for word in words:
-        name, digest = load(word)
-        files.append(known(name, digest).path)
-        log(f"puzzle {name}, digest {digest[:12]}")
-    return files
 
 
 def register(app: typer.Typer) -> None:

@@ -172,6 +172,7 @@ def cancel(opened: Runs, run: RunName) -> dict[str, Any]:
 def resume(opened: Runs, run: RunName) -> dict[str, Any]:
     """From its last commit; the coordinator takes it up."""
     directory = opened.find(run)
+    opened.require_admitted(directory)
     queue_again(directory, opened.books)
     return _row(opened, directory.name)
 

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from hakoiri.storage.engine.files import write_file
+from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.ledger.manifest import Manifest
 from hakoiri.storage.names import DATA_FILE, REQUESTS_FOLDER
@@ -56,10 +57,10 @@ def _locked(data: Path) -> Iterator[Path]:
     folder = data / REQUESTS_FOLDER
     with translated(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / _LOCK, "a", encoding="ascii") as lock:
+        with open_inside(data, f"{REQUESTS_FOLDER}/{_LOCK}", "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             oldest = time.time() - _KEPT_SECONDS
             for record in folder.iterdir():
-                if record.name != _LOCK and record.stat().st_mtime < oldest:
+                if record.is_symlink() or (record.name != _LOCK and record.stat().st_mtime < oldest):
                     record.unlink()
             yield folder

@@ -22,7 +22,7 @@ from hakoiri.puzzles.user.files import known
 from hakoiri.storage.engine.translation import gone
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.manifest import ENDED
+from hakoiri.storage.ledger.manifest import ENDED, Manifest, State
 from hakoiri.storage.names import DATA_FILE, run_directories
 
 _WHOLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
@@ -160,18 +160,33 @@ class OpenRuns:
         with mine.lock:
             yield mine
 
+    def require_admitted(self, directory: Path) -> State:
+        """The state of a run; `UnanswerableError` where its puzzle is a file that the server was not started with.
+
+        IMPORTANT: before any child is started for it, and before it is queued.
+        """
+        with self.books(directory) as books:
+            _require_admitted(books.manifest)
+            return books.state
+
     def _admitted(self, directory: Path) -> RunStore:
         store = RunStore(directory)
         try:
-            name, digest = store.manifest.puzzle["name"], store.manifest.puzzle.get("digest", "")
-            if digest:
-                known(name, digest)
-        except PuzzleError as error:
+            _require_admitted(store.manifest)
+        except UnanswerableError:
             store.close()
-            raise UnanswerableError(
-                f"run {directory.name} is of a puzzle that this server was not started with: {error}"
-            ) from error
+            raise
         return store
+
+
+def _require_admitted(manifest: Manifest) -> None:
+    name, digest = manifest.puzzle["name"], manifest.puzzle.get("digest", "")
+    try:
+        if digest:
+            known(name, digest)
+    except PuzzleError as error:
+        text = f"run {manifest.run} is of a puzzle that this server was not started with: {error}"
+        raise UnanswerableError(text) from error
 
 
 def _version(directory: Path) -> tuple[int, int]:

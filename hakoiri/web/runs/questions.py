@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -26,13 +26,14 @@ from typing import IO, Any, Literal
 from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.coordinator.session.resources import LEAST_MEMORY
 from hakoiri.puzzles.errors import Step
-from hakoiri.puzzles.user.files import FILES
+from hakoiri.storage.engine.inside import open_inside
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.ledger.lock import holder_of
+from hakoiri.storage.errors import DamagedError
+from hakoiri.storage.ledger.lock import holder_of, interrupt_holder
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import HOLDER_FILE, answering_file, questions_folder
 from hakoiri.web.runs import commands
-from hakoiri.web.settings import SETTINGS, TOKEN, Settings
+from hakoiri.web.settings import Settings
 
 _ANSWER, _SAID = "answer", "said"
 #: Processes that answer side by side, of all who serve this data directory from here. They share the memory allowed.
@@ -117,12 +118,10 @@ class Question:
 
     def stop(self) -> None:
         """Ask who is at it to leave; what was proved of a diameter up to then is kept in the run."""
-        if holder := holder_of(self.folder):
-            with suppress(ProcessLookupError):
-                os.kill(holder["pid"], signal.SIGINT)
+        interrupt_holder(self.folder)
 
     def _said(self) -> list[str]:
-        with suppress(OSError), open(self.folder / _SAID, "rb") as file:
+        with suppress(OSError, DamagedError), open_inside(self.folder, _SAID, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
             return file.read().decode("utf-8", "replace").splitlines()
         return []
@@ -131,16 +130,14 @@ class Question:
 class Questions:
     """The long questions of a data directory."""
 
-    def __init__(self, settings: Settings, own_files: Sequence[Path]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._data, self._most = settings.data, _MOST_AT_ONCE
         memory = {}
         if settings.memory is not None:
             self._most = max(1, min(_MOST_AT_ONCE, settings.memory // LEAST_MEMORY))
             memory = {"memory": f"{settings.memory // self._most >> 20}MB"}
         self._settings = {"data": str(settings.data.absolute())} | memory
-        left_out = {SETTINGS, TOKEN, "HAKOIRI_REDIS"}
-        kept = {name: value for name, value in os.environ.items() if name not in left_out}
-        self._environment = kept | {"HAKOIRI_SUPERVISOR": str(os.getpid()), FILES: os.pathsep.join(map(str, own_files))}
+        self._environment = settings.for_children()
         self._lock = threading.Lock()
         self._answering: list[subprocess.Popen[bytes]] = []
 
@@ -156,6 +153,9 @@ class Questions:
         """The question for a file (`Question.file`), which `command` makes where it is to be."""
         question = self.named(run, state, words)
         target = question.file(words)
+        if target.is_symlink():
+            # Nobody of ours makes one: neither sent nor written through.
+            target.unlink()
         with self._lock:
             if question.has_to_begin or (question.standing == "answered" and not target.exists()):
                 self._begin(question, command(target))
@@ -189,10 +189,12 @@ class Questions:
         with translated(question.folder), ExitStack() as files:
             place = self._place(files)
             question.folder.mkdir(parents=True, exist_ok=True)
-            with open(question.folder / HOLDER_FILE, "a+", encoding="utf-8") as holder:
+            with open_inside(question.folder, HOLDER_FILE, "a+", "utf-8") as holder:
                 if not _locked(holder):  # Another process has begun it.
                     return
-                answer, said = (files.enter_context(open(question.folder / name, "wb")) for name in (_ANSWER, _SAID))
+                answer, said = (
+                    files.enter_context(open_inside(question.folder, name, "wb")) for name in (_ANSWER, _SAID)
+                )
                 line = commands.line(words, question.run, self._settings)
                 # The locks go with the open files, so the process that is begun holds them until it ends.
                 process = subprocess.Popen(
@@ -226,7 +228,7 @@ def _locked(file: IO[str]) -> bool:
 
 def _object_in(file: Path) -> dict[str, Any]:
     """The JSON object in a file; an empty one where there is none, or not all of it yet."""
-    with suppress(OSError, ValueError):
-        found = json.loads(file.read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, DamagedError), open_inside(file.parent, file.name, "r", "utf-8") as opened:
+        found = json.load(opened)
         return found if isinstance(found, dict) else {}
     return {}

@@ -1,0 +1,45 @@
+"""Puzzle files are loaded here, on the user's word: to make runs, to open them, and for a service that starts."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from hakoiri.coordinator.errors import MismatchError
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.user.files import configured_files, find_again, load, load_file
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+
+
+def admit(directory: Path, word: str | None = None) -> None:
+    """Load the puzzle file of a run, if it needs one: that of ``word`` (FILE.py:NAME), else as `find_again`.
+
+    Raises `MismatchError` if the run has another puzzle than `word`, or if its file is not there or was not named. A
+    run that is damaged is left to whoever opens it.
+    """
+    manifest = None
+    with suppress(StorageError), Ledger(directory) as ledger:
+        manifest = ledger.manifest
+    if manifest is None:
+        return
+    name, digest = manifest.puzzle.get("name", ""), manifest.puzzle.get("digest", "")
+    if not digest:
+        if word is not None:
+            raise MismatchError(f"run {directory.name} is of {name}, which is built in, and not of {word}")
+        return
+    try:
+        find_again(name, digest, word)
+    except PuzzleError as error:
+        raise MismatchError(f"run {directory.name} cannot be opened: {error}", *error.steps) from error
+
+
+def admitted(words: Iterable[str]) -> dict[str, PuzzleSpec]:
+    """Load what a service is started with: the files that the environment names, and those of ``FILE.py:NAME`` words.
+
+    Returns the puzzles of the words by name. Raises `PuzzleError` if a file is no puzzle.
+    """
+    for path in configured_files():
+        load_file(path)
+    found = (PuzzleSpec(name, digest=digest) for name, digest in map(load, words))
+    return {spec.name: spec for spec in found}

@@ -1,0 +1,94 @@
+"""Files opened once, checked by their descriptor, and read from it: nobody can exchange them in between.
+
+A file is owned if it, and every directory on the way to it, belongs to this user or to root and cannot be written by
+others. A directory in which only owners can rename entries (the sticky bit of ``/tmp``) may be written by others.
+Groups count as others, but for the group that has this user as its only member.
+"""
+
+import errno
+import grp
+import os
+import pwd
+import stat
+from contextlib import closing, suppress
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NotOwnedError(PermissionError):
+    """A file or directory that others can write."""
+
+
+def read_named(path: Path) -> bytes:
+    """Return the bytes of a regular file that the user has named; links are followed. ``OSError`` for anything else."""
+    with _regular(os.open(path, _READ), path) as file:
+        return file.read()
+
+
+def read_owned(path: Path) -> bytes:
+    """Return the bytes of an owned regular file. Raises `NotOwnedError`, or ``OSError`` if it cannot be read."""
+    place = path.resolve()
+    with closing(_Folder(place.parent)) as folder:
+        # The way to it has no links: what is a link now was exchanged since.
+        descriptor = os.open(place.name, _READ | os.O_NOFOLLOW, dir_fd=folder.descriptor)
+        with _regular(descriptor, path) as file:
+            _require_owned(os.fstat(descriptor), path)
+            return file.read()
+
+
+def require_owned_directory(path: Path) -> None:
+    """Raise `NotOwnedError` unless a directory is this user's own and cannot be written by others."""
+    with closing(_Folder(path.resolve())) as folder:
+        found = os.fstat(folder.descriptor)
+        if found.st_uid != os.geteuid() or found.st_mode & stat.S_IWOTH:
+            raise NotOwnedError(errno.EPERM, "belongs to somebody else or can be written by others", str(path))
+
+
+class _Folder:
+    """An open owned directory: each directory on the way is opened from the one before, and no link is followed."""
+
+    def __init__(self, place: Path) -> None:
+        self.descriptor = os.open(place.anchor, _FOLDER)
+        try:
+            here = Path(place.anchor)
+            _require_owned(os.fstat(self.descriptor), here)
+            for name in place.parts[1:]:
+                inner, here = os.open(name, _FOLDER, dir_fd=self.descriptor), here / name
+                os.close(self.descriptor)
+                self.descriptor = inner
+                _require_owned(os.fstat(inner), here)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def _regular(descriptor: int, path: Path) -> BinaryIO:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def _require_owned(found: os.stat_result, path: Path) -> None:
+    if found.st_uid not in (0, os.geteuid()):
+        raise NotOwnedError(errno.EPERM, "it belongs to somebody else", str(path))
+    by_group = found.st_mode & stat.S_IWGRP and not _is_private(found.st_gid)
+    shared = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    if (by_group or found.st_mode & stat.S_IWOTH) and not shared:
+        raise NotOwnedError(errno.EPERM, "it can be written by others", str(path))
+
+
+@cache
+def _is_private(group: int) -> bool:
+    """Whether this user, or root, is the only member of a group, as where each user has a group of his own."""
+    with suppress(KeyError):
+        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+        return group == 0 or (found.gr_name == user and set(found.gr_mem) <= {user})
+    return group == 0
