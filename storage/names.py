@@ -110,8 +110,12 @@ def created_at(directory: Path) -> int:
         file = os.open(directory / CREATED_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return 0
-    with os.fdopen(file, "rb") as found:
-        text = found.read(_MOST_DIGITS + 1) or b""
+    try:
+        text = os.read(file, _MOST_DIGITS + 1)
+    except OSError:  # A folder.
+        return 0
+    finally:
+        os.close(file)
     return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
 
 

@@ -16,7 +16,7 @@ import platformdirs
 
 from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.puzzles.errors import Step, did_you_mean
-from hakoiri.storage.engine.inside import open_inside
+from hakoiri.storage.engine.inside import open_inside, remove_inside
 from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DamagedError, FormatError, GoneError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
@@ -218,7 +218,7 @@ def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
     with _lock_after_its_driver(directory), opening(directory, writable=True) as store:
         if store.state.status not in ENDED:
             store.commit(store.state.become("cancelled", "cancelled on request"))
-        (directory / QUEUED_FILE).unlink(missing_ok=True)
+        remove_inside(directory, QUEUED_FILE)
         return store.state.status
 
 

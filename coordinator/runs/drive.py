@@ -14,6 +14,7 @@ from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import refuse_network_file_system
+from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
@@ -54,7 +55,7 @@ def drive(
                 _session(job, resources.over(store.manifest.settings), control, observer, repair)
         finally:
             if store.state.status in ENDED:
-                (directory / QUEUED_FILE).unlink(missing_ok=True)
+                remove_inside(directory, QUEUED_FILE)
         return store.state
 
 

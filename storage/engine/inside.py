@@ -52,15 +52,18 @@ def names_inside(directory: Path, folder: str) -> list[str]:
     """Return the names in a folder of `directory`; none where it is not there."""
     try:
         with _folder(directory, PurePath(folder)) as found:
-            return os.listdir(found)
+            return os.listdir(found)  # noqa: PTH208  (by its descriptor)
     except FileNotFoundError:
         return []
 
 
 def remove_inside(directory: Path, name: str) -> None:
-    """Remove a file, if it is there; of a link the link."""
-    with suppress(FileNotFoundError), _folder(directory, PurePath(name).parent) as folder:
-        os.unlink(PurePath(name).name, dir_fd=folder)
+    """Remove a file, if it is there; of a link the link. Raises `DamagedError` for a folder."""
+    try:
+        with suppress(FileNotFoundError), _folder(directory, PurePath(name).parent) as folder:
+            os.unlink(PurePath(name).name, dir_fd=folder)
+    except IsADirectoryError:
+        raise _strange(directory, name, "file") from None
 
 
 def make_folder(directory: Path, name: str) -> None:
@@ -73,7 +76,14 @@ def make_folder(directory: Path, name: str) -> None:
 
 def remove_folder(directory: Path, name: str) -> None:
     """Remove a folder of `directory` and all in it, as far as that can be done; links are not followed."""
-    shutil.rmtree(directory / name, ignore_errors=True)
+    # A pipe would be waited for.
+    if is_folder(directory / name):
+        shutil.rmtree(directory / name, ignore_errors=True)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder, and no link to one."""
+    return path.is_dir() and not path.is_symlink()
 
 
 @contextmanager

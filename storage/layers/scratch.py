@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from hakoiri.storage.engine.inside import is_folder
 from hakoiri.storage.errors import DiskFullError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import begin_books
@@ -49,7 +50,7 @@ def scratch_store(run: RunStore) -> Iterator[RunStore]:
 
 
 def _remove_abandoned(run: Path) -> None:
-    for folder in run.glob(f"{SCRATCH_PREFIX}*"):
+    for folder in filter(is_folder, run.glob(f"{SCRATCH_PREFIX}*")):
         try:
             old = time.time() - folder.stat().st_mtime > _YOUNG_SECONDS
         except FileNotFoundError:  # Its question has been answered meanwhile.

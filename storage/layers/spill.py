@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
@@ -163,7 +163,7 @@ class Spill:
             raw += len(rest).to_bytes(_WORD, "big") + seal(rest, self._place(number, offset + len(raw)))
         return bytes(raw)
 
-    def _read_frame(self, file: BinaryIO, number: int) -> Packed:
+    def _read_frame(self, file: IO[bytes], number: int) -> Packed:
         place = self._place(number, file.tell())
         length = int.from_bytes(file.read(_WORD), "big")
         width = self._layout.bytes

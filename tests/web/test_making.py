@@ -235,7 +235,10 @@ def test_with_a_run_go_its_goal_distances_and_its_questions(client: TestClient, 
     asked.mkdir(parents=True)
     # Where tests run in the background SIGINT may be ignored, which programs inherit.
     program = ["env", "--default-signal=INT", "sleep", "60"]
-    with subprocess.Popen(program) as answering, (asked / HOLDER_FILE).open("w", encoding="utf-8") as holder:
+    with (
+        (asked / HOLDER_FILE).open("w", encoding="utf-8") as holder,
+        subprocess.Popen(program, pass_fds=[holder.fileno()]) as answering,
+    ):
         fcntl.flock(holder, fcntl.LOCK_EX)
         holder.write(json.dumps({"pid": answering.pid}))
         holder.flush()

@@ -62,7 +62,7 @@ def test_how_a_question_stands(question: Question) -> None:
 
 def test_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "_MOST_AT_ONCE", 0)
-    asked = Questions(Settings(tmp_path), [])
+    asked = Questions(Settings(tmp_path))
     with pytest.raises(BusyError, match="ask again later"):
         asked.asked("run", State(), ["verify"])
     assert not (tmp_path / ".questions").exists()

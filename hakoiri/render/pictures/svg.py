@@ -42,7 +42,7 @@ def shapes_svg(shapes: tuple[Shape, ...]) -> str:
 
 
 def text(words: str) -> str:
-    """Words as XML has them; a question mark for what it cannot have."""
+    """Words, or the value of an attribute, as XML has them; a question mark for what it cannot have."""
     return escape(_NO_XML.sub("?", words))
 
 
@@ -63,10 +63,10 @@ def _shape(shape: Shape) -> str:
             return f'<polygon points="{corners}"{_paint(fill, edge)} stroke-linejoin="round"/>'
         case Line(x, y, to_x, to_y, colour, width):
             ends = _attributes(x1=x, y1=y, x2=to_x, y2=to_y)
-            return f'<line{ends} stroke="{colour}" stroke-width="{number(width)}"/>'
+            return f'<line{ends} stroke="{text(colour)}" stroke-width="{number(width)}"/>'
         case Label(x, y, words, size, colour):
             places = _attributes(x=x, y=y, dy=0.36 * size)
-            return f'<text{places} font-size="{number(size)}" fill="{colour}">{text(words)}</text>'
+            return f'<text{places} font-size="{number(size)}" fill="{text(colour)}">{text(words)}</text>'
 
 
 def _attributes(**values: float) -> str:
@@ -74,4 +74,4 @@ def _attributes(**values: float) -> str:
 
 
 def _paint(fill: str, edge: str) -> str:
-    return f' fill="{fill}"' + (f' stroke="{edge}" stroke-width="{EDGE_WIDTH}"' if edge else "")
+    return f' fill="{text(fill)}"' + (f' stroke="{text(edge)}" stroke-width="{EDGE_WIDTH}"' if edge else "")

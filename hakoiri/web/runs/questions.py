@@ -123,7 +123,7 @@ class Question:
     def _said(self) -> list[str]:
         with suppress(OSError, DamagedError), open_inside(self.folder, _SAID, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _MOST_SAID))
-            return file.read().decode("utf-8", "replace").splitlines()
+            return str(file.read(), "utf-8", "replace").splitlines()
         return []
 
 
