@@ -80,7 +80,7 @@ def test_some_at_a_time_of_all_processes_which_share_the_memory(
         return begun[-1][0]
 
     monkeypatch.setattr(subprocess, "Popen", partial(answer, subprocess.Popen))
-    serving = [Questions(Settings(tmp_path, memory=memory, processes=3), []) for _ in range(3)]
+    serving = [Questions(Settings(tmp_path, memory=memory, processes=3)) for _ in range(3)]
     for number in range(most):
         serving[number].asked("run", State(depth=number), ["verify"])
     for one in serving:

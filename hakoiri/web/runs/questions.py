@@ -209,7 +209,8 @@ class Questions:
     def _place(self, files: ExitStack) -> IO[str]:
         """One of the places of those who answer side by side, locked; `BusyError` where none is free."""
         for number in range(self._most):
-            place = files.enter_context(answering_file(self._data, number).open("a", encoding="utf-8"))
+            path = answering_file(self._data, number)
+            place = files.enter_context(open_inside(path.parent, path.name, "a"))
             with suppress(BlockingIOError):
                 fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return place
