@@ -207,7 +207,8 @@ def test_a_server_has_no_child_execute_what_it_was_not_started_with(given: Given
         for run in (given.directory.name, own):
             for method, path in (
                 ("POST", "resume"), ("POST", "verify"), ("POST", "verify?full=true"), ("POST", "export.npz"),
-                ("GET", "export.npz"), ("POST", "map"), ("POST", "hardest"), ("GET", "map"), ("GET", "layers"), ("GET", "hardest"), ("GET", "components/0/diameter?all=true"),
+                ("GET", "export.npz"), ("POST", "map"), ("POST", "hardest"), ("GET", "map"), ("GET", "layers"),
+                ("GET", "hardest"), ("GET", "components/0/diameter?all=true"),
             ):  # fmt: skip
                 answer = server.client.request(method, f"/api/runs/{run}/{path}")
                 assert (answer.status_code, answer.json()["type"]) == (409, "urn:hakoiri:unanswerable"), (path, answer)
