@@ -242,14 +242,14 @@ PuzzleArgument = Annotated[
 OwnFileOption = Annotated[
     str | None,
     typer.Option(
-        "--puzzle", metavar="FILE.py:NAME", help="The user puzzle of a run that somebody else has made.",
+        "--puzzle", metavar="FILE.py:NAME", help="The puzzle of a run that somebody else has made.",
         show_default="files of your own runs, $HAKOIRI_PUZZLE_FILES",
     ),
 ]  # fmt: skip
 OwnFilesOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--puzzle", metavar="FILE.py:NAME", help="A user puzzle to know; may be repeated. No other file is executed.",
+        "--puzzle", metavar="FILE.py:NAME", help="A puzzle of yours that may be loaded, and no other; may be repeated.",
         show_default="$HAKOIRI_PUZZLE_FILES",
     ),
 ]  # fmt: skip
