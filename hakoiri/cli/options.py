@@ -256,13 +256,10 @@ OwnFilesOption = Annotated[
 DataOption = Annotated[
     Path | None,
     typer.Option(
-        "--data",
-        metavar="DIR",
-        parser=parse_directory,
-        help="Directory of the runs.",
+        "--data", metavar="DIR", parser=parse_directory, help="Directory of the runs.",
         show_default="$HAKOIRI_DATA, else the user data folder",
     ),
-]
+]  # fmt: skip
 WideOption = Annotated[bool, typer.Option("--wide", help="Print digests in full on narrow terminals too.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, everything else on stderr.")]
 RedisOption = Annotated[
@@ -288,23 +285,17 @@ PuzzleOptions = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        "--workers",
-        min=1,
-        metavar="N",
-        help="Threads; with --redis workers to start for this run.",
+        "--workers", min=1, metavar="N", help="Threads; with --redis workers to start for this run.",
         show_default="one per core; with --redis none",
     ),
-]
+]  # fmt: skip
 MemoryOption = Annotated[
     int | None,
     typer.Option(
-        "--memory",
-        parser=parse_memory,
-        metavar="SIZE",
-        help="Memory the work may take, 100MB or more.",
+        "--memory", parser=parse_memory, metavar="SIZE", help="Memory the work may take, 100MB or more.",
         show_default="half of what is free",
     ),
-]
+]  # fmt: skip
 ChunkOption = Annotated[
     int | None, typer.Option("--chunk", min=1, metavar="N", help="Configurations per chunk.", show_default="fitted")
 ]
@@ -318,13 +309,11 @@ FarmFromOption = Annotated[
 DeadlineOption = Annotated[
     float | None,
     typer.Option(
-        "--deadline",
-        min=0.1,
-        metavar="SECONDS",
+        "--deadline", min=0.1, metavar="SECONDS",
         help="With --redis: give a chunk that no worker has answered for so long to another, too.",
         show_default="60; deals 900",
     ),
-]
+]  # fmt: skip
 AuditOption = Annotated[
     float | None,
     typer.Option(
@@ -348,8 +337,7 @@ FromOption = Annotated[
 GoalOption = Annotated[
     str | None,
     typer.Option(
-        "--goal",
-        metavar="CONF|FILE",
+        "--goal", metavar="CONF|FILE",
         help="Another goal than usual, '*' for anything; as -o goal=CONF. The run shows it as a board.",
     ),
-]
+]  # fmt: skip
