@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hakoiri.coordinator.deals.study_plan import Study
 from hakoiri.coordinator.session.job import Table
@@ -20,7 +21,7 @@ RESAMPLES, _RESAMPLING_SEED = 2_000, 0
 _LOW, _HIGH = 2.5, 97.5
 _TENTHS = np.arange(1, 10) / 10
 #: Of the mean.
-_INTERVAL = "95 % interval"
+_ERROR, _INTERVAL = "std error", "95 % interval"
 _CAPPED = "capped: the cap ended the search first, so nobody knows; counted neither way. A larger cap settles more."
 
 
@@ -75,11 +76,13 @@ StudyResult = Mapping[int, Sequence[Deal]]
 class Spread:
     """Some numbers in short: the least, the mean with its 95 % bootstrap interval, the median, deciles, the greatest.
 
-    `deciles` are nine of the numbers: a tenth of all are at most the first, and so on.
+    `error` is the standard error of the mean. `deciles` are nine of the numbers: a tenth of all are at most the first,
+    and so on.
     """
 
     least: int
     mean: float
+    error: float
     low: float
     high: float
     median: float
@@ -152,9 +155,13 @@ def spread(numbers: Sequence[int]) -> Spread | None:
     low, high = np.percentile(means, [_LOW, _HIGH])
     deciles = np.quantile(values, _TENTHS, method="inverted_cdf").astype(int).tolist()
     return Spread(
-        min(numbers), float(values.mean()), float(low), float(high), float(np.median(values)), tuple(deciles),
-        max(numbers),
+        min(numbers), float(values.mean()), _standard_error(values), float(low), float(high), float(np.median(values)),
+        tuple(deciles), max(numbers),
     )  # fmt: skip
+
+
+def _standard_error(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
 def write_csv(deals: Iterable[tuple[Deal, str]], conventions: Sequence[Convention], target: Path) -> None:
@@ -224,11 +231,13 @@ def _outcomes(one: Tally) -> dict[str, Any]:
 
 
 def _moves(moves: Spread | None) -> dict[str, Any]:
-    names = ("min", "mean", _INTERVAL, "max")
+    names = ("min", "mean", _ERROR, _INTERVAL, "max")
     if moves is None:
         return dict.fromkeys(names)
     interval = f"{moves.low:,.2f}-{moves.high:,.2f}"
-    return dict(zip(names, (moves.least, f"{moves.mean:,.2f}", interval, moves.most), strict=True))
+    return dict(
+        zip(names, (moves.least, f"{moves.mean:,.2f}", f"{moves.error:,.2f}", interval, moves.most), strict=True)
+    )
 
 
 def _shortened(option: str, size: int, one: Tally) -> list[dict[str, Any]]:

@@ -36,24 +36,32 @@ def lay_out(place: Places, columns: int, cells: Cells) -> np.uint64:
 @jit
 def list_moves(cells: Cells, blanks: np.uint64, columns: int, any_ace: bool, moves: NDArray[np.uint8]) -> int:
     """Write (card, the blank that it goes to) of every move, blanks in reading order; return how many there are."""
-    suit_size = columns - 1
     count = 0
     while blanks != np.uint64(0):
-        blank = int(lowest_bit(blanks))
+        count = list_moves_into(int(lowest_bit(blanks)), cells, columns, any_ace, moves, count)
         blanks &= blanks - np.uint64(1)
-        row, column = divmod(blank, columns)
-        if column == 0:
-            for suit in range(SUITS):
-                if any_ace or suit == row:
-                    moves[count, 0] = suit * suit_size
-                    moves[count, 1] = blank
-                    count += 1
-            continue
-        left = cells[blank - 1]
-        if left != BLANK and left % suit_size != suit_size - 1:
-            moves[count, 0] = left + 1
-            moves[count, 1] = blank
-            count += 1
+    return count
+
+
+@jit
+def list_moves_into(
+    blank: int, cells: Cells, columns: int, any_ace: bool, moves: NDArray[np.uint8], count: int
+) -> int:  # fmt: skip
+    """Write the moves into one blank behind the first `count`, aces by suit; return how many there are then."""
+    suit_size = columns - 1
+    row, column = divmod(blank, columns)
+    if column == 0:
+        for suit in range(SUITS):
+            if any_ace or suit == row:
+                moves[count, 0] = suit * suit_size
+                moves[count, 1] = blank
+                count += 1
+        return count
+    left = cells[blank - 1]
+    if left != BLANK and left % suit_size != suit_size - 1:
+        moves[count, 0] = left + 1
+        moves[count, 1] = blank
+        count += 1
     return count
 
 

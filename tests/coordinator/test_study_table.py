@@ -20,6 +20,7 @@ def test_a_spread_has_the_figures_and_an_interval_that_fits() -> None:
     assert (found.least, found.most) == (min(values), max(values))
     assert (found.mean, found.median) == (np.mean(values), np.median(values))
     assert found.deciles == tuple(sorted(values)[40 * tenth - 1] for tenth in range(1, 10))
+    assert found.error == pytest.approx(np.std(values, ddof=1) / 20)
     # By the normal distribution: the mean and 1.96 of its standard errors.
     error = 1.96 * np.std(values) / 20
     assert found.low == pytest.approx(found.mean - error, abs=error / 10)

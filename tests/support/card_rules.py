@@ -96,3 +96,40 @@ def replay(start: Board, boards: list[str], is_goal: Callable[[Board], bool], ga
         assert board_of(text) in [after for _, after in moves(here, gap)]
         here = board_of(text)
     assert is_goal(here)
+
+
+class PaperDepthFirst:
+    """Superpuzz in the order of Shintani's paper.
+
+    All new children of a board are generated; then the search descends into each. Holes are taken in the order in which
+    they stand in the deal, whatever places they have by then, aces in the order H D S C.
+    """
+
+    def __init__(self, start: Board) -> None:
+        self._start = start
+        self._before: dict[Board, Board] = {}
+        self.depths = {start: 0}
+
+    def boards(self) -> Iterator[Board]:
+        """Each board when it is generated."""
+        yield self._start
+        cells = [(row, column) for row, words in enumerate(self._start) for column in range(len(words))]
+        waiting = [(self._start, [(row, column) for row, column in cells if self._start[row][column] == BLANK])]
+        while waiting:
+            here, holes = waiting.pop()
+            children = []
+            for number, (row, column) in enumerate(holes):
+                for card in cards_for(here, row, column, gap=False):
+                    after = exchanged(here, card, row, column)
+                    if after not in self.depths:
+                        self._before[after], self.depths[after] = here, self.depths[here] + 1
+                        (left,) = [(y, x) for y, x in cells if here[y][x] == card]
+                        children.append((after, [*holes[:number], left, *holes[number + 1 :]]))
+                        yield after
+            waiting += reversed(children)
+
+    def way_to(self, board: Board) -> list[Board]:
+        way = [board]
+        while way[-1] != self._start:
+            way.append(self._before[way[-1]])
+        return way[::-1]

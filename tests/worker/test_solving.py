@@ -1,6 +1,7 @@
 """Deals solved in memory: published figures, breadth first against depth first, and the papers' words against both."""
 
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
@@ -12,7 +13,7 @@ from hakoiri.puzzles.solitaires.superpuzz import Superpuzz
 from hakoiri.worker.deals import solving as layered
 from hakoiri.worker.deals.solving import Goal, Solved, answer, answered, read_request, request
 from hakoiri.worker.solitaires.solving import solve
-from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_PUZZ
+from tests.puzzles.test_solitaire import FIGURE_1_GAP, FIGURE_1_MOVES, FIGURE_1_PUZZ
 from tests.support import card_rules as rules
 
 #: A contest deal, the hardest that a few minutes of hill climbing had found, and one dealt in order.
@@ -79,12 +80,48 @@ def test_the_papers_deal_of_superpuzz() -> None:
     assert first.goal == found.goal
     assert not first.exhausted
     assert first.positions < found.positions
-    deep = solved(puzzle, "dfs", "both")
-    assert deep.goal is not None
-    assert deep.fixed is not None
-    assert_replays(puzzle, deep.goal)
-    assert_replays(puzzle, deep.fixed, fixed=True)
     assert solved(puzzle, "dfs").positions == found.positions
+
+
+def test_depth_first_gives_the_24_moves_that_the_paper_prints() -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    found = solved(puzzle, "dfs", "both")
+    assert found.goal is not None
+    assert found.fixed is not None
+    assert " ".join(puzzle.describe_moves(puzzle.follow(puzzle.start, found.goal.moves))) == FIGURE_1_MOVES
+    assert_replays(puzzle, found.fixed, fixed=True)
+
+
+@pytest.mark.parametrize(("size", "deals"), [(3, 30), (4, 8), (5, 4), (7, 2)])
+def test_depth_first_goes_in_the_order_of_the_paper(size: int, deals: int) -> None:
+    """Each first goal with the whole way to it, the positions by then, the greatest depth; from positions, too."""
+    cap, goals = 1_500, 0
+    for number in range(deals):
+        puzzle = dealt(Superpuzz, size, number)
+        if number % 2:
+            puzzle = Superpuzz({"columns": str(size)}, puzzle.render(puzzle.start))
+        found = solved(puzzle, "dfs", cap=cap)
+        plain = rules.PaperDepthFirst(rules.board_of(puzzle.render(puzzle.start)))
+        boards = list(islice(plain.boards(), cap + 1))
+        assert (found.positions, found.exhausted) == (min(cap, len(boards)), len(boards) <= cap)
+        assert found.depth == max(plain.depths[board] for board in boards[:cap])
+        for goal, fixed in ((found.goal, False), (found.fixed, True)):
+            met = [n for n, board in enumerate(boards[:cap], 1) if rules.is_puzz_goal(board, fixed)]
+            assert (goal is None) == (not met)
+            if goal is not None:
+                goals += 1
+                assert goal.positions == met[0]
+                assert boards_of(puzzle, goal) == [rules.text_of(board) for board in plain.way_to(boards[met[0] - 1])]
+    assert goals > 5 or size > 4
+
+
+@pytest.mark.parametrize("until", ["goal", "fixed", "both"])
+def test_depth_first_ends_with_the_goals_that_are_wanted(until: Until) -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    whole, found = solved(puzzle, "dfs"), solved(puzzle, "dfs", until)
+    assert not found.exhausted
+    assert found.positions < whole.positions
+    assert (found.goal if until == "goal" else found.fixed) == (whole.goal if until == "goal" else whole.fixed)
 
 
 def test_breadth_and_depth_first_agree_on_every_gap_deal() -> None:

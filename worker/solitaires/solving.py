@@ -15,7 +15,12 @@ from hakoiri.puzzles.keys.splitmix import random_words
 from hakoiri.puzzles.solitaires.solitaire import Solitaire
 from hakoiri.worker.deals.solving import Goal, Solved
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.solitaires.solving_kernels import HashTable, breadth_first, depth_first
+from hakoiri.worker.solitaires.solving_kernels import (
+    HashTable,
+    breadth_first,
+    depth_first,
+    depth_first_remembering,
+)
 
 _UNTIL: tuple[Until, ...] = get_args(Until)
 
@@ -49,15 +54,21 @@ def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap
 
 
 def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> Solved:
-    # The moves left are final only where no position recurs.
-    remember = not puzzle.any_ace
-    held, parents, count, depth, goals, exhausted, to_goal = depth_first(
-        start, puzzle.columns, puzzle.any_ace, _hash_table(puzzle), 0 if remember else wanted, cap, remember
-    )
+    if not puzzle.any_ace:
+        return _depth_first_remembering(puzzle, start, cap)
+    held, parents, count, depth, goals, exhausted = depth_first(start, puzzle.columns, _hash_table(puzzle), wanted, cap)
     goal, fixed = _goals(held, parents, goals)
-    if goal is not None and remember and exhausted:
-        goal = fixed = replace(goal, moves=_shortest(puzzle, held[:count], to_goal))
     return Solved(goal, fixed, count, depth, exhausted, [])
+
+
+def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> Solved:
+    held, parents, count, depth, goals, exhausted, to_goal = depth_first_remembering(
+        start, puzzle.columns, _hash_table(puzzle), cap
+    )
+    goal, _ = _goals(held, parents, goals)
+    if goal is not None and exhausted:
+        goal = replace(goal, moves=_shortest(puzzle, held[:count], to_goal))
+    return Solved(goal, goal, count, depth, exhausted, [])
 
 
 def _goals(places: NDArray[np.uint8], parents: NDArray[np.int32], goals: NDArray[np.int64]) -> list[Goal | None]:
@@ -106,5 +117,5 @@ def _random_table(cards: int, cells: int) -> HashTable:
 def bytes_of_search(puzzle: Dealt, cap: int) -> int:
     """The most memory that `solve` takes: its arrays, and half as much again while they grow."""
     cards, room = as_solitaire(puzzle).placing.cards, 1 << max(12, (cap - 1).bit_length())
-    hash_parent_and_way_back, slots = 16, 8
-    return cap * (cards + hash_parent_and_way_back) + room * slots + room // 2 * (cards + 24)
+    hash_parent_and_order, slots = 24, 8
+    return cap * (cards + hash_parent_and_order) + room * slots + room // 2 * (cards + 24)

@@ -8,8 +8,8 @@ so a move changes it by two words. Equal hashes are compared card by card: nothi
 import numpy as np
 from numpy.typing import NDArray
 
-from hakoiri.puzzles.jit import jit
-from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Places, lay_out, list_moves
+from hakoiri.puzzles.jit import jit, lowest_bit
+from hakoiri.puzzles.solitaires.kernels import MOST_MOVES, SUITS, Cells, Places, lay_out, list_moves, list_moves_into
 
 #: Hashes by card and cell.
 HashTable = NDArray[np.uint64]
@@ -20,6 +20,8 @@ Goals = NDArray[np.int64]
 NEVER = 1 << 30
 _NONE = -1
 _FIRST_ROOM = 1 << 12
+#: A cell is less than 64.
+_HOLE_BITS = 6
 
 
 @jit
@@ -193,20 +195,105 @@ def breadth_first(
 
 
 @jit
-def depth_first(
-    start: Places, columns: int, any_ace: bool, table: HashTable, wanted: int, cap: int, remember: bool
-) -> tuple[Places, Indices, int, int, Goals, bool, Indices]:
-    """The positions that `start` leads to, each move followed to its end before the next is tried; none twice.
+def _packed_holes(blanks: np.uint64) -> int:
+    """The cells of the holes, in reading order, in fields of `_HOLE_BITS` bits."""
+    packed = 0
+    for hole in range(SUITS):
+        packed |= int(lowest_bit(blanks)) << (_HOLE_BITS * hole)
+        blanks &= blanks - np.uint64(1)
+    return packed
 
-    With `remember` each position keeps its number of moves to the goal (Ishihata's second program); right where no
-    position recurs. Gives (places, parents, how many positions, the greatest depth, goals, whether it came to its
-    end, moves to the goal from each position).
+
+@jit
+def _hole(packed: int, hole: int) -> int:
+    return (packed >> (_HOLE_BITS * hole)) & ((1 << _HOLE_BITS) - 1)
+
+
+@jit
+def _moved_hole(packed: int, target: int, source: int) -> int:
+    """The holes once a card has gone from `source` to the hole at `target`."""
+    hole = 0
+    while _hole(packed, hole) != target:
+        hole += 1
+    return packed ^ ((target ^ source) << (_HOLE_BITS * hole))
+
+
+@jit
+def _list_moves_by_holes(cells: Cells, packed: int, columns: int, moves: NDArray[np.uint8]) -> int:
+    """What `list_moves` does, the holes in the order of `packed`."""
+    count = 0
+    for hole in range(SUITS):
+        count = list_moves_into(_hole(packed, hole), cells, columns, True, moves, count)
+    return count
+
+
+@jit
+def depth_first(
+    start: Places, columns: int, table: HashTable, wanted: int, cap: int
+) -> tuple[Places, Indices, int, int, Goals, bool]:
+    """The positions of Superpuzz that `start` leads to, up to `cap`, in the order of Shintani's paper.
+
+    All new children of a position are generated and marked as met; then the search descends into them, one after
+    another. Holes take cards in the order in which they stand in `start`, whatever cells they have by then; a hole at
+    the left end takes aces by suit. Gives (places, parents, how many positions, the greatest depth, goals, whether it
+    came to its end).
     """
     places, hashes, parents, slots = _begun(start, table)
-    to_goal = np.empty(_FIRST_ROOM if remember else 1, dtype=np.int32)
+    holes, depths = np.empty(_FIRST_ROOM, dtype=np.int32), np.zeros(_FIRST_ROOM, dtype=np.int32)
+    stack = np.zeros(_FIRST_ROOM, dtype=np.int32)
+    goals = np.full((2, 3), _NONE, dtype=np.int64)
+    _note_goal(places[0], columns, True, 0, 0, 1, goals)
+    cells = np.empty(SUITS * columns, dtype=np.int8)
+    moves = np.empty((MOST_MOVES, 2), dtype=np.uint8)
+    holes[0] = _packed_holes(lay_out(places[0], columns, cells))
+    count, waiting, deepest = 1, 1, 0
+    while waiting and not _done(goals, wanted):
+        waiting -= 1
+        index, first = stack[waiting], count
+        lay_out(places[index], columns, cells)
+        for number in range(_list_moves_by_holes(cells, holes[index], columns, moves)):
+            card, target = int(moves[number, 0]), int(moves[number, 1])
+            source = int(places[index, card])
+            value = hashes[index] ^ table[card, source] ^ table[card, target]
+            slot = _slot_of(slots, hashes, places, value, index, card, target)
+            if slots[slot] != _NONE:
+                continue
+            if count == cap:
+                return places, parents, count, deepest, goals, False
+            if count == len(hashes):
+                places, hashes, parents, slots = _grown(places, hashes, parents, count)
+                holes, depths = _longer(holes, len(hashes)), _longer(depths, len(hashes))
+                slot = _slot_of(slots, hashes, places, value, index, card, target)
+            slots[slot] = count
+            _append(places, hashes, parents, count, index, card, target, value)
+            holes[count] = _moved_hole(holes[index], target, source)
+            depths[count] = depths[index] + 1
+            deepest = max(deepest, depths[count])
+            count += 1
+            _note_goal(places[count - 1], columns, True, count - 1, depths[count - 1], count, goals)
+        while waiting + count - first > len(stack):
+            stack = _longer(stack, 2 * len(stack))
+        for child in range(count - 1, first - 1, -1):
+            stack[waiting] = child
+            waiting += 1
+    return places, parents, count, deepest, goals, waiting == 0
+
+
+@jit
+def depth_first_remembering(
+    start: Places, columns: int, table: HashTable, cap: int
+) -> tuple[Places, Indices, int, int, Goals, bool, Indices]:
+    """The positions of Gap that `start` leads to, each move followed to its end before the next is tried; none twice.
+
+    Each position keeps its number of moves to the goal (Ishihata's second program), which is right as no position
+    recurs. Gives (places, parents, how many positions, the greatest depth, goals, whether it came to its end, moves to
+    the goal from each position).
+    """
+    places, hashes, parents, slots = _begun(start, table)
+    to_goal = np.empty(_FIRST_ROOM, dtype=np.int32)
     to_goal[0] = NEVER
     goals = np.full((2, 3), _NONE, dtype=np.int64)
-    _note_goal(places[0], columns, any_ace, 0, 0, 1, goals)
+    _note_goal(places[0], columns, False, 0, 0, 1, goals)
     if goals[0, 0] == 0:
         to_goal[0] = 0
     cells = np.empty(SUITS * columns, dtype=np.int8)
@@ -215,12 +302,12 @@ def depth_first(
     tried = np.empty(_FIRST_ROOM, dtype=np.int32)
     stack[0] = tried[0] = 0
     count, level, deepest = 1, 0, 0
-    while level >= 0 and not _done(goals, wanted):
+    while level >= 0:
         index = stack[level]
         blanks = lay_out(places[index], columns, cells)
-        if tried[level] == list_moves(cells, blanks, columns, any_ace, moves):
+        if tried[level] == list_moves(cells, blanks, columns, False, moves):
             level -= 1
-            if remember and level >= 0:
+            if level >= 0:
                 to_goal[stack[level]] = min(to_goal[stack[level]], to_goal[index] + 1)
             continue
         card, target = int(moves[tried[level], 0]), int(moves[tried[level], 1])
@@ -228,16 +315,14 @@ def depth_first(
         value = hashes[index] ^ table[card, places[index, card]] ^ table[card, target]
         slot = _slot_of(slots, hashes, places, value, index, card, target)
         if slots[slot] != _NONE:
-            if remember:
-                to_goal[index] = min(to_goal[index], to_goal[slots[slot]] + 1)
+            to_goal[index] = min(to_goal[index], to_goal[slots[slot]] + 1)
             continue
         if count == cap:
             return places, parents, count, deepest, goals, False, to_goal
         if count == len(hashes):
             places, hashes, parents, slots = _grown(places, hashes, parents, count)
             slot = _slot_of(slots, hashes, places, value, index, card, target)
-            if remember:
-                to_goal = _longer(to_goal, len(hashes))
+            to_goal = _longer(to_goal, len(hashes))
         slots[slot] = count
         _append(places, hashes, parents, count, index, card, target, value)
         level += 1
@@ -246,7 +331,6 @@ def depth_first(
         stack[level], tried[level] = count, 0
         deepest = max(deepest, level)
         count += 1
-        _note_goal(places[count - 1], columns, any_ace, count - 1, level, count, goals)
-        if remember:
-            to_goal[count - 1] = 0 if goals[0, 0] == count - 1 else NEVER
+        _note_goal(places[count - 1], columns, False, count - 1, level, count, goals)
+        to_goal[count - 1] = 0 if goals[0, 0] == count - 1 else NEVER
     return places, parents, count, deepest, goals, level < 0, to_goal
