@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -253,6 +254,7 @@ def one_more(number: int) -> int:
 
 def test_kernels_that_others_can_write_are_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernels, mark, raw = tmp_path / "kernels", tmp_path / "mark", pickle.dumps(Evil(tmp_path / "mark"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(kernels))
     monkeypatch.setattr(jit, "cache_directory", cache(jit.cache_directory.__wrapped__))
     assert jit.jit(one_more)(1) == 2
