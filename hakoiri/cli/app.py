@@ -53,7 +53,7 @@ _PANELS = {
         "solve": "deals.solving",
         "generate": "deals.optimising",
         "optimise": "deals.optimising",
-        "replay": "deals.optimising",
+        "replay": "deals.replaying",
     },
     "Serve": {
         "coordinator": "runs.serving",

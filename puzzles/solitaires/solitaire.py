@@ -1,5 +1,6 @@
 """What Gap and Superpuzz share: a field of cards as a key, its text, and the moves into blanks."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -47,6 +48,8 @@ class Solitaire(Dealt, Reversible):
     solver = "cards"
     orders: ClassVar[tuple[SearchOrder, ...]] = ("bfs", "dfs")
     rows_of_deal = SUITS
+    #: A move is told by its card, or by its card and the blank.
+    words_of_move: ClassVar[int] = 1
     deck: ClassVar[Deck]
     #: Whether a blank at the left end takes the first card of any suit.
     any_ace: ClassVar[bool]
@@ -190,6 +193,34 @@ class Solitaire(Dealt, Reversible):
             elif left is not None and left % self.suit_size < self.suit_size - 1:
                 found.append((left + 1, blank))
         return found
+
+    def read_moves(self, text: str) -> list[Move]:
+        """The moves that a text tells in the words of `describe_moves`; brackets, commas and arrows may be left out.
+
+        Raises `ConfigurationError` that names the first move that is against the rules.
+        """
+        places, holes, found = self.placing.unpack(self.start), self.named_holes(), list[Move]()
+        words = re.findall(r"\w+|\.\.", text)
+        for begin in range(0, len(words), self.words_of_move):
+            told = words[begin : begin + self.words_of_move]
+            fitting = [
+                (card, blank)
+                for card, blank in self.moves(places)
+                if sorted(told) == sorted([self.word(card), holes.get(blank, BLANK)][: self.words_of_move])
+            ]
+            if len(fitting) != 1:
+                wrong = "is against the rules" if not fitting else "may mean several holes"
+                raise ConfigurationError(f"move {len(found) + 1}, {' '.join(told)[:40]}, {wrong}")
+            ((card, blank),) = fitting
+            if blank in holes:
+                holes[places[card]] = holes.pop(blank)
+            places = moved(places, card, blank)
+            found.append((card, blank))
+        return found
+
+    def named_holes(self) -> dict[int, str]:
+        """The names of the start's blanks by their cells, where they have any."""
+        return {}
 
     def move_between(self, before: Key, after: Key) -> tuple[int, int, int]:
         """The one card whose cell differs, the cell that it left and the one that it went to."""

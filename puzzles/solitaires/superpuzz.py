@@ -41,6 +41,7 @@ class Superpuzz(Solitaire):
     until = "both"
     goal_names = {"first": "24 goals, the suits in any order", "fixed": "one goal, the suits in the order H D S C"}
     shortens = True
+    words_of_move = 2
 
     @property
     def convention(self) -> Convention:
@@ -71,11 +72,7 @@ class Superpuzz(Solitaire):
 
     def describe_moves(self, path: list[Key]) -> list[str]:
         """The moves of a path; from the start of a deal its holes are named by the cards that were there."""
-        holes: dict[int, str] = {}
-        if self.deal is not None and path and path[0] == self.start:
-            words = [word for row in rows_of(self.deal) for word in row]
-            highest = self.deck.ranks[self.suit_size]
-            holes = {cell: word for cell, word in enumerate(words) if word[1] == highest}
+        holes = self.named_holes() if path and path[0] == self.start else {}
         moves = []
         for before, after in pairwise(path):
             moves.append(self._exchange(before, after, holes))
@@ -83,6 +80,12 @@ class Superpuzz(Solitaire):
             if target in holes:
                 holes[source] = holes.pop(target)
         return moves
+
+    def named_holes(self) -> dict[int, str]:
+        """The holes of a deal have the names of the cards that were there."""
+        words = [] if self.deal is None else [word for row in rows_of(self.deal) for word in row]
+        highest = self.deck.ranks[self.suit_size]
+        return {cell: word for cell, word in enumerate(words) if word[1] == highest}
 
     def _exchange(self, before: Key, after: Key, holes: Mapping[int, str]) -> str:
         card, source, target = self.move_between(before, after)

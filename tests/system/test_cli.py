@@ -166,7 +166,7 @@ ASKED = {
     "hunt gap -o ranks=4 --legs 16": None,
     "optimise nakuron --from {root}/examples/nakuron.txt --rounds 1": None,
     "generate nakuron --size 5": None,
-    "replay {root}/examples/nakuron.txt 0123": None,
+    "replay nakuron {root}/examples/nakuron.txt 0123": None,
 }
 
 

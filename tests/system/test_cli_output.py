@@ -13,6 +13,7 @@ import pytest
 
 from hakoiri.cli.answers import paths
 from hakoiri.render import tables
+from hakoiri.render.pictures import files
 from tests.system.helpers import HAKOIRI, PATIENCE_SECONDS, ROOT, START_OF_2, FinishedRuns, Hakoiri, clean_environment
 
 START, KEY = "ABBC/ABBC/DEEF/DGHF/I..J", "0x17038bbb"
@@ -140,10 +141,10 @@ def test_a_very_long_path_is_no_film_and_has_no_colours(
 ) -> None:
     line = run_name(finished, "path {explored} --to ABBC/ABBC/DEEF/DGHF/.IJ.")
     usual = finished.hakoiri.here(*line).stdout
-    monkeypatch.setattr(paths, "_FILMED", 1)
+    monkeypatch.setattr(files, "MOST_FILMED", 1)
     monkeypatch.setattr(paths, "_COLOURED", 1)
     refused = finished.hakoiri.here(*line, "--film", str(tmp_path / "path.svg"), check=False)
-    assert "a film has 1 moves at most, this path 2" in refused.error
+    assert "a film has 1 moves at most, these are 2" in refused.error
     assert not list(tmp_path.iterdir())
     assert finished.hakoiri.here(*line).stdout == usual
 

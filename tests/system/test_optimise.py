@@ -77,7 +77,7 @@ def test_runs_prove_the_optima(known: Known, hakoiri: Hakoiri, tmp_path: Path) -
     path = written(known.text, tmp_path / "board.txt")
     found = hakoiri.ask("run", "nakuron", "--from", path)
     assert exact(found) == (known.score, known.moves, known.boards)
-    assert hakoiri.ask("replay", path, found["sequence"])["score"] == known.score
+    assert hakoiri.ask("replay", "nakuron", path, found["sequence"])["score"] == known.score
     assert len(found["sequence"]) == found["moves"]
     assert hakoiri.ask("verify", "last")["ok"]
 
@@ -102,7 +102,7 @@ def test_workers_find_what_threads_find(hakoiri: Hakoiri, farm: Workers, tmp_pat
     by_threads = hakoiri.ask(*line)
     for name in ("run", "score", "moves", "sequence", "moves_tried", "rounds"):
         assert by_workers[name] == by_threads[name]
-    assert hakoiri.ask("replay", large, by_threads["sequence"])["score"] == by_threads["score"]
+    assert hakoiri.ask("replay", "nakuron", large, by_threads["sequence"])["score"] == by_threads["score"]
 
 
 def best_there(hakoiri: Hakoiri) -> Best | None:
@@ -186,10 +186,10 @@ def test_boards_on_the_terminal(hakoiri: Hakoiri, tmp_path: Path) -> None:
 def test_a_play_is_replayed_step_by_step(hakoiri: Hakoiri, tmp_path: Path) -> None:
     path, play = written(KNOWN[0].text, tmp_path / "board.txt"), tmp_path / "play.txt"
     play.write_text("0120102\n102303\n", encoding="ascii")
-    told = hakoiri.ask("replay", path, str(play), "--steps")
+    told = hakoiri.ask("replay", "nakuron", path, str(play), "--steps")
     assert (told["score"], told["moves"], told["left"]) == (22, 13, 0)
     assert told["steps"][1] == {"move": 2, "side": "right", "dropped": 12, "scored": 5, "score": 10, "left": 21}
-    printed = hakoiri.here("replay", path, "012", "--steps").stdout
+    printed = hakoiri.here("replay", "nakuron", path, "012", "--steps").stdout
     assert re.search(r"3\s+down\s+8\s+3\s+13\s+13", printed)
 
 
@@ -214,7 +214,7 @@ def test_bad_files_name_the_row(change: Any, said: str, hakoiri: Hakoiri, tmp_pa
     for command in (
         ("run", "nakuron", "--from", path),
         ("optimise", "nakuron", "--from", path, "--time", "1s"),
-        ("replay", path, "0"),
+        ("replay", "nakuron", path, "0"),
         ("show", path, "--puzzle", "nakuron"),
     ):
         refused = hakoiri.here(*command, check=False)
@@ -237,7 +237,7 @@ def test_other_mistakes_are_one_line(hakoiri: Hakoiri, tmp_path: Path) -> None:
             "leave out --width",
         ),
         (("optimise", "nakuron", "--from", "none.txt"), "there is no file none.txt"),
-        (("replay", large, "0124"), "move 4 is '4'"),
+        (("replay", "nakuron", large, "0124"), "move 4 is '4'"),
         (("show", large, "--puzzle", "nakuron", "--plot", "x.jpg"), "cannot draw 'x.jpg'"),
     ):
         refused = hakoiri.here(*line, check=False)

@@ -169,3 +169,23 @@ def test_a_run_of_the_papers_deal_until_its_goal(hakoiri: Hakoiri, tmp_path: Pat
     drawn = hakoiri.here("path", "last").stdout
     assert "18 moves" in drawn
     assert way["moves"][0] in drawn
+
+
+def test_a_given_solution_is_checked_shown_and_shortened(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """The paper's 24 moves become 22, from a file with its arrows, too."""
+    path, film = tmp_path / "moves", tmp_path / "film.svg"
+    path.write_text(FIGURE_1_MOVES.replace(") (", ") →\n("), encoding="utf-8")
+    found = hakoiri.ask("replay", "superpuzz", FIGURE_1_PUZZ, str(path), "--shorten", "--steps", "--film", str(film))
+    assert (found["moves"], found["solved"], found["shortened"], len(found["steps"])) == (24, True, 22, 22)
+    assert " ".join(found["solution"]) == FIGURE_1_MOVES
+    boards = [rules.text_of(rules.puzz_start(FIGURE_1_PUZZ)), *(step["configuration"] for step in found["steps"])]
+    rules.replay(rules.board_of(boards[0]), boards, lambda board: rules.is_puzz_goal(board, False), gap=False)
+    assert "22 of 22: (S6, H5)" in film.read_text(encoding="utf-8")
+    shown = hakoiri.here("replay", "superpuzz", FIGURE_1_PUZZ, FIGURE_1_MOVES, "--shorten").stdout
+    assert "moves 8 to 11, property 1 in element component (2, 1)" in shown
+    cards = hakoiri.ask("solve", "gap", CONTEST)["deals"][0]["solution"]
+    assert hakoiri.ask("replay", "gap", CONTEST, " ".join(cards))["solved"]
+    part = hakoiri.ask("replay", "gap", CONTEST, " ".join(cards[:-1]))
+    assert (part["moves"], part["solved"]) == (32, False)
+    wrong = hakoiri.here("replay", "gap", CONTEST, f"{cards[0]} {cards[0]}", check=False)
+    assert (wrong.code, wrong.error) == (1, f"hakoiri: move 2, {cards[0]}, is against the rules")

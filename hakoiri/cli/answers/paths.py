@@ -24,8 +24,8 @@ from hakoiri.render.tables import print_json, stderr, stdout
 if TYPE_CHECKING:
     from hakoiri.api import Run, ShortestPath, ShortestPaths
 
-#: Moves of the longest film, and of the longest path that is printed in colours.
-_FILMED, _COLOURED = 2_000, 10_000
+#: Moves of the longest path that is printed in colours.
+_COLOURED = 10_000
 _USUALLY_LISTED = 100
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="CONF|FILE", help="Begin here.", show_default="the run's start")
@@ -151,18 +151,10 @@ def _print_path(run: "Run", found: "ShortestPath") -> None:
 
 
 def _write_film(run: "Run", found: "ShortestPath", target: Path) -> None:
-    from hakoiri.coordinator.errors import UnanswerableError
-    from hakoiri.render.pictures.files import write_film
-    from hakoiri.render.pictures.film import Film
+    from hakoiri.render.pictures.files import write_moves
     from hakoiri.render.pictures.sheet import titled
 
-    if len(found) > _FILMED:
-        raise UnanswerableError(
-            f"a film has {_FILMED:,} moves at most, this path {len(found):,}: name an end that is nearer with --to"
-        )
-    words = ["start", *(f"{number} of {len(found)}: {move}" for number, move in enumerate(found.moves, 1))]
-    title = f"{titled(run.puzzle)}: {counted(len(found), 'moves')}"
-    write_film(Film(title, run.puzzle.pictures(found.keys), words), target)
+    write_moves(titled(run.puzzle), lambda: run.puzzle.pictures(found.keys), found.moves, target)
     stderr().print(Text(f"drawn into {target}"))
 
 

@@ -1,4 +1,4 @@
-"""``optimise``, ``generate`` and ``replay``: good plays of boards too large to exhaust, random boards, plays scored."""
+"""``optimise`` and ``generate``: good plays of boards too large to exhaust, and random boards."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,14 +17,12 @@ from hakoiri.cli.options import (
     RedisOption,
     WorkersOption,
     parse_time,
-    read_board,
-    read_text,
     redis_url,
     spec_of,
 )
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.render.streams import print_line
-from hakoiri.render.tables import facts, print_json, stderr, stdout, table
+from hakoiri.render.tables import facts, print_json, stderr, stdout
 
 GameArgument = Annotated[str, typer.Argument(metavar="PUZZLE", autocompletion=puzzles_beginning, help="nakuron.")]
 
@@ -112,36 +110,6 @@ def generate(
         print_line("\n".join(board.lines()))
 
 
-def replay(
-    start: Annotated[str, typer.Argument(metavar="FILE", help="The board.")],
-    sequence: Annotated[str, typer.Argument(metavar="SEQUENCE|FILE", help="The sides: 0 up, 1 right, 2 down, 3 left.")],
-    steps: Annotated[bool, typer.Option("--steps", help="Show each move.")] = False,
-    json: JsonOption = False,
-) -> None:
-    """Score a play of nakuron by the reference rules."""
-    from hakoiri.puzzles.nakuron.board import SIDES, parse_board, parse_sequence
-    from hakoiri.puzzles.nakuron.board import replay as replayed
-
-    board = parse_board(read_board(start))
-    sides = parse_sequence(read_text(sequence))
-    score, left, rows = 0, board.balls, []
-    for number, (side, tilted) in enumerate(zip(sides, replayed(board, sides), strict=True), 1):
-        score, left = score + tilted.score, left - len(tilted.dropped)
-        figures = {"dropped": len(tilted.dropped), "scored": tilted.score, "score": score, "left": left}
-        rows.append({"move": number, "side": SIDES[side]} | figures)
-    result = {"score": score, "moves": len(sides), "balls": board.balls, "left": left}
-    if json:
-        print_json(result | ({"steps": rows} if steps else {}))
-        return
-    if steps:
-        columns = ("move", "side", "dropped", "scored", "score", "left")
-        listed = table(*columns, numbers=columns)
-        for row in rows:
-            listed.add_row(*(value if isinstance(value, str) else f"{value:,}" for value in row.values()))
-        stdout().print(listed)
-    stdout().print(facts(result))
-
-
 def is_whole(text: str) -> bool:
     """Whether a text is a whole board with its size and frame, or means to be one: not a key, nor the rows alone."""
     lines = text.split("/")
@@ -191,4 +159,3 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog="Example: hakoiri optimise nakuron --from board.txt --time 5m")(optimise)
     app.command(epilog="Example: hakoiri generate nakuron --size 250 --setting 3 --seed 7")(generate)
-    app.command(epilog="Example: hakoiri replay board.txt 0123012 --steps")(replay)

@@ -157,10 +157,11 @@ def _solution_row(
     """Its moves, and with `shorten` those that are left of them."""
     goal = _wanted(game, found)
     row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
-    return row | (_shortened_row(game, text, start, goal.moves if goal else None) if shorten else {})
+    return row | (shortened_row(game, text, start, goal.moves if goal else None) if shorten else {})
 
 
-def _shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None") -> dict[str, Any]:
+def shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None") -> dict[str, Any]:
+    """What is left of a solution of the deal `text`, and what was left out."""
     from hakoiri.worker.solitaires.shortening import shorten
 
     if moves is None:
@@ -236,6 +237,12 @@ def _print_solution(number: int, row: dict[str, Any], shorten: bool) -> None:
     console.print(Text(" ".join(row["solution"])), soft_wrap=True)
     if not shorten:
         return
+    print_shortened(row)
+
+
+def print_shortened(row: dict[str, Any]) -> None:
+    """What was left out of a solution, round by round, and what is left of it."""
+    console = stdout()
     for round_number, redundant in groupby(row["redundant"], key=lambda each: each["round"]):
         console.print(Text(f"redundant, round {round_number}:"))
         for each in redundant:

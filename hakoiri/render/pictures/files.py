@@ -1,9 +1,10 @@
 """Pictures and films as files of the kind that their name says."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from hakoiri.coordinator.errors import UnanswerableError
+from hakoiri.puzzles.errors import counted
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.render.pictures.film import Film, durations, film_svg
 from hakoiri.render.pictures.page import film_page
@@ -14,6 +15,8 @@ from hakoiri.storage.engine.files import replaced, require_place, write_file
 PICTURES, FILMS = (".svg", ".png"), (".gif", ".svg", ".html")
 #: A GIF is enlarged at most so many times, and has so many colours.
 _ENLARGED, _COLOURS = 1.5, 64
+#: Moves of the longest film.
+MOST_FILMED = 2_000
 #: Boards of a GIF from which its colours are chosen.
 _SAMPLES = 12
 
@@ -46,6 +49,14 @@ def write_film(film: Film, target: Path) -> None:
         write_file(target, film_svg(film))
     else:
         write_file(target, film_page(film))
+
+
+def write_moves(title: str, pictures: Callable[[], Iterable[Picture]], moves: Sequence[str], target: Path) -> None:
+    """A film of moves; `pictures` makes the boards, from the start on. `UnanswerableError` for too many moves."""
+    if len(moves) > MOST_FILMED:
+        raise UnanswerableError(f"a film has {MOST_FILMED:,} moves at most, these are {len(moves):,}")
+    words = ["start", *(f"{number} of {len(moves)}: {move}" for number, move in enumerate(moves, 1))]
+    write_film(Film(f"{title}: {counted(len(moves), 'moves')}", list(pictures()), words), target)
 
 
 def _write_gif(film: Film, target: Path) -> None:
