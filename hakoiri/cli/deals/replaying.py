@@ -44,7 +44,7 @@ def replay(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check, score and show a given solution or play.
+    """Check and score a given solution or play.
 
     By the reference rules. The first move against them is named.
     """
