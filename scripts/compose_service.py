@@ -159,22 +159,25 @@ def kill_during(run: str) -> None:
     wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
 
 
-def enqueue(chunk: str, *words: str) -> str:
-    """Queue the Hakoiri-musume with every layer sent to workers; return the name of the run."""
-    return str(hakoiri("enqueue", "klotski", "--farm-from", "1", "--chunk", chunk, *words)["run"])
+def enqueue(name: str, chunk: int, *words: str) -> None:
+    """Have the Hakoiri-musume queued with every layer sent to workers; does not wait until the command has ended."""
+    (coordinator,) = (name for name, service in containers().items() if service == "coordinator")
+    command = ["hakoiri", "enqueue", "klotski", "--name", name, "--farm-from", "1", "--chunk", str(chunk), *words]
+    done = podman("exec", "--detach", coordinator, *command)
+    check(done.returncode == 0, done.stderr)
 
 
 def check_runs() -> None:
     """Check what a run with kills gives, and an undisturbed one of the whole space."""
     # Small chunks, so that there is time to kill something.
-    run = enqueue("20")
-    kill_during(run)
-    status = hakoiri("status", run)
+    enqueue("killed", 10)
+    kill_during("killed")
+    status = hakoiri("status", "killed")
     check((status["configurations"], status["depth"], status["digest"]) == REACHED, f"the result: {status}")
     check(status["places"]["layers"]["small"]["layers"] <= 1, f"layers were not sent to workers: {status['places']}")
-    run = enqueue("1000", "--whole")
-    wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
-    status, components = hakoiri("status", run), hakoiri("components", run)["components"]
+    enqueue("whole", 1000, "--whole")
+    wait_for("the end of the run", lambda: ask("/api/runs/whole")[1].get("status") == "complete")
+    status, components = hakoiri("status", "whole"), hakoiri("components", "whole")["components"]
     found = (status["configurations"], len(components))
     check(found == WHOLE, f"the whole space: {found}")
 
