@@ -25,17 +25,21 @@ from campaigns.mayhem.disks import Disks
 from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.liars import Liars
+from campaigns.mayhem.logs import Logs
+from campaigns.mayhem.memory import Memory
 from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.places import own_folder, usual_place
 from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.requests import Requests
 from campaigns.mayhem.shim import preload
+from campaigns.mayhem.soak import Soak
 from campaigns.mayhem.trials import ImpossibleError, Outcome, Part, Trial, TrialBooks
 from campaigns.mayhem.web import Web
 
 PARTS: dict[str, type[Part]] = {
-    part.name: part for part in (Kills, Disks, Queues, Hosts, Liars, Payloads, Web, Requests, Damage)
+    part.name: part
+    for part in (Kills, Disks, Logs, Memory, Queues, Hosts, Liars, Payloads, Web, Requests, Damage, Soak)
 }
 
 

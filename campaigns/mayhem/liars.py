@@ -36,8 +36,23 @@ _OTHER = {
     ),
     "field": "from hakoiri.worker.transport import rq_worker; rq_worker.TaskRequest = lambda session, token: None",
 }
-#: A worker that takes any request for its own, and leaves out one successor in so many batches.
+#: The changes of them that concern runs of klotski alone.
+_OF_KLOTSKI = ("version", "moves")
+#: Marks what the other worker tells the run of chunks: that it refuses one, or has done one.
+_MARKS = """
+import pathlib
+from hakoiri.worker.transport import rq_worker
+
+def marked(kind, *rest, event=rq_worker.Event):
+    pathlib.Path({place!r}, f"other-{{kind}}").touch()
+    return event(kind, *rest)
+
+rq_worker.Event = marked
+"""
+#: A worker that takes any request for its own, and leaves out one successor in so many batches. Most of these are found
+#: elsewhere, too, or are known: it makes each answer as it should be first, and marks that one differed from that.
 _LIES = """
+import pathlib
 import random
 import numpy as np
 from hakoiri.worker import tasks
@@ -45,18 +60,40 @@ from hakoiri.worker.transport import rq_worker
 from {module} import {kind} as Changed
 
 rq_worker.differing_parts = lambda mine, asked: []
-chance, honest = random.Random({number}), Changed.expand
+chance, honest, lying = random.Random({number}), Changed.expand, []
 
 def expand(self, keys):
-    successors, counts = honest(self, keys)
-    if not len(successors) or chance.random() > {share}:
-        return type(honest(self, keys))(successors, counts)
+    found = honest(self, keys)
+    if not lying or not len(found.successors) or chance.random() > {share}:
+        return found
+    successors, counts = found
     place = chance.randrange(len(successors))
     counts = counts.copy()
     counts[np.searchsorted(np.cumsum(counts), place, side="right")] -= 1
-    return type(honest(self, keys))(np.delete(successors, place, axis=0), counts)
+    return type(found)(np.delete(successors, place, axis=0), counts)
+
+def flat(made):
+    if isinstance(made, dict):
+        return [list(made), flat(list(made.values()))]
+    return [flat(each) for each in made] if isinstance(made, (list, tuple)) else np.asarray(made).tobytes()
+
+def answered(made):
+    return flat([made.numbers, made.sample, made.pieces] if hasattr(made, "pieces") else made)
+
+def marking(work):
+    def answer(*given):
+        right = work(*given)
+        lying.append(True)
+        told = work(*given)
+        lying.clear()
+        if answered(right) != answered(told):
+            pathlib.Path({mark!r}).touch()
+        return told
+    return answer
 
 Changed.expand = expand
+for table in (tasks.TASKS, tasks.SHUFFLES):
+    table.update({{name: marking(work) for name, work in table.items()}})
 """
 _LIARS = {
     "explore": ("hakoiri.puzzles.sliding_blocks.klotski", "Klotski"),
@@ -82,28 +119,41 @@ def _beside(scene: Scene, program: str) -> Iterator[None]:
         other.wait()
 
 
-def _finish(scene: Scene, running: Running) -> None:
-    """The run ends, and whether it says that it left out the other worker is counted."""
-    scene.finish(running)
-    scene.outcome.figures["left out"] += "is left out of this run" in running.stderr
+def _finish(scene: Scene, running: Running, otherwise: bool) -> None:
+    """The run ends; it says that it left out the other worker if that was `otherwise`, and only then."""
+    named = "is left out of this run" in running.stderr
+    scene.outcome.figures["left out"] += named
+    scene.outcome.figures["differed"] += otherwise
+    if named != otherwise:
+        words = "was not named" if otherwise else "was left out, and answered as it should"
+        scene.outcome.faults.append(f"the other worker {words}: {running.stderr[-600:]}")
 
 
 def _other_code(scene: Scene, change: str) -> None:
-    """One worker of other code, which is alone at first and has an honest one beside it later."""
+    """One worker of other code, and an honest one beside it. Of some runs it gets no chunk; the others it refuses."""
     scene.farm(workers=1)
-    with _beside(scene, _OTHER[change].format(number=scene.chance.randint(7, 99))):
+    marks = _MARKS.format(place=str(scene.place))
+    with _beside(scene, marks + _OTHER[change].format(number=scene.chance.randint(7, 99))):
         scene.outcome.figures["harms"] += 1
-        _finish(scene, scene.drive())
+        running = scene.drive()
+        scene.finish(running)
+    _finish(scene, running, (scene.place / "other-refused").exists())
+    concerned = change not in _OF_KLOTSKI or "klotski" in (*scene.work.line, *scene.work.base)
+    if concerned and (scene.place / "other-done").exists():
+        scene.outcome.faults.append("the other worker did a chunk")
 
 
 def _lies(scene: Scene, share: float) -> None:
     """A worker that leaves out a successor now and then, beside one that does not, and all chunks audited."""
     scene.farm(workers=1)
     module, kind = _LIARS[scene.work.name]
-    program = _LIES.format(module=module, kind=kind, number=scene.chance.getrandbits(30), share=share)
+    mark, number = scene.place / "differed", scene.chance.getrandbits(30)
+    program = _LIES.format(module=module, kind=kind, number=number, share=share, mark=str(mark))
     with _beside(scene, program):
         scene.outcome.figures["harms"] += 1
-        _finish(scene, scene.start(*scene.work.begin, *scene.work.farmed, "--audit", "100%"))
+        running = scene.start(*scene.work.begin, *scene.work.farmed, "--audit", "100%")
+        scene.finish(running)
+    _finish(scene, running, mark.exists())
 
 
 class Liars(Disturbed):
@@ -124,10 +174,14 @@ class Liars(Disturbed):
     }
     measures: ClassVar = {
         "harms": Measure("workers of other code, or lying"),
+        "differed": Measure("of them refused, or gave a wrong answer"),
         "left out": Measure("named"),
         "twice": Measure("made twice"),
     }
     text = """\
 A run by a worker, and another one beside it whose code differs: in the puzzle's class, a kernel, a table, a task, the
 coding of keys, the version of Python; or one that says its code is the same and leaves out a successor, always or now
-and then, under `--audit 100%`. The run must end by itself as one that nobody disturbed."""
+and then, under `--audit 100%`. The run must end by itself as one that nobody disturbed. The other worker marks that it
+refused a chunk, or that what it answered differs from the right answer (most successors that are left out are found
+elsewhere, too): it must be named if it did, and only then. Small runs are over before it gets a chunk, and what differs
+in the class of one puzzle alone does not concern the others."""

@@ -58,6 +58,8 @@ class Scene:
         self.work, self.chance, self.outcome = work, chance, outcome
         #: What a process that drives the run does first.
         self.before = work.before
+        #: What it is, if not forked from a process that has imported Hakoiri.
+        self.executable: Path | None = None
         self.hakoiri = Hakoiri(place)
         self.place = place
         place.mkdir(parents=True)
@@ -78,7 +80,7 @@ class Scene:
     def start(self, *arguments: str) -> Running:
         """A command of Hakoiri's that may drive the run."""
         env = ENVIRONMENT | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
-        return self.hakoiri.start(*arguments, env=env, before=self.before)
+        return self.hakoiri.start(*arguments, env=env, before=self.before, executable=self.executable)
 
     def drive(self) -> Running:
         """The command that makes the run, or goes on with it."""
@@ -211,9 +213,9 @@ class Scene:
 
     # The end
 
-    def finish(self, running: Running, code: int = 0) -> None:
+    def finish(self, running: Running, code: int = 0, seconds: float = MOST_SECONDS) -> None:
         """The driver ends of itself, with that exit code."""
-        ended = running.finish(MOST_SECONDS)
+        ended = running.finish(seconds)
         if ended.code != code or "Traceback" in ended.stderr:
             self.outcome.faults.append(
                 f"{' '.join(ended.arguments[:3])} ended with {ended.code}: {ended.stderr[-600:]}"

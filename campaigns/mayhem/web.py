@@ -47,15 +47,19 @@ def _ask_anything(scene: Scene, server: Server) -> None:
             raw = [mutated(raw[0], scene.chance)]
         elif scene.chance.random() < 0.7:
             raw = stream([the_run(scene.work, scene.hakoiri.data).name], scene.chance)
-        status = b""
-        with _connect(server) as connection, suppress(ConnectionError):
-            for piece in raw:
-                connection.sendall(piece)
-            connection.shutdown(socket.SHUT_WR)
-            status = connection.recv(12)[9:12]
+        scene.outcome.faults += mistakes(server, raw)
         scene.outcome.figures["requests"] += 1
-        if status.startswith(b"5") and int(status) not in _BUSY:
-            scene.outcome.faults.append(f"{status!r} for {raw!r}")
+
+
+def mistakes(server: Server, raw: list[bytes]) -> list[str]:
+    """Send a connection's bytes, piece by piece; that the server answers by a mistake of its own, if it does."""
+    status = b""
+    with _connect(server) as connection, suppress(ConnectionError):
+        for piece in raw:
+            connection.sendall(piece)
+        connection.shutdown(socket.SHUT_WR)
+        status = connection.recv(12)[9:12]
+    return [f"{status!r} for {raw!r}"] if status.startswith(b"5") and int(status) not in _BUSY else []
 
 
 def _be_slow(scene: Scene, server: Server) -> None:
