@@ -101,7 +101,7 @@ def _without_log(scene: Scene, process: str, kind: str) -> None:
 class Logs(Disturbed):
     """A trial is a run of one kind, and one of those that take part has a log that cannot be written."""
 
-    name, usual, short = "logs", 192, (2,)
+    name, usual, short = "logs", 192, (0,)
     headings = ("whose log is lost, and how", "run")
     ways: ClassVar = {
         f"{process}: {kind}": partial(_without_log, process=process, kind=kind)
