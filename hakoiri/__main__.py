@@ -18,12 +18,20 @@ def main() -> None:
     """The command line; Ctrl-C ends it without a traceback from its first moment to its last."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(_GARBAGE_AFTER)
+    from hakoiri.cli import apart
     from hakoiri.cli.app import main as run
+    from hakoiri.puzzles.user.apart import StartAgain, prefer
 
     try:
         sys.unraisablehook = _unraisable
         signal.signal(signal.SIGINT, _interrupted)
-        run()
+        prefer(not apart.is_apart())
+        try:
+            run()
+        finally:
+            apart.tell_end()
+    except StartAgain:
+        apart.start_again()
     except KeyboardInterrupt:
         _end()
     finally:

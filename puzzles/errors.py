@@ -85,6 +85,14 @@ class ConfigurationError(PuzzleError):
     """A text or a key is not a configuration of the puzzle."""
 
 
+class KernelMissingError(BaseException):
+    """A kernel is not on disk. No `Exception`, for what a puzzle raises is caught in places (`puzzles.jit`)."""
+
+
+#: What is raised through the code of a puzzle and is no fault of it; all else is one, `SystemExit` too.
+NO_FAULT = (HakoiriError, MemoryError, KeyboardInterrupt, KernelMissingError)
+
+
 def require_within(name: str, value: int, least: int, most: int) -> None:
     """`PuzzleError` for a number that is not between two others."""
     if not least <= value <= most:

@@ -40,7 +40,7 @@ from numba.core.compiler import CompileResult  # noqa: E402
 from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]  # noqa: E402
 from numba.core.serialize import dumps  # noqa: E402
 
-from hakoiri.puzzles.errors import PuzzleWarning  # noqa: E402
+from hakoiri.puzzles.errors import KernelMissingError, PuzzleWarning  # noqa: E402
 from hakoiri.puzzles.fingerprint import UnknownGlobalError, digest_of, fingerprint  # noqa: E402
 from hakoiri.puzzles.owned.reading import NotOwnedError, read_owned, require_owned_directory  # noqa: E402
 
@@ -110,15 +110,11 @@ def is_compiled(load: Callable[[], None]) -> bool:
     _this_thread.only_loads = True
     try:
         load()
-    except _MustCompile:
+    except KernelMissingError:
         return False
     finally:
         _this_thread.only_loads = False
     return True
-
-
-class _MustCompile(BaseException):
-    """A kernel is not on disk. No `Exception`, for what a puzzle raises is caught in places."""
 
 
 @contextmanager
@@ -150,7 +146,7 @@ class _Kept(NullCache):
             _add_runtime() if is_plain else target_context.refresh()
             return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
         if getattr(_this_thread, "only_loads", False):
-            raise _MustCompile
+            raise KernelMissingError
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

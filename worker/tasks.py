@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hakoiri.puzzles.capabilities import Dealt, Family, Placements, Reversible, Scored
 from hakoiri.puzzles.contract import Puzzle
-from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.puzzles.errors import NO_FAULT
 from hakoiri.puzzles.keys.order import members, sort_keys
 from hakoiri.storage.layers.blocks import pack_blocks
 from hakoiri.storage.layers.digest import lanes_of
@@ -216,7 +216,7 @@ def guarded(name: str, work: Callable[..., _Made], *given: Any) -> _Made:
     """What some work makes. Whatever it raises that is none of our own errors becomes a `TaskError`."""
     try:
         return work(*given)
-    except (HakoiriError, MemoryError):
+    except NO_FAULT:
         raise
-    except Exception as error:
+    except BaseException as error:
         raise TaskError(f"task {name} failed: {type(error).__name__}: {error}") from error

@@ -62,13 +62,14 @@ def drive(
 def _session(job: Job, resources: Resources, control: Control, observer: Observer, repair: bool) -> None:
     """One process's time with a run: whatever happens, the state on disk says it, as far as the disk allows."""
     store, spec = job.store, PuzzleSpec.from_dict(job.store.manifest.puzzle)
-    if store.state.status == "running":
+    lost = store.state.lost_sessions + 1 if store.state.status == "running" else 0
+    if lost:
         observer.note(
             "the last session of this run ended without a reason; if the system had no memory left, set a limit",
             Step("give", "memory", f"{available_memory() // 4 >> 20}MB"),
         )
     control.watch(store.cancel_requested)
-    store.commit(replace(store.state.become("running"), session=store.state.session + 1))
+    store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
         resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:

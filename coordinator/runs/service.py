@@ -2,21 +2,24 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import redis
 
+from hakoiri.coordinator.runs.apart import drive_apart
 from hakoiri.coordinator.runs.catalogue import sweep
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.puzzles.errors import counted
-from hakoiri.storage.errors import GoneError, RunHeldError, TakenOverError
-from hakoiri.storage.ledger.lock import holder_of, serving
+from hakoiri.puzzles.errors import Step, counted
+from hakoiri.storage.errors import GoneError, RunHeldError, StorageError, TakenOverError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock, holder_of, serving
 from hakoiri.storage.ledger.manifest import ENDED
 from hakoiri.storage.names import QUEUED_FILE, created_at, run_directories
-from hakoiri.worker.errors import WorkerError
+from hakoiri.worker.errors import TaskError, WorkerError
 from hakoiri.worker.transport.connection import redis_errors
 from hakoiri.worker.transport.names import WAKE
 
@@ -25,6 +28,9 @@ _LOOK_SECONDS = 1.0
 _LOOK_UNWOKEN_SECONDS = 0.1
 #: A run that an error interrupted (a full disk, Redis away) is tried again after so long.
 _RETRY_SECONDS = 30.0
+#: A run whose sessions ended so often in turn, without a reason and without a commit, comes after all others; after
+#: one more it fails.
+_MOST_LOST = 3
 #: In place of a status: another coordinator drives the run, or it was deleted.
 HELD = "held"
 
@@ -77,8 +83,19 @@ def _serve(
 
 
 def queued_runs(data: Path) -> list[Path]:
-    """The runs that a coordinator is to drive, the oldest first."""
-    return sorted((run for run in run_directories(data) if (run / QUEUED_FILE).exists()), key=created_at)
+    """The runs that a coordinator is to drive, the oldest first; last those that seem to end whoever drives them."""
+    queued = [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
+    if len(queued) == 1:
+        return queued
+    return sorted(queued, key=lambda run: (_lost_sessions(run) >= _MOST_LOST, created_at(run)))
+
+
+def _lost_sessions(directory: Path) -> int:
+    """How many sessions of a run ended without a reason, in turn, and without a commit of work."""
+    with suppress(StorageError), Ledger(directory) as ledger:
+        state = ledger.state
+        return state.lost_sessions + (state.status == "running" and holder_of(directory) is None)
+    return 0
 
 
 def wake(connection: redis.Redis, url: str) -> None:
@@ -96,15 +113,38 @@ def _drive_one(
         return HELD
     report(f"run {directory.name}: taken up")
     try:
-        state = drive(directory, resources, control, observer, awaited=True)
+        if _lost_sessions(directory) > _MOST_LOST:
+            _give_up(directory)
+        if _is_of_a_user(directory):
+            state = drive_apart(directory, resources, control)
+        else:
+            state = drive(directory, resources, control, observer, awaited=True)
     except (RunHeldError, GoneError):
         return HELD
     except Exception as error:  # One run's trouble, of whatever kind, must not keep the others waiting.
         report(f"run {directory.name}: {error}", *getattr(error, "steps", ()))
         return HELD if isinstance(error, TakenOverError) else "error"
+    if state.status not in ("complete", "cancelled"):
+        report(f"run {directory.name}: {state.reason}", *state.steps)
     done = counted(state.progress.done, state.progress.unit)
     report(f"run {directory.name}: {state.status}, {done}, {state.seconds:.1f} s")
     return state.status
+
+
+def _is_of_a_user(directory: Path) -> bool:
+    """Whether the puzzle of a run is a user's own, which may end the process that drives the run."""
+    with Ledger(directory) as ledger:
+        return bool(ledger.manifest.puzzle.get("digest"))
+
+
+def _give_up(directory: Path) -> None:
+    """Leave a run failed that ends whoever drives it."""
+    with RunLock(directory), Ledger(directory, writable=True) as ledger:
+        lost = _lost_sessions(directory)
+        reason = f"its last {lost} sessions ended without a reason and without a commit"
+        ledger.commit(ledger.state.become("failed", reason, (Step("resume", directory.name),)))
+        (directory / QUEUED_FILE).unlink(missing_ok=True)
+    raise TaskError(f"{reason}: given up")
 
 
 def _sleep_until_woken(connection: redis.Redis | None, resources: Resources) -> None:

@@ -203,7 +203,7 @@ class Session:
         """Make what is staged durable with `state`, the progress and the time since the last commit; return it."""
         now = time.monotonic()
         seconds, places = state.seconds + now - self._counted, self.places.as_dict()
-        self.store.commit(replace(state, seconds=seconds, progress=self._progress, places=places))
+        self.store.commit(replace(state, seconds=seconds, progress=self._progress, places=places, lost_sessions=0))
         self._counted, self._committed = now, time.monotonic()
         return self.store.state
 

@@ -198,9 +198,14 @@ def drive_and_report(
     control = Control()
     again = Step("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
-        _drive(directory, resources, control, again, repair)
-        summary = _report(directory, resources, json, control, finish, wide)
-    _leave_unless_complete(summary["status"], summary["reason"], again, received)
+        state = _drive(directory, resources, control, again, repair)
+        try:
+            _report(directory, resources, json, control, finish, wide)
+        except SystemExit:
+            # The reader of stdout has left, which is no success of a run that is not complete.
+            _leave_unless_complete(state, again, received)
+            raise
+    _leave_unless_complete(state, again, received)
 
 
 def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> None:
@@ -211,19 +216,19 @@ def drive_to_end(directory: Path, resources: "Resources", data: Path | None) -> 
     again = Step("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
         state = _drive(directory, resources, control, again)
-    _leave_unless_complete(state.status, worded(state.reason, state.steps), again, received)
+    _leave_unless_complete(state, again, received)
 
 
-def _leave_unless_complete(status: str, reason: str, again: Step, received: Received) -> None:
-    if status != "complete":
-        stderr().print(Text(f"{status}: {worded(reason, [again])}"))
+def _leave_unless_complete(state: "State", again: Step, received: Received) -> None:
+    if state.status != "complete":
+        stderr().print(Text(f"{state.status}: {worded(state.reason, [*state.steps, again])}"))
         raise typer.Exit(received.exit_code)
 
 
 def _report(
     directory: Path, resources: "Resources", json: bool, control: "Control", finish: Finish | None, wide: bool
-) -> dict[str, Any]:
-    """Print what a run has found; its summary."""
+) -> None:
+    """Print what a run has found."""
     from hakoiri.coordinator.runs.catalogue import runs_like
     from hakoiri.coordinator.runs.create import open_job
     from hakoiri.coordinator.runs.summary import summarise
@@ -244,7 +249,6 @@ def _report(
     elif compared and len(compared.rows) > 1:
         stdout().print()
         stdout().print(rows_table(compared.rows))
-    return summary
 
 
 def _drive(directory: Path, resources: "Resources", control: Any, again: Step, repair: bool = False) -> "State":

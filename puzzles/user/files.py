@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.owned.reading import NotOwnedError, read_named, read_owned
+from hakoiri.puzzles.user import apart
 from hakoiri.puzzles.user.made import ONLY_NAMED, made_at
 
 if TYPE_CHECKING:
@@ -97,6 +98,11 @@ def load_file(path: Path) -> str:
     if (path.name, content.digest) not in _files:
         _files[path.name, content.digest] = _run(path.absolute(), content)
     return content.digest
+
+
+def loaded_files() -> list[Path]:
+    """The files that this process has loaded."""
+    return [file.path for file in _files.values()]
 
 
 def known(name: str, digest: str) -> OwnPuzzle:
@@ -184,6 +190,7 @@ def _run(path: Path, content: _Content) -> _File:
     """Executes what was read: the file may have changed since."""
     from hakoiri.puzzles.checks import error_line
 
+    apart.require()
     # The name says where compiled kernels lie (`puzzles.jit`); it is the same for the same file on every machine.
     identity = hashlib.sha256(repr((path.name, content.digest)).encode())
     module = ModuleType(f"{_MODULE}{identity.hexdigest()[:16]}")
@@ -193,7 +200,9 @@ def _run(path: Path, content: _Content) -> _File:
         # What the file prints must not mix with the results.
         with redirect_stdout(sys.stderr):
             exec(compile(content.raw, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102  (the user's own file)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         del sys.modules[module.__name__]
         raise PuzzleError(f"{path}: {error_line(error, str(path))}") from error
     return _File(path, module)

@@ -17,7 +17,7 @@ import numpy as np
 from hakoiri.puzzles.capabilities import Dealt, Scored
 from hakoiri.puzzles.checks import check_expansion, describe_key, error_line, kind_of, too_many
 from hakoiri.puzzles.contract import Expansion, Orbits, Puzzle
-from hakoiri.puzzles.errors import ConfigurationError, HakoiriError, PuzzleError
+from hakoiri.puzzles.errors import NO_FAULT, ConfigurationError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, Keys, Layout, Mask, ints, key_at
 from hakoiri.puzzles.pictures.shapes import Part, Picture, Shape
 
@@ -42,9 +42,9 @@ class _Guard(Puzzle):
     def __init__(self, options: Mapping[str, str] | None = None, start: str | None = None) -> None:
         try:
             super().__init__(options, start)
-        except (HakoiriError, MemoryError):
+        except NO_FAULT:
             raise
-        except Exception as error:
+        except BaseException as error:
             self._check_attributes()
             raise PuzzleError(f"{self._here}: making it failed: {error_line(error, self.guarded_file)}") from error
         self._check_attributes()
@@ -70,9 +70,9 @@ class _Guard(Puzzle):
     def expand(self, keys: Keys) -> Expansion:
         try:
             expansion = super().expand(keys)
-        except (HakoiriError, MemoryError):
+        except NO_FAULT:
             raise
-        except Exception as error:
+        except BaseException as error:
             raise self._first_to_blame(keys, error) from error
         check_expansion(self, keys, expansion)
         return Expansion(*expansion)
@@ -127,16 +127,16 @@ class _Guard(Puzzle):
         """Turn what the block raises, unless it is one of our errors, into a `PuzzleError` that names `keys`."""
         try:
             yield
-        except (HakoiriError, MemoryError):
+        except NO_FAULT:
             raise
-        except Exception as error:
+        except BaseException as error:
             raise self._blame(what, keys, error) from error
 
-    def _blame(self, what: str, keys: tuple[Key, ...], error: Exception) -> PuzzleError:
+    def _blame(self, what: str, keys: tuple[Key, ...], error: BaseException) -> PuzzleError:
         about = f" of {' to '.join(describe_key(self, key) for key in keys)}" if keys else ""
         return PuzzleError(f"{self._here}: {what}{about} failed: {error_line(error, self.guarded_file)}")
 
-    def _first_to_blame(self, keys: Keys, error: Exception) -> PuzzleError:
+    def _first_to_blame(self, keys: Keys, error: BaseException) -> PuzzleError:
         """The error of the first configuration that `expand` fails with, found by halving the batch."""
         whole = len(keys)
         while len(keys) > 1:
@@ -151,10 +151,12 @@ class _Guard(Puzzle):
                 )
         return self._blame("expand", tuple(ints(keys)), error)
 
-    def _failure(self, keys: Keys) -> Exception | None:
+    def _failure(self, keys: Keys) -> BaseException | None:
         try:
             super().expand(keys)
-        except Exception as error:
+        except NO_FAULT:
+            raise
+        except BaseException as error:
             return error
         return None
 
@@ -188,9 +190,9 @@ class _Guard(Puzzle):
 def _parse_text(self: _Guard, text: str) -> Key:
     try:
         key = super(_Guard, self).parse_text(text)
-    except (HakoiriError, MemoryError):
+    except NO_FAULT:
         raise
-    except Exception as error:
+    except BaseException as error:
         said = error_line(error, self.guarded_file)
         raise ConfigurationError(f"{text!r} is no configuration of {self.name}: {said}") from error
     return self._checked_key(key, f"parse_text, given {text!r}, gave")

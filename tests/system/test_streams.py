@@ -68,6 +68,23 @@ def test_a_log_that_cannot_be_written_ends_no_service(
     assert supervisor.finish().code == 0
 
 
+def unread_stdout() -> None:
+    reader, writer = os.pipe()
+    os.dup2(writer, 1)
+    os.close(reader)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_run_that_stops_is_no_success_when_nobody_reads_what_it_found(
+    form: tuple[str, ...], hakoiri: Hakoiri
+) -> None:
+    running = hakoiri.start("run", "peg-solitaire", *form, before=unread_stdout)
+    wait_until(lambda: hakoiri.state().depth > 1, what="layers")
+    running.send(signal.SIGINT)
+    assert running.finish().code == 128 + signal.SIGINT
+
+
 def test_what_a_users_puzzle_prints_does_not_mix_with_the_results(tmp_path: Path, hakoiri: Hakoiri) -> None:
     loud = written(tmp_path, LOUD)
     ran = hakoiri.here("run", loud, "--json")

@@ -1,0 +1,82 @@
+"""A run of a user's puzzle, driven for a service by a process of its own: the puzzle may end that, and nothing else."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.errors import HakoiriError, Step, visible
+from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
+from hakoiri.storage.errors import GoneError, RunHeldError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import State
+from hakoiri.worker.errors import TaskError
+from hakoiri.worker.parent import end_with
+
+_LOOK_SECONDS = 0.1
+#: Names the Redis of the workers; its URL may hold a password, so it is no argument.
+_REDIS = "HAKOIRI_REDIS"
+#: The process drives the run no longer, or not at all: another does, or it is gone.
+_HELD = 75
+
+
+def drive_apart(directory: Path, resources: Resources, control: Control) -> State:
+    """Drive an awaited run by a process of its own, until it ends or `control` is interrupted; return its last state.
+
+    Raises `TaskError` where the process ended in the midst of the work, which the run's next session counts, and
+    `RunHeldError` where another process drives the run.
+    """
+    files = ":".join(map(str, dict.fromkeys([*configured_files(), *loaded_files()])))
+    own = {FILES: files, "HAKOIRI_SUPERVISOR": str(os.getpid()), _REDIS: resources.redis or ""}
+    settings = json.dumps({name: getattr(resources, name) for name in ("workers", "memory")})
+    command = [sys.executable, "-P", "-m", __name__, str(directory), settings]
+    with subprocess.Popen(command, env=os.environ | own, stdin=subprocess.DEVNULL, start_new_session=True) as child:
+        asked = False
+        while child.poll() is None:
+            if control.interrupted and not asked:
+                child.send_signal(signal.SIGTERM)
+                asked = True
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(_LOOK_SECONDS)
+    if child.returncode == _HELD:
+        raise RunHeldError(f"run {directory.name} is driven by another process")
+    with Ledger(directory) as ledger:
+        state = ledger.state
+    if state.status == "running":
+        how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
+        raise TaskError(f"the process that ran the puzzle ended {how} in the midst of the work")
+    return state
+
+
+class _Log(SilentObserver):
+    def note(self, text: str, *steps: Step) -> None:
+        print(visible(text), file=sys.stderr, flush=True)
+
+
+def main(directory: str, settings: str) -> None:
+    """Drive a run that is awaited, for the process that started this one."""
+    end_with(int(os.environ["HAKOIRI_SUPERVISOR"]))
+    control = Control()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda received, _: control.interrupt(f"stopped by {signal.Signals(received).name}"))
+    fields: dict[str, Any] = json.loads(settings)
+    try:
+        for path in configured_files():
+            load_file(path)
+        drive(Path(directory), Resources(redis=os.environ[_REDIS] or None, **fields), control, _Log(), awaited=True)
+    except (RunHeldError, GoneError):
+        sys.exit(_HELD)
+    except HakoiriError:
+        # The run's state says it.
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

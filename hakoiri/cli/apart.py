@@ -1,0 +1,70 @@
+"""Commands that execute a user's puzzle run in a process of their own, whose end is reported however it came."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+from typing import NoReturn
+
+from hakoiri.cli.app import ERROR
+from hakoiri.render.streams import print_error
+
+#: Names the descriptor that the process writes to when it ends as it should.
+_ENDING = "HAKOIRI_ENDING"
+#: The process that started this one, which `follow_supervisor` looks after.
+_PARENT = "HAKOIRI_SUPERVISOR"
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def is_apart() -> bool:
+    """Whether another process started this one, and outlives it."""
+    return _PARENT in os.environ
+
+
+def start_again() -> NoReturn:
+    """Run this command in a process of its own, and leave as that does; with an error where it did not end by itself.
+
+    Signals that this process gets, the other gets, too; it has a session of its own, so that Ctrl-C reaches it once.
+    """
+    told, telling = os.pipe()
+    environment = os.environ | {_ENDING: str(telling), _PARENT: str(os.getpid())}
+    command = [sys.executable, "-P", "-m", "hakoiri", *sys.argv[1:]]
+    child = subprocess.Popen(command, env=environment, pass_fds=[telling], start_new_session=True)
+    os.close(telling)
+
+    asked = set[int]()
+
+    def forward(number: int, _: FrameType | None) -> None:
+        asked.add(-number)
+        child.send_signal(number)
+
+    def pause(_: int, __: FrameType | None) -> None:
+        os.killpg(child.pid, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.killpg(child.pid, signal.SIGCONT)
+
+    for number in _FORWARDED:
+        signal.signal(number, forward)
+    signal.signal(signal.SIGTSTP, pause)
+    code = child.wait()
+    with open(told, "rb") as ended:
+        expected = ended.read() or code in asked
+    if not expected:
+        print_error(_words(code))
+        sys.exit(128 - code if code < 0 else code or ERROR)
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    sys.exit(code)
+
+
+def tell_end() -> None:
+    """Tell the process that started this one that the command ends by itself, whatever its exit code."""
+    if (number := os.environ.pop(_ENDING, "")).isdigit():
+        os.write(int(number), b".")
+
+
+def _words(code: int) -> str:
+    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    return f"the process that ran your puzzle ended {how}, which Hakoiri did not ask for"

@@ -1,0 +1,141 @@
+"""Puzzles of users that end their process: the user is told, no exit code says success, no service ends with them."""
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hakoiri.coordinator.runs.service import queued_runs
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+from tests.system.helpers import HAKOIRI, Finished, Hakoiri, wait_until
+
+POISON = """
+import ctypes, os, sys, time
+from hakoiri import U32, Puzzle
+
+if os.environ.get("POISON_AT_IMPORT"):
+    os._exit(0)
+
+class Poison(Puzzle):
+    name = "poison"
+    layout = U32
+    undirected = False
+    most_successors = 2
+
+    def usual_start(self):
+        return 0
+
+    def successors(self, key):
+        if key == 40:
+            self.act()
+        return [key ^ 1, (key + 2) % 256]
+
+class Leaves(Poison):
+    def act(self):
+        os._exit(0)
+
+class Exits(Poison):
+    def act(self):
+        sys.exit(0)
+
+class Crashes(Poison):
+    def act(self):
+        ctypes.string_at(0)
+
+class Raises(Poison):
+    def act(self):
+        raise type("Odd", (BaseException,), {})("odd")
+
+class Waits(Poison):
+    def act(self):
+        open(os.environ["POISON_WAITS"], "w").close()
+        time.sleep(0.3)
+
+class Good(Poison):
+    def act(self):
+        pass
+"""
+
+
+@pytest.fixture
+def poison(tmp_path: Path) -> Path:
+    """The file of these puzzles."""
+    (tmp_path / "poison.py").write_text(POISON, encoding="utf-8")
+    return tmp_path / "poison.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "code"),
+    [
+        ("Leaves", "ended with exit code 0", 1),
+        ("Crashes", "ended by SIGSEGV", 128 + signal.SIGSEGV),
+        ("Exits", "SystemExit: 0", 1),
+        ("Raises", "Odd: odd", 1),
+    ],
+)
+def test_a_puzzle_that_ends_its_process_is_told(
+    name: str, said: str, code: int, poison: Path, hakoiri: Hakoiri
+) -> None:
+    ended = hakoiri("run", f"{poison}:{name}", "--json", executable=HAKOIRI, check=False)
+    assert (ended.code, ended.stdout) == (code, "")
+    assert said in ended.error
+    assert hakoiri.state().status in ("running", "failed")
+    again = hakoiri("resume", "last", "--json", executable=HAKOIRI, check=False)
+    assert (again.code, again.stdout) == (code, "")
+    assert said in again.error
+
+
+def test_a_file_that_ends_its_process_is_told(poison: Path, hakoiri: Hakoiri) -> None:
+    ended = hakoiri("run", f"{poison}:Good", env={"POISON_AT_IMPORT": "1"}, executable=HAKOIRI, check=False)
+    assert (ended.code, ended.stdout) == (1, "")
+    assert "ended with exit code 0" in ended.error
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_the_process_of_the_puzzle_once(
+    number: signal.Signals, poison: Path, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    waits = tmp_path / "waits"
+    running = hakoiri.start(
+        "run", f"{poison}:Waits", env={"POISON_WAITS": str(waits)}, executable=HAKOIRI
+    )  # fmt: skip
+    wait_until(waits.exists, what="the puzzle to wait")
+    running.send(number)
+    stopped = running.finish()
+    assert (stopped.code, f"stopped by {number.name}" in stopped.stderr) == (128 + number, True), stopped
+    assert hakoiri.state().status == "interrupted"
+    done = hakoiri("resume", "last", "--json", env={"POISON_WAITS": str(waits)}, executable=HAKOIRI)
+    assert (done.json["status"], done.json["configurations"]) == ("complete", 256)
+
+
+def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison: Path, hakoiri: Hakoiri) -> None:
+    names = ("Leaves", "Crashes", "Good")
+    queued = {name: hakoiri.json("enqueue", f"{poison}:{name}")["run"] for name in names}
+
+    def serve() -> Finished:
+        files = {"HAKOIRI_PUZZLE_FILES": str(poison)}
+        return hakoiri("coordinator", "--threads", "--burst", "--json", env=files)
+
+    ends = {end["run"]: end["status"] for end in serve().json["runs"]}
+    assert ends == {queued["Leaves"]: "error", queued["Crashes"]: "error", queued["Good"]: "complete"}
+    assert "ended with 0 in the midst of the work" in serve().stderr
+    said = ""
+    # The first session may have committed some work.
+    for _ in range(4):
+        said += serve().stderr
+    assert said.count("sessions ended without a reason") == 2
+    states = {name: hakoiri.json("status", run) for name, run in queued.items()}
+    assert {name: state["status"] for name, state in states.items()} == {
+        "Leaves": "failed", "Crashes": "failed", "Good": "complete"
+    }  # fmt: skip
+    assert serve().json["runs"] == []
+
+
+def test_a_run_that_loses_its_sessions_comes_after_all_others(hakoiri: Hakoiri) -> None:
+    first, second = (hakoiri.ask("enqueue", "klotski")["run"] for _ in range(2))
+    for lost, expected in ((2, [first, second]), (3, [second, first])):
+        with RunLock(hakoiri.data / first), Ledger(hakoiri.data / first, writable=True) as ledger:
+            ledger.commit(replace(ledger.state, lost_sessions=lost))
+        assert [run.name for run in queued_runs(hakoiri.data)] == [expected[0], expected[1]]
