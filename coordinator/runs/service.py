@@ -14,6 +14,7 @@ from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
 from hakoiri.puzzles.errors import Step, counted
+from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import GoneError, RunHeldError, StorageError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.lock import RunLock, holder_of, serving
@@ -143,7 +144,7 @@ def _give_up(directory: Path) -> None:
         lost = _lost_sessions(directory)
         reason = f"its last {lost} sessions ended without a reason and without a commit"
         ledger.commit(ledger.state.become("failed", reason, (Step("resume", directory.name),)))
-        (directory / QUEUED_FILE).unlink(missing_ok=True)
+        remove_inside(directory, QUEUED_FILE)
     raise TaskError(f"{reason}: given up")
 
 
