@@ -2,11 +2,13 @@
 
 import os
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import ClassVar
 
 from campaigns.mayhem.scene import MOST_SECONDS, Disturbed, Scene
@@ -22,6 +24,9 @@ def lose_log(before: Callable[[], object] | None, log: str) -> None:
     if before is not None:
         before()
     file = os.open(log, os.O_WRONLY)
+    if stat.S_ISFIFO(os.fstat(file).st_mode):
+        # Whoever waits for its being open sees that it has no name any more.
+        Path(log).unlink()
     os.dup2(file, 2)
     os.close(file)
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
@@ -82,8 +87,8 @@ def _without_log(scene: Scene, process: str, kind: str) -> None:
         running = _STARTS[process](scene, log)
         if kind == "left at some time":
             scene.let_work(running, scene.seconds)
-        # Nobody can open a pipe for writing that nobody reads.
-        wait_until(lambda: scene.made() or running.process.poll() is not None, MOST_SECONDS, "the run")
+        # Who opens a pipe for writing waits until somebody reads it.
+        wait_until(lambda: not (scene.place / _PIPE).exists(), MOST_SECONDS, "the log to be open")
         leave()
         scene.outcome.figures["harms"] += 1
         if process == "web server":
