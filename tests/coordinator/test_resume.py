@@ -13,7 +13,7 @@ import pytest
 
 from hakoiri.api import Run, census, explore, open_run
 from hakoiri.coordinator.errors import ContradictionError, MismatchError, UnanswerableError
-from hakoiri.coordinator.runs.create import make_run, require_same
+from hakoiri.coordinator.runs.create import make_run, require_puzzle, require_same
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
@@ -235,17 +235,19 @@ def test_other_options_are_refused(
 
 def test_a_resume_may_repeat_but_not_change_what_is_pinned(usual_run: Run) -> None:
     pinned = usual_run.store.manifest
-    require_same(pinned, {}, None, None)
-    require_same(pinned, {"metric": "unit"}, "klotski", "zyyx/zyyx/wvvu/wtsu/r..q")
-    for options, puzzle, start, words in (
-        ({"metric": "finger"}, None, None, "metric unit, the resume names finger"),
-        ({}, "hanoi", None, "puzzle klotski, the resume names hanoi"),
-        ({}, None, "ABBC/ABBC/DEEF/DGHF/.IJ.", "the resume names ABBC/ABBC/DEEF/DGHF/.IJ."),
+    require_same(pinned, {}, None)
+    require_same(pinned, {"metric": "unit"}, "zyyx/zyyx/wvvu/wtsu/r..q")
+    require_puzzle(pinned, PuzzleSpec("klotski"))
+    for options, start, words in (
+        ({"metric": "finger"}, None, "metric unit, the resume names finger"),
+        ({}, "ABBC/ABBC/DEEF/DGHF/.IJ.", "the resume names ABBC/ABBC/DEEF/DGHF/.IJ."),
     ):
         with pytest.raises(MismatchError, match=words):
-            require_same(pinned, options, puzzle, start)
+            require_same(pinned, options, start)
+    with pytest.raises(MismatchError, match="puzzle klotski, the resume names hanoi"):
+        require_puzzle(pinned, PuzzleSpec("hanoi"))
     with pytest.raises(PuzzleError, match="klotski has no option 'colour'; its options: metric"):
-        require_same(pinned, {"colour": "red"}, None, None)
+        require_same(pinned, {"colour": "red"}, None)
 
 
 def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
@@ -263,14 +265,14 @@ def test_what_is_told_apart_and_the_goal_are_pinned(tmp_path: Path) -> None:
         {"metric": "unit", "goal": "**/*A", "distinct": "A"},
     ]
     # In other words, but the same.
-    require_same(pins[1], {"goal": "A@2,2", "distinct": " A"}, "sliding", "Ax/y.")
+    require_same(pins[1], {"goal": "A@2,2", "distinct": " A"}, "Ax/y.")
     for pinned, options, words in (
         (pins[0], {"distinct": "A"}, "distinct none, the resume names A"),
         (pins[1], {"distinct": "all"}, "distinct A, the resume names all"),
         (pins[1], {"goal": "A@2,1"}, r"goal \*\*/\*A, the resume names \*\*/A\*"),
     ):
         with pytest.raises(MismatchError, match=words):
-            require_same(pinned, options, None, None)
+            require_same(pinned, options, None)
 
 
 @pytest.mark.parametrize(("plan", "start", "what"), [({"until_goal": True}, None, "until_goal"), ({}, START, "start")])
