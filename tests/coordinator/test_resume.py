@@ -48,9 +48,10 @@ class Recorder(SilentObserver):
         self._control, self._interrupt_after = control, interrupt_after
 
     def progress(self, progress: Progress) -> None:
-        """Kept: a layer by its depth, all else by unit and number, but not the last word of a census."""
+        """Keep the layers by depth, the configurations whose moves are looked at, and whatever has another unit."""
         layer = re.fullmatch(r"layer (\d+)(: .* new)?.*", progress.headline)
-        if (layer and not layer[2]) or progress.headline.endswith(" components"):
+        passing = progress.unit in ("", "configurations") and progress.headline != "looking at the moves"
+        if not layer[2] if layer else passing:
             return
         name, done = ("layer", int(layer[1])) if layer else (progress.unit, progress.done)
         self.steps.append((name, done))
