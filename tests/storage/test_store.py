@@ -7,16 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import lmdb
 import numpy as np
 import pytest
 
+from hakoiri.coordinator.errors import RunError
 from hakoiri.coordinator.runs import catalogue
 from hakoiri.coordinator.runs.catalogue import cancel_run, delete_run, list_runs, runs_like, status_of
 from hakoiri.coordinator.runs.drive import drive
@@ -217,6 +220,26 @@ def test_a_held_run_is_refused_and_the_holder_named(directory: Path, holder: sub
     assert found is not None
     assert found["pid"] == holder.pid
     assert status_of(directory).holder == found
+
+
+def test_a_driver_that_does_not_leave_is_named_by_cancel(
+    directory: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "_CANCEL_SECONDS", 0)
+    with refused(RunError, rf"process {holder.pid} on host .* has not left yet", Step("status", directory.name)):
+        cancel_run(directory)
+    # It may leave just before it is named.
+    monkeypatch.setattr(catalogue, "holder_of", lambda _: None)
+    with pytest.raises(RunError, match="has not left yet"):
+        cancel_run(directory)
+
+
+def test_cancel_waits_for_a_driver_that_leaves(
+    directory: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: holder.communicate(""))
+    monkeypatch.setattr(catalogue, "time", clock)
+    assert cancel_run(directory) == "cancelled"
 
 
 @pytest.mark.parametrize("end", ["leaves", "is killed"])

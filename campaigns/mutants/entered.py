@@ -1,0 +1,126 @@
+"""Which functions each test enters: a plugin of pytest's, and the tests that it makes for a function.
+
+Python's own trace function is called once for each call, as no line is traced: no other package is needed, and the
+tests take about twice as long. A session's fixture counts for every test that uses it. Compiled functions are not
+entered: theirs are the tests of the functions that name them.
+"""
+
+import ast
+import json
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+
+from campaigns.mutants.sites import ROOMS, Mutant, functions, is_kernel
+
+#: The tests that enter the product in their own process.
+TESTS = ("tests/coordinator", "tests/storage", "tests/worker", "tests/puzzles")
+
+
+class Entered:
+    """Notes the functions that tests enter, and their seconds, into a file of JSON."""
+
+    def __init__(self, root: Path, file: Path) -> None:
+        self._prefixes = {f"{root / top / room}/": f"{room}/" for room in ROOMS for top in (".", "hakoiri")}
+        self._file, self._now = file, set[str]()
+        self._of_code: dict[Any, str] = {}
+        self._fixtures = defaultdict[str, set[str]](set)
+        self._tests: dict[str, tuple[float, set[str], list[str]]] = {}
+
+    def _trace(self, frame: FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if (name := self._of_code.get(code)) is None:
+            name = self._of_code[code] = self._named(code.co_filename, code.co_qualname)
+        if name:
+            self._now.add(name)
+
+    def _named(self, file: str, function: str) -> str:
+        for prefix, room in self._prefixes.items():
+            if file.startswith(prefix):
+                return f"{room}{file.removeprefix(prefix)} {function.split('.<locals>')[0]}"
+        return ""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
+        outer, self._now = self._now, set()
+        made = yield
+        if fixturedef.scope != "function":
+            self._fixtures[fixturedef.argname] |= self._now
+        self._now |= outer
+        return made
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
+        self._now, began = set(), time.process_time()
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+        done = yield
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+        self._tests[item.nodeid] = time.process_time() - began, self._now, item.fixturenames
+        return done
+
+    def pytest_sessionfinish(self) -> None:
+        found = {
+            test: {"seconds": round(seconds, 2), "functions": sorted(own.union(*(self._fixtures[name] for name in names)))}
+            for test, (seconds, own, names) in self._tests.items()
+        }
+        self._file.write_text(json.dumps(found), encoding="utf-8")
+
+
+class Choice(NamedTuple):
+    """The tests of each function, the shortest first, and who names whom."""
+
+    tests: dict[str, list[str]]
+    seconds: dict[str, float]
+    #: By the last part of a function's name: the functions that name it.
+    named_in: dict[str, set[str]]
+    kernels: set[str]
+
+    def of(self, mutant: Mutant, most_seconds: float) -> list[str]:
+        """The shortest tests that enter a mutant's function, up to so many seconds together, and at least one."""
+        function, total = f"{mutant.file} {mutant.function}", 0.0
+        chosen: list[str] = []
+        for test in sorted(self._entering(function, set()), key=self.seconds.__getitem__):
+            total += self.seconds[test]
+            if chosen and total > most_seconds:
+                break
+            chosen.append(test)
+        return chosen
+
+    def _entering(self, function: str, seen: set[str]) -> set[str]:
+        seen.add(function)
+        found = {*self.tests.get(function, [])}
+        if found or function not in self.kernels:
+            return found
+        by = self.named_in.get(function.rpartition(" ")[2].rpartition(".")[2], set()) - seen
+        return {test for each in by if each not in seen for test in self._entering(each, seen)}
+
+
+def read_entered(root: Path, folder: Path) -> Choice:
+    """What `Entered` has written into files of a folder, by function."""
+    tests, seconds, named_in = defaultdict[str, list[str]](list), dict[str, float](), defaultdict[str, set[str]](set)
+    kernels = set[str]()
+    noted = (json.loads(file.read_text(encoding="utf-8")).items() for file in sorted(folder.glob("*.json")))
+    for test, row in chain.from_iterable(noted):
+        seconds[test] = row["seconds"]
+        for function in row["functions"]:
+            tests[function].append(test)
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            for name, function in functions(ast.parse(path.read_text(encoding="utf-8"))):
+                if is_kernel(function):
+                    kernels.add(f"{path.relative_to(root)} {name}")
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Name | ast.Attribute):
+                        called = node.id if isinstance(node, ast.Name) else node.attr
+                        named_in[called].add(f"{path.relative_to(root)} {name}")
+    return Choice(tests, seconds, named_in, kernels)

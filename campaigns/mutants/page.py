@@ -1,0 +1,96 @@
+"""The outcomes of the mutants as JSON, and as the page `docs/mutants.md`, which is made from that JSON alone."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from campaigns.mutants.sites import ROOT
+
+RESULTS = Path(__file__).with_name("results.json")
+PAGE = ROOT / "docs" / "mutants.md"
+_JUDGED = Path(__file__).with_name("judged.json")
+#: A mutant with which the tests do not end would not pass unseen.
+NOTICED = ("noticed", "too long")
+_BEGINS = """\
+# Mutants
+
+`campaigns/mutants` changes one operator of the product at a time (`<` to `<=`, `and` to `or`, `+` to `-`, `not x` to
+`x`), and runs the tests that enter the changed function: a test should fail. The operators are chosen by seed from all
+functions of coordinator, storage and worker, and from the compiled functions of puzzles. A mutant that survives is
+judged: either it has no effect, and the reason is below, or a test was added that fails under it. This page is made
+from the results; no figure is put in by hand.
+
+```sh
+python -m campaigns.mutants --place /tmp/mutants            # started again, it continues where it was stopped
+python -m campaigns.mutants --place /tmp/mutants --again    # survivors again, with the tests that were added for them
+python -m campaigns.mutants --publish                       # this page
+```
+
+Only the shortest tests that enter a function in their own process are run, up to a few seconds of processor time
+together, so a survivor may still be noticed by a longer test or by one that starts commands. Compiled functions are not
+entered by Python: the tests of the functions that use them are run.
+
+"""
+_JUDGED_BEGINS = """
+## Survivors
+
+"""
+
+
+def judged() -> dict[str, dict[str, Any]]:
+    """By mutant: `why` it has no effect, or the `tests` that notice it."""
+    found: dict[str, dict[str, Any]] = json.loads(_JUDGED.read_text(encoding="utf-8"))
+    return found
+
+
+def last_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The last row of each mutant, with `first`, its outcome when it was tried first."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        first = found.get(row["mutant"], {}).get("first", row["outcome"])
+        found[row["mutant"]] = {**row, "first": first}
+    return list(found.values())
+
+
+def page(rows: list[dict[str, Any]], judgements: Mapping[str, Mapping[str, Any]]) -> str:
+    """The whole page."""
+    rooms = sorted({_room(row) for row in rows})
+    tables = [_line(room, [row for row in rows if _room(row) == room], judgements) for room in rooms]
+    lines = [
+        "| where | mutants | noticed at first | noticed now | no effect | left | noticed of those with an effect |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+        *tables,
+        _line("all", rows, judgements),
+    ]
+    survivors = sorted(row["mutant"] for row in rows if row["first"] not in NOTICED)
+    told = [f"- {_told(mutant, judgements.get(mutant, {}))}" for mutant in survivors]
+    return _BEGINS + "\n".join(lines) + "\n" + _JUDGED_BEGINS + "\n".join(told) + "\n"
+
+
+def publish(rows: list[dict[str, Any]]) -> None:
+    """Write the results and the page."""
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(rows, judged()), encoding="utf-8")
+
+
+def _room(row: Mapping[str, Any]) -> str:
+    room = str(row["mutant"].split("/")[0])
+    return f"{room}, compiled" if row["kernel"] else room
+
+
+def _line(room: str, rows: list[dict[str, Any]], judgements: Mapping[str, Mapping[str, Any]]) -> str:
+    first = sum(row["first"] in NOTICED for row in rows)
+    now = sum(row["outcome"] in NOTICED for row in rows)
+    idle = sum(row["outcome"] not in NOTICED and "why" in judgements.get(row["mutant"], {}) for row in rows)
+    share = f"{now / (len(rows) - idle):.1%}" if len(rows) > idle else ""
+    return f"| {room} | {len(rows)} | {first} | {now} | {idle} | {len(rows) - idle - now} | {share} |"
+
+
+def _told(mutant: str, judgement: Mapping[str, Any]) -> str:
+    where, _, change = mutant.partition(": ")
+    if tests := judgement.get("tests"):
+        verdict = "noticed by " + ", ".join(f"`{test}`" for test in tests)
+    else:
+        verdict = f"no effect: {judgement['why']}" if "why" in judgement else "not judged"
+    return f"`{where}`: `{change}`: {verdict}"

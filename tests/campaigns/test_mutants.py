@@ -1,0 +1,124 @@
+"""The campaign of mutants: what it changes, which tests it chooses, and in CI two mutants in earnest."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campaigns.mutants.entered import read_entered
+from campaigns.mutants.page import PAGE, RESULTS, judged, last_rows, page
+from campaigns.mutants.sites import mutants
+from tests.support.reading import ROOT
+
+SOURCE = '''\
+"""A module."""
+
+LIMIT = 3 + 4
+
+
+class Thing:
+    def inside(self, first: int | None, höhe: int) -> bool:
+        return (first is None or
+                höhe < LIMIT)
+
+
+@jit
+def kernel(a: int) -> int:
+    a += 1
+    return a if not a else f"{a + 1}"
+
+
+def calls(a: int) -> int:
+    return kernel(a)
+'''
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for room in ("storage", "puzzles"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "thing.py").write_text(SOURCE, encoding="utf-8")
+    return tmp_path
+
+
+def test_one_operator_in_a_function_is_changed_and_all_lines_stay(tree: Path) -> None:
+    found = mutants(1, tree)
+    in_kernel = {"kernel: a += 1 -> a -= 1", "kernel: not a -> a"}
+    inside = "Thing.inside: first is None or höhe < LIMIT -> first is None and höhe < LIMIT"
+    plain = {inside, "Thing.inside: first is None -> first is not None", "Thing.inside: höhe < LIMIT -> höhe <= LIMIT"}
+    assert {mutant.name for mutant in found} == {
+        *(f"storage/thing.py {name}" for name in plain | in_kernel), *(f"puzzles/thing.py {name}" for name in in_kernel)
+    }  # fmt: skip
+    assert {mutant.name for mutant in found if mutant.is_kernel} == {
+        f"{room}/thing.py {name}" for room in ("storage", "puzzles") for name in in_kernel
+    }
+    for mutant in found:
+        changed = ast.unparse(ast.parse(mutant.text))
+        assert changed == ast.unparse(ast.parse(SOURCE)).replace(mutant.before, mutant.after, 1)
+        assert len(mutant.text.splitlines()) == len(SOURCE.splitlines())
+
+
+def test_the_order_of_two_mutants_depends_on_the_seed_and_on_no_other_code(tree: Path) -> None:
+    before = [mutant.name for mutant in mutants(1, tree)]
+    assert sorted(before) == sorted(other := [mutant.name for mutant in mutants(2, tree)])
+    assert before != other
+    (tree / "storage" / "more.py").write_text(f"{SOURCE}\n", encoding="utf-8")
+    assert [mutant.name for mutant in mutants(1, tree) if "/more.py" not in mutant.name] == before
+
+
+def test_the_shortest_tests_that_enter_a_function_are_chosen(tree: Path) -> None:
+    entered = {
+        "a::long": {"seconds": 9, "functions": ["storage/thing.py calls", "storage/thing.py Thing.inside"]},
+        "a::short": {"seconds": 1, "functions": ["storage/thing.py calls"]},
+    }
+    (tree / "a.json").write_text(json.dumps(entered), encoding="utf-8")
+    found = read_entered(tree, tree)
+    by_name = {mutant.name.partition(":")[0]: mutant for mutant in mutants(1, tree)}
+    inside, kernel = by_name["storage/thing.py Thing.inside"], by_name["storage/thing.py kernel"]
+    assert found.of(inside, 0) == ["a::long"]
+    # Compiled code is not entered: `calls` names it.
+    assert found.of(kernel, 9) == ["a::short"]
+    assert found.of(kernel, 10) == ["a::short", "a::long"]
+    assert found.of(inside._replace(function="nobody"), 10) == []
+
+
+def test_the_page_counts_first_and_last_outcomes() -> None:
+    def row(name: str, outcome: str) -> dict[str, object]:
+        return {"mutant": f"storage/a.py {name}: a < b -> a <= b", "kernel": False, "outcome": outcome}
+
+    names = {"one": "noticed", "two": "too long", "three": "survived", "four": "survived", "five": "survived"}
+    rows = last_rows([*(row(*each) for each in names.items()), row("three", "noticed")])
+    said = {str(row("three", "")["mutant"]): {"tests": ["t::t"]}, str(row("four", "")["mutant"]): {"why": "equal"}}
+    made = page(rows, said)
+    assert "| storage | 5 | 2 | 3 | 1 | 1 | 75.0% |" in made
+    assert "- `storage/a.py three`: `a < b -> a <= b`: noticed by `t::t`" in made
+    assert "- `storage/a.py four`: `a < b -> a <= b`: no effect: equal" in made
+    assert "- `storage/a.py five`: `a < b -> a <= b`: not judged" in made
+
+
+def test_the_page_is_made_from_the_results_and_names_tests_that_exist() -> None:
+    rows = json.loads(RESULTS.read_text(encoding="utf-8"))
+    assert PAGE.read_text(encoding="utf-8") == page(rows, judged())
+    for test in {test for judgement in judged().values() for test in judgement.get("tests", [])}:
+        file, _, name = test.partition("::")
+        assert f"def {name.partition('[')[0]}(" in (ROOT / file).read_text(encoding="utf-8"), test
+
+
+@pytest.mark.slow
+def test_mutants_in_earnest(tmp_path: Path) -> None:
+    """Of a commit on the way out: noticed by its tests, not by others; the sources are not touched."""
+    source = ROOT / "coordinator" / "session" / "session.py"
+    before = source.stat().st_mtime_ns
+    for tests, outcome, code in (("session", "noticed", 0), ("estimate", "survived", 1)):
+        ended = subprocess.run(
+            [sys.executable, "-m", "campaigns.mutants", "--only", "Session.commit_staged", "--place", str(tmp_path),
+             "--tests", f"tests/coordinator/test_{tests}.py"],
+            cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        said = [line.partition(":")[0] for line in ended.stdout.splitlines()]
+        assert (said, ended.returncode) == ([outcome, outcome], code), ended.stderr
+    assert source.stat().st_mtime_ns == before

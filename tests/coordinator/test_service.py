@@ -1,0 +1,88 @@
+"""The queue of a coordinator: what is driven when, by a clock that stands still unless the coordinator sleeps."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hakoiri.coordinator.runs import service
+from hakoiri.coordinator.runs.catalogue import queue_again
+from hakoiri.coordinator.runs.create import make_run
+from hakoiri.coordinator.runs.service import RunEnd, serve
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, SilentObserver
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.names import DATA_FILE
+
+#: A queue that never sleeps is stopped after so many attempts.
+_MOST_ATTEMPTS = 20
+
+
+class Clock:
+    """Time that passes only in `sleep`, which calls `at_sleep` and interrupts the coordinator at `end`."""
+
+    def __init__(self, end: float, at_sleep: Callable[[], None] = lambda: None) -> None:
+        self.now, self.control, self.attempts = 1000.0, Control(), list[int]()
+        self._began, self._end, self._at_sleep = self.now, self.now + end, at_sleep
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self._at_sleep()
+        if self.now >= self._end:
+            self.control.interrupt("the end of the test")
+
+    def observed(self) -> SilentObserver:
+        """Asked for at each attempt to drive a run: at which second."""
+        self.attempts.append(round(self.now - self._began))
+        if len(self.attempts) == _MOST_ATTEMPTS:
+            self.control.interrupt("too many attempts")
+        return SilentObserver()
+
+
+def served(data: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> list[RunEnd]:
+    monkeypatch.setattr(service, "time", clock)
+    return serve(data, Resources(workers=1), None, clock.control, clock.observed, lambda *_: None)
+
+
+@pytest.fixture
+def queued(tmp_path: Path) -> Path:
+    """A queued run of 27 configurations."""
+    return make_run(tmp_path, PuzzleSpec("hanoi", {"discs": "3", "pegs": "3"}), None, {}, Resources(), queued=True)
+
+
+def test_a_run_that_an_error_interrupts_is_tried_again_every_30_seconds(
+    queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (queued / DATA_FILE).write_bytes(b"")
+    clock = Clock(61)
+    assert served(queued.parent, clock, monkeypatch) == [RunEnd(queued.name, "error")] * 3
+    assert clock.attempts == [0, 30, 60]
+
+
+def test_a_run_that_another_process_drives_is_looked_at_every_second(
+    queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(2.5)
+    with RunLock(queued):
+        assert served(queued.parent, clock, monkeypatch) == []
+    assert clock.attempts == [0, 1, 2]
+
+
+def test_a_run_that_ended_and_is_queued_again_is_driven_at_once(queued: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = iter([queued])
+
+    def queue_once() -> None:
+        for directory in again:
+            queue_again(directory)
+
+    with Ledger(queued, writable=True) as ledger:
+        ledger.request_cancel()
+    clock = Clock(0.25, queue_once)
+    ends = served(queued.parent, clock, monkeypatch)
+    assert [end.status for end in ends] == ["cancelled", "complete"]
+    assert clock.attempts == [0, 0]

@@ -1,0 +1,60 @@
+"""The commits of a session, where a write fails and where nothing waits to be written."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hakoiri.coordinator.executors.opening import open_context
+from hakoiri.coordinator.runs.create import make_run, open_job
+from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.coordinator.session.session import Control, Session, SilentObserver
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.engine.environment import Environment
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.layers.store import RunStore
+
+HANOI = PuzzleSpec("hanoi", {"discs": "5", "pegs": "3"})
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """A new run of 243 configurations."""
+    return make_run(tmp_path, HANOI, "explore", {}, Resources())
+
+
+def test_a_write_that_fails_is_told_itself_and_nothing_is_written_after_it(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On its way out a search makes durable what is finished, but not on a store whose last write failed."""
+    write, failure, written = Environment.write, StorageError("the disk is gone"), list[bool]()
+
+    def failing(self: Environment, *entries: Any) -> None:
+        # The first says that the run is running.
+        written.append(not written)
+        if len(written) == 2:
+            raise failure
+        write(self, *entries)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Environment, "write", failing)
+        with pytest.raises(StorageError) as caught:
+            drive(directory, Resources(workers=1), Control(), SilentObserver())
+    assert caught.value is failure
+    assert len(written) == 2
+    state = drive(directory, Resources(workers=1), Control(), SilentObserver())
+    assert (state.status, state.progress.done) == ("complete", 243)
+
+
+def test_on_the_way_out_only_what_is_staged_is_committed(directory: Path) -> None:
+    control, observer = Control(), SilentObserver()
+    with RunStore(directory, writable=True) as store:
+        job = open_job(store)
+        with open_context(job.puzzle, HANOI, Resources(workers=1), control, observer) as context:
+            session, before = Session(store, context, control, observer), store.read_state()
+            assert session.commit_staged(before) is before
+            assert store.read_state() == before
+            store.put_layer(0, job.puzzle.keys([job.puzzle.start]), goals=0)
+            assert session.commit_staged(before) == store.read_state() != before
+            assert not store.staged
