@@ -51,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("mutants", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--count", type=int, default=300, help="how many, those in the results file with them")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no mutant after that time")
-    parser.add_argument("--limit", type=float, default=120, help="seconds for the tests of one mutant")
+    parser.add_argument("--limit", type=float, default=60, help="seconds of processor time for the tests of one mutant")
     parser.add_argument("--seed", type=int, default=1, help="which mutants")
     parser.add_argument("--again", action="store_true", help="only those that survived")
     parser.add_argument("--only", metavar="WORDS", help="only those with these words in their names")
@@ -69,7 +69,9 @@ def main() -> int:
     if asked.publish:
         publish(last_rows(books.rows()))
         return 0
-    wanted = [mutant for mutant in mutants(asked.seed) if asked.only is None or asked.only in mutant.name][: asked.count]
+    wanted = [mutant for mutant in mutants(asked.seed) if asked.only is None or asked.only in mutant.name][
+        : asked.count
+    ]
     if asked.again:
         survivors = {row["mutant"] for row in last_rows(books.rows()) if row["outcome"] == "survived"}
         wanted = [mutant for mutant in wanted if mutant.name in survivors]
@@ -82,7 +84,9 @@ def main() -> int:
         tests = read_entered(copy.tree, copy.entered)
     left = 0
     for row, seconds in campaign(wanted, copy, tests, asked.tests, asked.limit, asked.minutes):
-        print(f"{row['outcome']}: {row['mutant']} (line {row['line']}, {row['tests']} tests, {seconds:.1f} s)", flush=True)
+        print(
+            f"{row['outcome']}: {row['mutant']} (line {row['line']}, {row['tests']} tests, {seconds:.1f} s)", flush=True
+        )
         if not asked.only:
             books.add(row)
         left += row["outcome"] == "survived" and row["mutant"] not in judged()

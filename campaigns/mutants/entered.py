@@ -25,6 +25,10 @@ from campaigns.mutants.sites import ROOMS, Mutant, functions, is_kernel
 TESTS = ("tests/coordinator", "tests/storage", "tests/worker", "tests/puzzles")
 
 
+#: What pytest takes for any test.
+_LEAST_SECONDS = 0.1
+
+
 class Entered:
     """Notes the functions that tests enter, and their seconds, into a file of JSON."""
 
@@ -34,6 +38,7 @@ class Entered:
         self._of_code: dict[Any, str] = {}
         self._fixtures = defaultdict[str, set[str]](set)
         self._tests: dict[str, tuple[float, set[str], list[str]]] = {}
+        self._failed = set[str]()
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
@@ -45,7 +50,7 @@ class Entered:
     def _named(self, file: str, function: str) -> str:
         for prefix, room in self._prefixes.items():
             if file.startswith(prefix):
-                return f"{room}{file.removeprefix(prefix)} {function.split('.<locals>')[0]}"
+                return f"{room}{file.removeprefix(prefix)} {function.partition('.<locals>')[0]}"
         return ""
 
     @pytest.hookimpl(wrapper=True)
@@ -64,14 +69,23 @@ class Entered:
         sys.settrace(self._trace)
         done = yield
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         self._tests[item.nodeid] = time.process_time() - began, self._now, item.fixturenames
         return done
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # A test that fails where nothing is changed says nothing of a mutant.
+        if report.failed:
+            self._failed.add(report.nodeid)
+
     def pytest_sessionfinish(self) -> None:
         found = {
-            test: {"seconds": round(seconds, 2), "functions": sorted(own.union(*(self._fixtures[name] for name in names)))}
+            test: {
+                "seconds": round(seconds, 2),
+                "functions": sorted(own.union(*(self._fixtures[name] for name in names))),
+            }
             for test, (seconds, own, names) in self._tests.items()
+            if test not in self._failed
         }
         self._file.write_text(json.dumps(found), encoding="utf-8")
 
@@ -90,7 +104,7 @@ class Choice(NamedTuple):
         function, total = f"{mutant.file} {mutant.function}", 0.0
         chosen: list[str] = []
         for test in sorted(self._entering(function, set()), key=self.seconds.__getitem__):
-            total += self.seconds[test]
+            total += max(self.seconds[test], _LEAST_SECONDS)
             if chosen and total > most_seconds:
                 break
             chosen.append(test)

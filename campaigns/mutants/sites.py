@@ -42,13 +42,17 @@ class Mutant(NamedTuple):
 
 def mutants(seed: int, root: Path = ROOT) -> list[Mutant]:
     """All mutants in the order of `seed`: that of one does not depend on others, so edits elsewhere keep it."""
-    found = (mutant for room in ROOMS for path in sorted((root / room).rglob("*.py")) for mutant in _of_file(root, path))
+    found = (
+        mutant for room in ROOMS for path in sorted((root / room).rglob("*.py")) for mutant in _of_file(root, path)
+    )
     return sorted(found, key=lambda mutant: hashlib.sha256(f"{seed} {mutant.name}".encode()).digest())
 
 
 def is_kernel(function: ast.AST) -> bool:
     """Whether a function is compiled: Python never enters it."""
-    return isinstance(function, _Function) and any(ast.unparse(each).startswith("jit") for each in function.decorator_list)
+    return isinstance(function, _Function) and any(
+        ast.unparse(each).startswith("jit") for each in function.decorator_list
+    )
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, _Function]]:
@@ -80,7 +84,11 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, ast.AST]]:
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             # Types are never evaluated for their own sake; what stands in an f-string has no place of its own.
-            if isinstance(child, ast.AST) and field not in {"annotation", "returns"} and not isinstance(child, ast.JoinedStr):
+            if (
+                isinstance(child, ast.AST)
+                and field not in {"annotation", "returns"}
+                and not isinstance(child, ast.JoinedStr)
+            ):
                 yield from _changed(child)
                 yield from _changes(child)
 
@@ -108,5 +116,3 @@ def _replaced(text: str, node: ast.expr | ast.stmt, after: str) -> str:
     if isinstance(node, ast.expr):
         after = f"({after}{chr(10) * (node.end_lineno - node.lineno)})"
     return (text.encode()[:begin] + after.encode() + text.encode()[end:]).decode()
-
-

@@ -108,3 +108,18 @@ def test_a_certificate_of_a_tree_is_refused_by_name(tmp_path: Path) -> None:
     write_certificate(replace(read_certificate(file), puzzle="magic-star", options={"points": "6"}), file)
     with refused(CertificateError, f"{file} is no certificate: magic-star is a search tree"):
         verified(file)
+
+
+def test_the_size_of_a_layer_is_a_number_of_63_bits(tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    with explore("pancakes", {"n": "4"}, data=tmp_path / "data") as run:
+        export_run(run, file)
+    honest = read_certificate(file)
+    for size in (0, 2**63 - 1):
+        write_certificate(replace(honest, layers=[LayerDigest(size, "0" * 32)]), file)
+        assert read_certificate(file).layers[0].size == size
+    wrong: list[Any] = [-1, 2**63, True, 1.0, "1", None]
+    for size in wrong:
+        write_certificate(replace(honest, layers=[LayerDigest(size, "0" * 32)]), file)
+        with pytest.raises(CertificateError, match="layer 0: size is no number"):
+            read_certificate(file)

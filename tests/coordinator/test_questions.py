@@ -39,6 +39,7 @@ from hakoiri.storage.names import SCRATCH_PREFIX
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.graphs.searches import all_eccentricities, farthest_pairs
 from tests.support.engine import MANNERS, spied
+from tests.support.runs import opened
 from tests.support.searching import ImpatientControl, local_context, reference_distances
 from tests.support.toy import Toy, is_goal
 
@@ -323,3 +324,14 @@ def test_eccentricities_go_on_from_where_they_were_stopped(tmp_path: Path, monke
         assert (found.record.centre, found.record.periphery) == (20, 6)
         report = verify_directory(data / directory.name, False, Resources(), Control(), SilentObserver())
         assert (report.faults, report.checked["eccentricities"]) == ([], 256)
+
+
+def test_a_run_of_a_diameter_has_more_to_do_only_where_every_eccentricity_is_wanted(tmp_path: Path) -> None:
+    with explore("tiles", data=tmp_path) as run:
+        for every, settled_before in ((False, False), (False, True), (True, False), (True, True), (False, True)):
+            directory = make_bounding(run.store, run.resources, 0, every=every)
+            with opened(directory) as job:
+                assert job.settled() == settled_before
+            drive(directory, Resources(), Control(), SilentObserver())
+            with opened(directory) as job:
+                assert job.settled()

@@ -196,6 +196,13 @@ def test_chunks_and_ranges_in_work_fit_the_memory(configurations: int, workers: 
     assert slow <= 200
 
 
+def test_what_this_process_takes_beyond_its_usual_size_is_not_free() -> None:
+    budget, puzzle = Budget(1 << 30), Klotski()
+    usual = budget.shares(puzzle, 2, resident=BASE_BYTES).free
+    assert budget.shares(puzzle, 2, resident=0).free == usual
+    assert usual - budget.shares(puzzle, 2, resident=BASE_BYTES + 300_000_000).free == pytest.approx(2e8, abs=2)
+
+
 @pytest.mark.parametrize(
     ("budget", "farmed", "kept"),
     [(Budget(1), 50_000, 49_999), (Budget(1, chunk=7), 8, 7), (Budget(1, chunk=7, farm_from=3), 3, 2)],

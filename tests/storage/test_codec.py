@@ -487,3 +487,13 @@ def test_a_machine_of_the_other_byte_order_sends_the_same_and_reads_its_own(
     monkeypatch.setitem(payload._DTYPES, name, theirs.dtype)
     (read,) = unpack_arrays(seal(msgpack.packb([["r", name, [3], theirs.tobytes()]])))
     assert (read.dtype.isnative, read.tolist()) == (True, [7, 3, 258])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_block_has_at_least_its_first_key_and_at_most_a_key_for_each_byte_more(layout: Layout) -> None:
+    greatest = decode_block(b"", layout.greatest, 1, layout)
+    assert greatest is not None
+    assert ints(greatest) == [layout.greatest]
+    assert decode_block(b"", layout.greatest + 1, 1, layout) is None
+    for count in (-1, 0, 2):
+        assert decode_block(b"", 0, count, layout) is None

@@ -33,6 +33,7 @@ from hakoiri.storage.errors import (
     DiskFullError,
     FormatError,
     GoneError,
+    NotWritableError,
     PoisonedError,
     RunHeldError,
     StorageError,
@@ -576,3 +577,24 @@ def test_a_write_that_came_out_short_is_not_told_as_a_full_disk_for_sure(directo
     words = r"is full or broken \(.*; free some space or look at the system's log"
     with pytest.raises(DiskFullError, match=words), translated(directory):
         raise failed
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (OSError(errno.ENOMEM, "no memory"), MemoryError, "run a-run: .*no memory"),
+        (OSError(errno.EIO, "input/output error"), StorageError, "run a-run: .*input/output error"),
+        (OSError(errno.ENOENT, "no such file"), StorageError, "a-run"),
+        (OSError(errno.EDQUOT, "quota"), DiskFullError, "is full"),
+        (OSError(errno.EACCES, "permission"), NotWritableError, "is not writable"),
+        (lmdb.Error("mdb_get: MDB_BAD_TXN"), DamagedError, "damaged"),
+    ],
+    ids=lambda value: getattr(value, "strerror", None),
+)
+def test_each_error_of_the_system_is_told_as_what_it_is(
+    error: Exception, kind: type[Exception], words: str, directory: Path
+) -> None:
+    with pytest.raises(kind, match=words) as caught, translated(directory):
+        raise error
+    assert type(caught.value) is kind or kind is StorageError
+    assert not isinstance(caught.value, MemoryError) or kind is MemoryError

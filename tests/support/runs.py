@@ -19,14 +19,16 @@ SILENT = SilentObserver()
 
 
 class Notes(SilentObserver):
-    """Keeps the notes."""
+    """Keeps the notes, and the steps that each offers."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.steps: list[tuple[Step, ...]] = []
 
     def note(self, text: str, *steps: Step) -> None:
         """Kept."""
         self.texts.append(text)
+        self.steps.append(steps)
 
 
 def driven(

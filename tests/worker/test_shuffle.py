@@ -363,3 +363,14 @@ def test_blocks_are_fetched_from_several_depots_in_their_order(left: tuple[Any, 
     assert len(lot.places) == 2
     found = performed(server, puzzle, lot, partition, depots)
     assert all(np.array_equal(one, other) for one, other in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize("count", [1, 2, 40, 64, 1_000])
+def test_a_bitmap_has_room_for_all_keys_of_its_sample_and_a_margin(count: int) -> None:
+    window = shuffle._window(LAYOUTS["u32"].pack(list(range(5_000, 5_000 + count))), 3)
+    assert window is not None
+    base, words = window
+    margin = (count - 1) // 32
+    assert 5_000 - margin - 64 < base <= 5_000 - margin
+    last = 5_000 + count - 1 + margin
+    assert last < base + 64 * len(words) <= last + 128

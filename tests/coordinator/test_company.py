@@ -1,0 +1,110 @@
+"""The workers of a run by a clock: when the coordinator is alone, and who is left out."""
+
+from typing import cast
+
+import pytest
+import redis
+
+from hakoiri.coordinator.executors import company
+from hakoiri.coordinator.executors.company import Company
+from hakoiri.coordinator.session.places import Places
+from hakoiri.puzzles.errors import Step
+from tests.support.engine import PlainRedis
+from tests.support.runs import Notes
+
+HOST = b"redis://host:1/0"
+
+
+class Made:
+    """A company, its Redis, the clock that it goes by, and what it has said."""
+
+    def __init__(self) -> None:
+        self.now, self.notes, self.redis, self.places = 100.0, Notes(), PlainRedis(), Places()
+        self.coming = set[str]()
+
+    def monotonic(self) -> float:
+        """The time."""
+        return self.now
+
+    def look(self) -> list[str]:
+        """See who lives."""
+        return self.company.look(cast(redis.Redis, self.redis))
+
+    def begin(self) -> None:
+        """The company of a run that begins now."""
+        self.company = Company(self.notes, self.places)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Made:
+    found = Made()
+    monkeypatch.setattr(company, "time", found)
+    monkeypatch.setattr(company, "living_workers", lambda connection: {
+        name.decode(): url.decode() for name, url in connection.beats.items()
+    })  # fmt: skip
+    found.begin()
+    return found
+
+
+def test_the_coordinator_is_alone_two_seconds_after_it_saw_a_worker_last(made: Made) -> None:
+    for moment, is_away in ((0, False), (1.9, False), (2.0, True)):
+        made.now = 100 + moment
+        assert made.company.is_away == is_away
+    made.redis.beats = {b"one": HOST, b"two": b""}
+    assert made.look() == [HOST.decode(), ""]
+    assert (made.company.living, made.company.is_away) == ({"one", "two"}, False)
+    assert (made.company.data_redis_of("one"), made.company.data_redis_of("two")) == (HOST.decode(), "")
+    made.redis.beats = {}
+    made.now += 1.9
+    made.look()
+    assert (made.company.living, made.company.is_away) == (set(), False)
+    made.now += 0.1
+    assert made.company.is_away
+    made.company.expect_all()
+    assert not made.company.is_away
+
+
+def test_the_coordinator_is_not_alone_while_its_own_workers_are_still_to_come(made: Made) -> None:
+    made.coming = {"own"}
+    made.company.expect(lambda: made.coming)
+    made.now += 60
+    assert not made.company.is_away
+    made.look()
+    assert not made.company.is_away
+    made.redis.beats = {b"own": b""}
+    made.look()
+    made.redis.beats = {}
+    made.now += 60
+    made.look()
+    assert made.company.is_away, "it came and went"
+
+
+def test_a_worker_that_is_left_out_is_told_once_and_is_no_company(made: Made) -> None:
+    made.redis.beats = {b"good": b"", b"odd": b"", b"liar": b""}
+    made.places.untrusted.append("liar")
+    made.look()
+    assert made.company.living == {"good", "odd"}
+    for _ in range(2):
+        made.company.exclude("odd", "it has other code")
+    assert made.company.living == {"good"}
+    assert made.notes.texts == ["worker odd is left out of this run: it has other code"]
+    del made.redis.beats[b"good"]
+    made.now += 2
+    made.look()
+    assert (made.company.living, made.company.is_away) == (set(), True)
+
+
+@pytest.mark.parametrize("which", ["no worker", "no other worker"])
+def test_that_the_coordinator_works_alone_is_said_once_each_time(which: str, made: Made) -> None:
+    if which == "no other worker":
+        made.company.exclude("odd", "it has other code")
+        made.notes.texts.clear()
+    said = f"{which} listens on Redis, so this process works alone"
+    for _ in range(2):
+        made.company.say_alone("redis://:secret@host:1/0")
+    assert made.notes.texts == [said]
+    made.redis.beats = {b"good": b""}
+    made.look()
+    made.company.say_alone("redis://:secret@host:1/0")
+    assert made.notes.texts == [said, said]
+    assert made.notes.steps[-1] == (Step("worker", "redis://host:1/0"),)
