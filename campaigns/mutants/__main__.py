@@ -19,7 +19,7 @@ from typing import Any
 
 from campaigns.books import Books
 from campaigns.mutants.entered import Choice, read_entered
-from campaigns.mutants.page import judged, last_rows, publish
+from campaigns.mutants.page import NOTICED, judged, last_rows, publish
 from campaigns.mutants.sites import Mutant, mutants
 from campaigns.mutants.trying import Copy
 
@@ -53,7 +53,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no mutant after that time")
     parser.add_argument("--limit", type=float, default=60, help="seconds of processor time for the tests of one mutant")
     parser.add_argument("--seed", type=int, default=1, help="which mutants")
-    parser.add_argument("--again", action="store_true", help="only those that survived")
+    parser.add_argument("--again", action="store_true", help="only those that were not noticed")
     parser.add_argument("--only", metavar="WORDS", help="only those with these words in their names")
     parser.add_argument("--tests", nargs="+", default=[], help="these tests, instead of those that enter the function")
     parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"), help="where outcomes are written down")
@@ -73,7 +73,7 @@ def main() -> int:
         : asked.count
     ]
     if asked.again:
-        survivors = {row["mutant"] for row in last_rows(books.rows()) if row["outcome"] == "survived"}
+        survivors = {row["mutant"] for row in last_rows(books.rows()) if row["outcome"] not in NOTICED}
         wanted = [mutant for mutant in wanted if mutant.name in survivors]
     elif not asked.only:
         wanted = [mutant for mutant in wanted if not books.has({"mutant": mutant.name})]
@@ -89,7 +89,7 @@ def main() -> int:
         )
         if not asked.only:
             books.add(row)
-        left += row["outcome"] == "survived" and row["mutant"] not in judged()
+        left += row["outcome"] not in NOTICED and row["mutant"] not in judged()
     return int(left > 0)
 
 

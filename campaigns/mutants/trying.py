@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 import platformdirs
@@ -92,6 +93,8 @@ class Copy:
         os.environ |= {"NUMBA_CACHE_DIR": str(self._kernels), "PYTHONPATH": str(self.tree)}
         # The tests' own `campaigns` and `hakoiri` are those of the copy.
         sys.path[:] = [str(self.tree), *(each for each in sys.path if Path(each or ".").resolve() != ROOT)]
+        # What tests spawn with multiprocessing would run this program again, as their main module.
+        sys.modules["__main__"] = ModuleType("__main__")
         made = [] if plugin is None else [plugin()]
         for name in [each for each in sys.modules if each.split(".")[0] in {"campaigns", "hakoiri", "tests"}]:
             del sys.modules[name]

@@ -8,6 +8,7 @@ import pytest
 from hakoiri.coordinator.executors.opening import open_context
 from hakoiri.coordinator.runs.create import make_run, open_job
 from hakoiri.coordinator.runs.drive import drive
+from hakoiri.coordinator.session import session
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
 from hakoiri.puzzles.registry import PuzzleSpec
@@ -31,18 +32,20 @@ def test_a_write_that_fails_is_told_itself_and_nothing_is_written_after_it(
     write, failure, written = Environment.write, StorageError("the disk is gone"), list[bool]()
 
     def failing(self: Environment, *entries: Any) -> None:
-        # The first says that the run is running.
-        written.append(not written)
-        if len(written) == 2:
+        # The first says that the run is running, the second has its first layer.
+        written.append(True)
+        if len(written) == 3:
             raise failure
         write(self, *entries)
 
     with monkeypatch.context() as patch:
+        # So that it is a commit in the midst of the search that fails.
+        patch.setattr(session, "_COMMIT_SECONDS", -1.0)
         patch.setattr(Environment, "write", failing)
         with pytest.raises(StorageError) as caught:
             drive(directory, Resources(workers=1), Control(), SilentObserver())
     assert caught.value is failure
-    assert len(written) == 2
+    assert len(written) == 3
     state = drive(directory, Resources(workers=1), Control(), SilentObserver())
     assert (state.status, state.progress.done) == ("complete", 243)
 
@@ -52,9 +55,9 @@ def test_on_the_way_out_only_what_is_staged_is_committed(directory: Path) -> Non
     with RunStore(directory, writable=True) as store:
         job = open_job(store)
         with open_context(job.puzzle, HANOI, Resources(workers=1), control, observer) as context:
-            session, before = Session(store, context, control, observer), store.read_state()
-            assert session.commit_staged(before) is before
+            opened, before = Session(store, context, control, observer), store.read_state()
+            assert opened.commit_staged(before) is before
             assert store.read_state() == before
             store.put_layer(0, job.puzzle.keys([job.puzzle.start]), goals=0)
-            assert session.commit_staged(before) == store.read_state() != before
+            assert opened.commit_staged(before) == store.read_state() != before
             assert not store.staged
