@@ -28,7 +28,7 @@ class Made:
 
     def look(self) -> list[str]:
         """See who lives."""
-        return self.company.look(cast(redis.Redis, self.redis))
+        return self.company.look(cast(redis.Redis, self.redis), None)
 
     def begin(self) -> None:
         """The company of a run that begins now."""
