@@ -87,8 +87,13 @@ def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
 
 def jit(function: _Function) -> _Function:
     """`function` compiled by numba: nopython, no GIL while it runs, kept on disk, never parallel (chunks are)."""
-    compiled: Any = numba.njit(function, nogil=True)
+    compiled: Any = numba.njit(function, nogil=True, no_cfunc_wrapper=True)
     compiled._cache = _Kept(compiled.py_func)
+    compiler, fold = compiled._compiler, compiled._compiler.fold_argument_types
+    # A literal 0 is an integer like any other: for numba it is a type, and one more version to compile.
+    compiler.fold_argument_types = lambda args, kws: fold(
+        [types.unliteral(each) for each in args], {name: types.unliteral(each) for name, each in kws.items()}
+    )
     made: _Function = compiled
     return made
 

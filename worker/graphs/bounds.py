@@ -82,7 +82,8 @@ def _around(graph: Graph, first: Vertices, searched: Searched, near: Vertices, c
     At most as many are looked at as `near` has room for; returns how many are found.
     """
     met = np.zeros(len(first), dtype=np.bool_)
-    met[near[:count]] = True
+    for vertex in near[:count]:
+        met[vertex] = True
     done, total = 0, 0
     while done < count and total < len(found):
         here = near[done]

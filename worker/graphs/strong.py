@@ -83,7 +83,7 @@ def _go_on(graph: Graph, depths: _Depths, steps: int) -> bool:
         else:
             waiting[waits] = here
             waits += 1
-    counts[:] = index, label, length, waits, beginning
+    counts[0], counts[1], counts[2], counts[3], counts[4] = index, label, length, waits, beginning
     return bool(length == 0 and beginning == len(found))
 
 
