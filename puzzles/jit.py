@@ -18,7 +18,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -54,7 +54,20 @@ _FORMAT = 3
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _PLAIN_SYMBOL = re.compile(r"llvm\.|_?Py|NRT_|numba_(attempt|do_raise|gil|runtime|unpickle)")
 _LOCK_FILE = "compiling"
-_this_thread = threading.local()
+_unliteral: Callable[[Any], Any] = types.unliteral
+
+
+class _ThisThread(threading.local):
+    """What compiling means to a thread."""
+
+    only_loads = False
+    #: Kernels that are being compiled, each for the one before; how many have been; whom to tell.
+    depth = 0
+    compiled = 0
+    tell: Callable[[int], None] | None = None
+
+
+_this_thread = _ThisThread()
 
 
 @cache
@@ -87,27 +100,39 @@ def intrinsic(function: Callable[[Any, Any], Any]) -> Any:
 
 def jit(function: _Function) -> _Function:
     """`function` compiled by numba: nopython, no GIL while it runs, kept on disk, never parallel (chunks are)."""
-    compiled: Any = numba.njit(function, nogil=True, no_cfunc_wrapper=True)
+    # Nobody calls them from C.
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(**options)(function)
     compiled._cache = _Kept(compiled.py_func)
     compiler, fold = compiled._compiler, compiled._compiler.fold_argument_types
     # A literal 0 is an integer like any other: for numba it is a type, and one more version to compile.
     compiler.fold_argument_types = lambda args, kws: fold(
-        [types.unliteral(each) for each in args], {name: types.unliteral(each) for name, each in kws.items()}
+        [_unliteral(each) for each in args], {name: _unliteral(each) for name, each in kws.items()}
     )
     made: _Function = compiled
     return made
 
 
-def prepare(load: Callable[[], None], announce: Callable[[], None] = lambda: None) -> None:
+def prepare(
+    load: Callable[[], None],
+    tell: Callable[[int], None] = lambda compiled: None,
+    beside: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
     """Call `load`, which calls kernels, so that they are in this process; what is not on disk is compiled.
 
-    Only then `announce` is called, before it, and no other process compiles meanwhile, so that of several that start
-    together one does the work for all. `load` may be called twice.
+    Only then `tell` is called, with the number of kernels compiled so far: before the first, then between them. It may
+    raise. No other process compiles meanwhile, so that of several that start together one does the work for all,
+    except the helper that lives in the context `beside`. `load` may be called twice.
     """
-    if not is_compiled(load):
-        announce()
-        with _one_process():
+    if is_compiled(load):
+        return
+    tell(0)
+    with _one_process(), beside():
+        _this_thread.depth, _this_thread.compiled, _this_thread.tell = 0, 0, tell
+        try:
             load()
+        finally:
+            _this_thread.tell = None
 
 
 def is_compiled(load: Callable[[], None]) -> bool:
@@ -150,11 +175,17 @@ class _Kept(NullCache):
             # What compiling needs takes 0.3 s, for numba imports half of scipy.
             _add_runtime() if is_plain else target_context.refresh()
             return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
-        if getattr(_this_thread, "only_loads", False):
+        if _this_thread.only_loads:
             raise KernelMissingError
+        # Between kernels only: what is raised while numba finds out types would be taken for an error of these.
+        if _this_thread.tell is not None and _this_thread.compiled and not _this_thread.depth:
+            _this_thread.tell(_this_thread.compiled)
+        _this_thread.depth += 1
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        _this_thread.depth -= 1
+        _this_thread.compiled += 1
         path = self._file(sig, data.target_context)
         if path is None or data.library.has_dynamic_globals:
             return

@@ -31,8 +31,13 @@ from hakoiri.worker.plays.met import Met
 from hakoiri.worker.plays.moving import games_request
 from hakoiri.worker.tasks import do_task
 
-#: What a user is told before kernels that are not on disk are compiled.
-PREPARING = "preparing the kernels: they are compiled, which takes some seconds, and kept for the next time"
+#: Brings kernels into this process, or compiles them.
+Loader = Callable[[Puzzle], None]
+
+
+def compiling(puzzle: Puzzle) -> str:
+    """What a user is told while kernels that are not on disk are compiled."""
+    return f"compiling the kernels of {puzzle.name}, once"
 
 
 def load_all_kernels(puzzle: Puzzle) -> None:
@@ -91,8 +96,8 @@ def _load_bitmap_kernels(layer: Keys) -> None:
 
 def load_graph_kernels(puzzle: Puzzle) -> None:
     """The same for components and eccentricities."""
-    load_edge_kernels(puzzle)
-    load_distance_kernels(puzzle)
+    for load in GRAPH_KERNELS:
+        load(puzzle)
 
 
 def load_edge_kernels(puzzle: Puzzle) -> None:
@@ -107,7 +112,7 @@ def load_edge_kernels(puzzle: Puzzle) -> None:
 
 
 def load_distance_kernels(puzzle: Puzzle) -> None:
-    """The same for distances in graphs, whatever the puzzle."""
+    """The same for distances in graphs: those of directed ones if `puzzle` is."""
     graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     sources = np.zeros(1, dtype=np.int32)
     one_way_edge(graph)
@@ -116,10 +121,21 @@ def load_distance_kernels(puzzle: Puzzle) -> None:
     all_eccentricities(graph)
     keeps_edges(graph, graph.targets)
     widest(graph, [graph.targets], pairs=True)
+    if not puzzle.undirected:
+        load_strong_kernels(puzzle)
+
+
+def load_strong_kernels(puzzle: Puzzle) -> None:
+    """The same for strong components, whatever the puzzle."""
+    graph = Graph(np.array([0, 1, 2], dtype=np.int64), np.array([1, 0], dtype=np.int32))
     inner = inner_graph(graph, np.zeros(2, dtype=np.int32), np.arange(2, dtype=np.int32))
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
     Bounds(inner, transposed(inner)).look_from(0)
+
+
+#: In two parts, so that two processes compile them.
+GRAPH_KERNELS: tuple[Loader, ...] = load_edge_kernels, load_distance_kernels
 
 
 def load_retracting_kernels(puzzle: Puzzle) -> None:
@@ -183,15 +199,15 @@ def load_moving_kernels(puzzle: Puzzle) -> None:
             do_task("play", puzzle, games_request(0, 0, 0, 1), [*arena.shared, arena.first[0]])
 
 
-def kernels_of(task: str) -> Callable[[Puzzle], None]:
+def kernels_of(task: str) -> Loader:
     """What loads the kernels of a task: all take a third of a second, those of a search by layers a twentieth."""
     return _LOADERS.get(task, load_search_kernels)
 
 
 #: Of the tasks that call other kernels than a search by layers.
-_LOADERS: dict[str, Callable[[Puzzle], None]] = {
+_LOADERS: dict[str, Loader] = {
     "before": load_retracting_kernels,
-    "diameters": load_distance_kernels,
+    "diameters": load_strong_kernels,
     "eccentricities": load_graph_kernels,
     "forest": load_edge_kernels,
     "hunt": load_walking_kernels,

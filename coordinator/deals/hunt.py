@@ -164,6 +164,7 @@ class HuntDeals(Job):
     """A search for the hardest deal, for so many seconds or legs in all."""
 
     named_by_plan = True
+    kernels = (load_solving_kernels, load_walking_kernels)
     figures = Hunted
     instead = "legs and records"
     puzzle: Dealt
@@ -198,10 +199,6 @@ class HuntDeals(Job):
     def settled(self) -> bool:
         legs = self.store.limits().get("legs")
         return legs is not None and set(range(int(legs))) <= set(ResultRows(self.store, LEG).numbers())
-
-    def prepare(self) -> None:
-        load_solving_kernels(self.puzzle)
-        load_walking_kernels(self.puzzle)
 
     def work(self, session: Session) -> None:
         Hunting(session, self.puzzle).run()

@@ -159,6 +159,7 @@ class StudyDeals(Job):
     """The first deals of a seed, solved, for each of some sizes."""
 
     named_by_plan = True
+    kernels = (load_solving_kernels,)
     figures = Studied
     instead = "deals"
     puzzle: Dealt
@@ -207,9 +208,6 @@ class StudyDeals(Job):
 
     def settled(self) -> bool:
         return not any(missing_deals(self.study, self.store).values())
-
-    def prepare(self) -> None:
-        load_solving_kernels(self.puzzle)
 
     def work(self, session: Session) -> None:
         Studying(session, self.study).run()

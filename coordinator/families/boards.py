@@ -93,6 +93,7 @@ class StudyBoards(Job):
     """All mixes of some pieces on a board, the whole space of each."""
 
     named_by_plan = True
+    kernels = (load_family_kernels,)
     figures = Counted
     instead = "mixes and components"
     puzzle: Family
@@ -138,9 +139,6 @@ class StudyBoards(Job):
 
     def settled(self) -> bool:
         return self.store.state.status == "complete"
-
-    def prepare(self) -> None:
-        load_family_kernels(self.puzzle)
 
     def work(self, session: Session) -> None:
         _Studying(session, self.plan).run()

@@ -18,7 +18,7 @@ from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SIZES_KEY
 from hakoiri.storage.results.census import read_component
-from hakoiri.worker.warm import load_graph_kernels
+from hakoiri.worker.warm import GRAPH_KERNELS, load_search_kernels
 
 _LARGEST_SHOWN = 6
 
@@ -27,6 +27,7 @@ class Whole(Job):
     """A census of every configuration that there is."""
 
     has_graph = True
+    kernels = (load_search_kernels, *GRAPH_KERNELS)
     figures = Counted
 
     @classmethod
@@ -46,10 +47,6 @@ class Whole(Job):
                 f"{puzzle.name} is directed: its components have no diameters", Step("leave out", DIAMETERS)
             )
         return puzzle
-
-    def prepare(self) -> None:
-        super().prepare()
-        load_graph_kernels(self.puzzle)
 
     def work(self, session: Session) -> None:
         Census(session).run()

@@ -25,6 +25,7 @@ class Optimise(Job):
 
     from_start = True
     named_by_plan = True
+    kernels = (load_moving_kernels,)
     figures = Optimised
     instead = "rounds and a best play"
     puzzle: Scored
@@ -44,9 +45,6 @@ class Optimise(Job):
             raise PuzzleError(f"{puzzle.name} has no plays to score")
         OptimisePlan(**plan).check(puzzle)
         return puzzle
-
-    def prepare(self) -> None:
-        load_moving_kernels(self.puzzle)
 
     def work(self, session: Session) -> None:
         Optimisation(session, self.puzzle).run()

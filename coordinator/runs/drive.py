@@ -10,19 +10,20 @@ from hakoiri.coordinator.runs.create import open_job
 from hakoiri.coordinator.session.job import Job
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session
+from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
-from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import StorageError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
-from hakoiri.storage.ledger.manifest import ENDED, State, Status
+from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
+from hakoiri.worker.compiling import prepare_kernels
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.machine import available_memory
-from hakoiri.worker.warm import PREPARING
+from hakoiri.worker.warm import compiling
 
 
 def drive(
@@ -50,8 +51,6 @@ def drive(
                     store.commit(store.state.become("complete"))
                     return store.state
                 refuse_network_file_system(directory)
-                # Every kernel before the clock of the run starts.
-                prepare(job.prepare, lambda: observer.note(PREPARING))
                 _session(job, resources.over(store.manifest.settings), control, observer, repair)
         finally:
             if store.state.status in ENDED:
@@ -71,6 +70,8 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     control.watch(store.cancel_requested)
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
+        # Every kernel before the clock of the run starts.
+        prepare_kernels(job.puzzle, spec, job.kernels, lambda count: _compiling(job.puzzle, count, control, observer))
         resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context, control, observer)
@@ -95,6 +96,14 @@ def _work(job: Job, session: Session) -> None:
         except UntrustedError as error:
             session.store.discard_staged()
             job.distrust(session, error)
+
+
+def _compiling(puzzle: Puzzle, count: int, control: Control, observer: Observer) -> None:
+    """Between two kernels that are compiled, the first of which is told of everywhere."""
+    control.check()
+    if not count:
+        observer.note(f"{compiling(puzzle)}: takes some seconds")
+    observer.progress(Progress(count, unit="kernels", headline=compiling(puzzle)))
 
 
 def _leave(store: RunStore, status: Status, error: Exception) -> None:

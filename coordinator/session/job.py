@@ -23,7 +23,7 @@ from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.warm import load_search_kernels
+from hakoiri.worker.warm import Loader, load_search_kernels
 
 _MOST_FAULTS = 100
 #: Seeds of samples are below this: short enough to be typed.
@@ -163,6 +163,8 @@ class Job(ABC):
     named_by_plan: ClassVar[bool] = False
     #: What such a run has where it has no layers, in the plural; empty where it has.
     instead: ClassVar[str] = ""
+    #: What calls the kernels that the work needs, so that none is compiled once its clock runs.
+    kernels: ClassVar[tuple[Loader, ...]] = (load_search_kernels,)
     #: What `State.figures` of such a run are.
     figures: ClassVar[type[Figures]]
 
@@ -203,10 +205,6 @@ class Job(ABC):
     def settled(self) -> bool:
         """Whether there is nothing left to do, so that no executor need be opened to find out."""
         return False
-
-    def prepare(self) -> None:
-        """Call the kernels that the work needs, so that none is compiled once its clock runs."""
-        load_search_kernels(self.puzzle)
 
     @abstractmethod
     def work(self, session: Session) -> None:

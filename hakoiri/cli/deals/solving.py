@@ -66,7 +66,7 @@ def solve(
     from hakoiri.puzzles.jit import prepare
     from hakoiri.worker.deals.solving import answered, request
     from hakoiri.worker.tasks import do_task
-    from hakoiri.worker.warm import PREPARING, load_solving_kernels
+    from hakoiri.worker.warm import compiling, load_solving_kernels
 
     game = dealt(own_spec(puzzle, options))
     if shorten and not game.shortens:
@@ -75,7 +75,7 @@ def solve(
         raise PuzzleError(f"--strategy {strategy}: allowed are {'|'.join(game.orders)}")
     most, plain = cap or _most_positions(), not (strategy or shorten or show or json)
     parsed = list(deals_of(game, read_text(deals)))
-    prepare(lambda: load_solving_kernels(game), lambda: stderr().print(PREPARING))
+    prepare(lambda: load_solving_kernels(game), lambda count: None if count else stderr().print(compiling(game)))
     rows: list[dict[str, Any]] = []
     for deal in parsed:
         start = game.parse(deal)
