@@ -43,7 +43,7 @@ def compile_all() -> None:
     if missing:
         with _processes() as pool:
             done, console = pool.map(_load, missing), Console(stderr=True)
-            for _ in track(done, "preparing the kernels", len(missing), console=console):
+            for _ in track(done, "compiling the kernels of all puzzles", len(missing), console=console):
                 pass
 
 

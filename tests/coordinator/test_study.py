@@ -302,7 +302,7 @@ def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     steps = Step("lower", "cap"), Step("lower", "workers")
     with refused(OverBudgetError, "ran out of memory", *steps), monkeypatch.context() as patch:
         patch.setitem(SOLVERS, "cards", Exhausted)
-        patch.setattr(StudyDeals, "prepare", lambda job: None)
+        patch.setattr(StudyDeals, "kernels", ())
         done(SMALL, tmp_path)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
@@ -85,7 +86,7 @@ def imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 def compiled(module: ModuleType) -> bool:
     """Whether `outer` was compiled when it was called."""
     said: list[str] = []
-    prepare(lambda: module.outer(10), lambda: said.append("compiling"))
+    prepare(lambda: module.outer(10), lambda count: said.append("compiling"))
     return bool(said)
 
 
@@ -158,12 +159,43 @@ def test_errors_of_a_load_are_raised_and_nothing_is_forbidden_afterwards(importe
     assert imported().outer(10) == 24
 
 
+def test_whoever_compiles_is_told_how_many_and_can_be_stopped(imported: Callable[..., ModuleType]) -> None:
+    """Between kernels: `outer` compiles two others on its way, which are not told of one by one."""
+
+    class StopError(Exception):
+        pass
+
+    def stop_after_some(count: int) -> None:
+        said.append(count)
+        if count:
+            raise StopError
+
+    module, said = imported(), list[int]()
+    calls = [lambda: module.outer(10), lambda: module.outer(10, np.int32(1)), lambda: module.inner(np.int32(1))]
+    with pytest.raises(StopError):
+        prepare(lambda: [call() for call in calls][:0] or None, stop_after_some)
+    assert said == [0, 3]
+    assert compiled_versions(module) == (1, 1)
+
+
+def compiled_versions(module: ModuleType) -> tuple[int, int]:
+    """Of `outer` and of `inner`."""
+    return len(module.outer.overloads), len(module.inner.overloads)
+
+
+def test_a_literal_is_an_integer_like_any_other(imported: Callable[..., ModuleType]) -> None:
+    text = "inner(number) + inner_most"
+    module = imported(kernel_here=(text, f"inner(7) + {text}"))
+    assert module.outer(10) == 24 + 21
+    assert compiled_versions(module) == (1, 1)
+
+
 def test_of_processes_that_start_together_one_compiles(tmp_path: Path) -> None:
     for name, text in SOURCES.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     code = (
         "from kernel_here import outer\nfrom hakoiri.puzzles.jit import prepare\n"
-        "prepare(lambda: outer(10), lambda: print('said', flush=True) or input())\n"
+        "prepare(lambda: outer(10), lambda count: print('said', flush=True) or input())\n"
         "print('misses', sum(outer.stats.cache_misses.values()))"
     )
     environment = {
@@ -226,7 +258,7 @@ def test_an_edit_of_what_is_no_kernel_compiles_nothing(tmp_path: Path) -> None:
         "import sys\nfrom hakoiri.puzzles.registry import PuzzleSpec\nfrom hakoiri.puzzles.jit import prepare\n"
         "from hakoiri.worker.warm import load_all_kernels\npuzzle = PuzzleSpec('hanoi').build()\n"
         # The compiling itself would take a second.
-        "prepare(lambda: load_all_kernels(puzzle), lambda: print('compiling') or sys.exit())\n"
+        "prepare(lambda: load_all_kernels(puzzle), lambda count: print('compiling') or sys.exit())\n"
         "print(sys.modules['hakoiri.puzzles.hanoi'].__file__)"
     )
 

@@ -26,7 +26,7 @@ def test_what_is_compiled_is_not_compiled_again() -> None:
 
     said = compile_all()
     if said:
-        assert "preparing the kernels" in said
+        assert "compiling the kernels of all puzzles" in said
         said = compile_all()
     assert said == ""
 
