@@ -159,7 +159,7 @@ def _begin(graph: Graph, evens: int, sources: Vertices, room: Words, masks: Word
 
 @jit
 def _clear(rows: Words, vertices: Vertices) -> None:
-    # An index that is an array would be compiled together with the texts of all that can be wrong with one: 1.5 s.
+    # One by one: an index that is an array would be compiled with the texts of all that can be wrong with it, 1.5 s.
     for vertex in vertices:
         for word in range(rows.shape[1]):
             rows[vertex, word] = 0
