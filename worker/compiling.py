@@ -12,7 +12,7 @@ from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.worker import warm
-from hakoiri.worker.cores import usable_cores
+from hakoiri.worker.machine import usable_cores
 from hakoiri.worker.parent import end_with
 from hakoiri.worker.warm import Loader
 
