@@ -17,6 +17,7 @@ from redis._parsers.encoders import Encoder
 from rq.exceptions import DeserializationError, NoSuchJobError
 
 from campaigns.mayhem.asker import Asker
+from campaigns.mayhem.records import read_records
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from hakoiri.coordinator.executors.company import Company
 from hakoiri.coordinator.executors.plane import Plane
@@ -296,6 +297,7 @@ READERS: dict[str, Callable[[random.Random], None]] = {
     "halves of steps": _halves,
     "arrays of the other byte order": _other_order,
     "replies of a data Redis": _replies,
+    "records of a run": read_records,
 }
 
 
@@ -318,7 +320,7 @@ def _read_all(asked: tuple[str, int]) -> tuple[dict[str, float], str]:
 class Payloads(Part):
     """A trial is some thousand payloads of one kind."""
 
-    name, usual, short = "payloads", 315, range(9)
+    name, usual, short = "payloads", 350, range(10)
     headings = ("what reads them",)
     measures: ClassVar = {
         "payloads": Measure("payloads"),
@@ -332,7 +334,8 @@ they say; a coded block that is read has as many increasing keys as it says. No 
 *halves of steps* the arrays say where other blocks lie, and how many, than there are: a worker then does what it is
 asked for, or says why not.
 *Replies of a data Redis* follow the grammar of RESP, with lengths, counts and depths that lie: they are read within
-what was allowed, or are a connection that has failed.
+what was allowed, or are a connection that has failed. *Records of a run* have other fields, as a run from somebody else
+may have: the run is listed, and refused or read.
 What a machine of the other byte order sends must be the same bytes, and what it reads the same numbers."""
 
     def __init__(self, place: Path) -> None:

@@ -28,6 +28,9 @@ class RunStore(Ledger):
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
         super().__init__(directory, writable, durable)
+        if self.manifest.layout not in LAYOUTS:
+            self.close()
+            raise self._damaged(f"its manifest is malformed: no keys have the layout {self.manifest.layout!r}")
         self.layout = LAYOUTS[self.manifest.layout]
         self._indexed: set[Depth] = set()
 

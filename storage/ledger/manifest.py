@@ -14,7 +14,7 @@ _MSGPACK_BITS = 64
 #: Beyond any number of a record that is no key; NaN is not below it either.
 _MOST = 1 << 64
 #: What every map of a puzzle has.
-_OF_PUZZLES: dict[str, Any] = {"name": str, "options": Mapping, "start": str | None, "merge_mirrors": bool}
+_OF_PUZZLES: dict[str, Any] = {"name": str, "options": Mapping[str, str], "start": str | None, "merge_mirrors": bool}
 #: A run with one of these states is not driven any further by itself.
 ENDED: tuple[Status, ...] = ("complete", "cancelled", "failed")
 
@@ -53,6 +53,8 @@ class Manifest:
         for name, kind in _OF_PUZZLES.items():
             if name not in found.puzzle or not _fits(found.puzzle[name], kind):
                 raise TypeError(f"{name} of the puzzle is malformed")
+        if not isinstance(found.puzzle.get("digest", ""), str):
+            raise TypeError("digest of the puzzle is malformed")
         return found
 
 
@@ -191,7 +193,12 @@ class ComponentRecord:
 
 
 def known_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `values` that the dataclass `kind` has, so that a later minor version may add fields."""
+    """Those of `values` that the dataclass `kind` has, so that a later minor version may add fields.
+
+    ``TypeError`` where they are no fields at all.
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{kind.__name__} is malformed")
     names = {entry.name for entry in fields(kind)}
     return {name: value for name, value in values.items() if name in names}
 
@@ -220,4 +227,20 @@ def _fits(value: Any, kind: Any) -> bool:
     if kind in (int, float):
         numbers = int if kind is int else int | float
         return isinstance(value, numbers) and not isinstance(value, bool) and abs(value) < _MOST
+    if (origin or kind) is Mapping:
+        only = parts[1] if parts else Any
+        return (
+            isinstance(value, Mapping)
+            and _is_plain(value)
+            and (only is Any or all(_fits(v, only) for v in value.values()))
+        )
     return isinstance(value, origin or kind)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON could hold a value: bytes, and names that are no text, are in no record."""
+    if isinstance(value, Mapping):
+        return all(isinstance(name, str) and _is_plain(part) for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str)
