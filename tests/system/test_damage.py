@@ -26,7 +26,7 @@ QUESTIONS = (
     "path last",
     "distance last ABBC/ABBC/DEEF/DGHF/.IJ.",
     "diameter last",
-    "verify last",
+    "verify last --seed 1",
     "resume last",
 )
 RightAnswers = Callable[[dict[str, Any], str], Any]
@@ -110,9 +110,10 @@ def test_a_quota(mode: str, limit: int, hakoiri: Hakoiri, finished: FinishedRuns
 def test_questions_need_no_address_space(question: str, hakoiri: Hakoiri, finished: FinishedRuns) -> None:
     """Runs are read without LMDB's map."""
     finished.copy(finished.explored, hakoiri.data)
-    done = hakoiri(*question.split(), "--json", check=False, before=partial(limit_addresses, 1 << 36))
+    words = [*question.split(), "--json"]
+    done = hakoiri(*words, check=False, before=partial(limit_addresses, 1 << 36))
     assert done.code == 0, done.error
-    assert done.stdout == hakoiri(*question.split(), "--json").stdout
+    assert done.stdout == hakoiri(*words).stdout
 
 
 @pytest.mark.parametrize("command", ["resume last", "delete last --yes", "run klotski", "enqueue klotski"])
