@@ -17,8 +17,14 @@ _PARENT = "HAKOIRI_SUPERVISOR"
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
+#: Where this process tells that it ends by itself; none where no other waits for that.
+_telling: list[int] = []
+
+
 def is_apart() -> bool:
-    """Whether another process started this one, and outlives it."""
+    """Return whether another process started this one, and outlives it. Processes that this one starts are not told."""
+    if (number := os.environ.pop(_ENDING, "")).isdigit():
+        _telling.append(int(number))
     return _PARENT in os.environ
 
 
@@ -61,8 +67,8 @@ def start_again() -> NoReturn:
 
 def tell_end() -> None:
     """Tell the process that started this one that the command ends by itself, whatever its exit code."""
-    if (number := os.environ.pop(_ENDING, "")).isdigit():
-        os.write(int(number), b".")
+    while _telling:
+        os.write(_telling.pop(), b".")
 
 
 def _words(code: int) -> str:

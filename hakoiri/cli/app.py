@@ -15,6 +15,7 @@ from typer.main import get_group
 from hakoiri.cli.completing import join_words, name_shell
 from hakoiri.cli.driving import follow_supervisor
 from hakoiri.puzzles.errors import HakoiriError, PuzzleWarning
+from hakoiri.puzzles.user.apart import prefer
 from hakoiri.render.streams import drop_stdout, prepare_streams, print_error, results_apart
 from hakoiri.steps import worded
 
@@ -100,6 +101,9 @@ class Command(_ShortHelp, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run it."""
+        if _PLACES.get(ctx.info_name, ("",))[0] == "Serve":
+            # Services execute the files that they are told of, and have each run driven by a process of its own.
+            prefer(False)
         with results_apart():
             return super().invoke(ctx)
 
