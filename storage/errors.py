@@ -4,6 +4,7 @@ StorageError (HakoiriError)
 ├── RunHeldError (BlockingIOError)     another process drives the run
 ├── TakenOverError                     another process has written to the run that this one drives
 ├── GoneError (LookupError)            the run was deleted after it was found
+├── NameTakenError (FileExistsError)   another run was made by the same name meanwhile
 ├── DamagedError                       bytes on disk are not what was written: names the first block that fails
 ├── FormatError                        written by another version of the format
 ├── DiskFullError (OSError)            no room left, found before or during a write
@@ -12,7 +13,7 @@ StorageError (HakoiriError)
 └── PoisonedError                      a write failed before: this process may not write to the run any more
 """
 
-from hakoiri.puzzles.errors import HakoiriError
+from hakoiri.puzzles.errors import HakoiriError, Step
 
 
 class StorageError(HakoiriError):
@@ -29,6 +30,13 @@ class TakenOverError(StorageError):
 
 class GoneError(StorageError, LookupError):
     """There is no such run any more."""
+
+
+class NameTakenError(StorageError, FileExistsError):
+    """Another process has made a run by the same name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is a run {name} already; take another name", Step("delete", name))
 
 
 class DamagedError(StorageError):

@@ -87,8 +87,8 @@ def runs_being_made(data: Path) -> list[Path]:
 
 
 def deleting(data: Path, run: str) -> Path:
-    """What a run is renamed to before its files go."""
-    return data / f"{_DELETING_PREFIX}{run}"
+    """What a run is renamed to before its files go; another name each time."""
+    return data / f"{_DELETING_PREFIX}{run}-{secrets.token_hex(3)}"
 
 
 def deleted_directories(data: Path) -> list[Path]:
@@ -117,6 +117,15 @@ def created_at(directory: Path) -> int:
     finally:
         os.close(file)
     return int(text) if len(text) <= _MOST_DIGITS and text.isdigit() else 0
+
+
+def by_age(directory: Path) -> tuple[int, int, str]:
+    """Sorts runs, the oldest first: a copy, which has the time of its original, is younger."""
+    try:
+        copied = (directory / CREATED_FILE).lstat().st_ctime_ns
+    except OSError:
+        copied = 0
+    return created_at(directory), copied, directory.name
 
 
 def number_key(number: int) -> bytes:

@@ -22,6 +22,7 @@ from typing import Any
 
 from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.disks import Disks
+from campaigns.mayhem.full import Full
 from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.kills import Kills
 from campaigns.mayhem.liars import Liars
@@ -39,7 +40,7 @@ from campaigns.mayhem.web import Web
 
 PARTS: dict[str, type[Part]] = {
     part.name: part
-    for part in (Kills, Disks, Logs, Memory, Queues, Hosts, Liars, Payloads, Web, Requests, Damage, Soak)
+    for part in (Kills, Disks, Full, Logs, Memory, Queues, Hosts, Liars, Payloads, Web, Requests, Damage, Soak)
 }
 
 

@@ -52,6 +52,10 @@ By disks that fail:
   had to be repaired.
 - An error of what a study of sizes was measuring named a run that nobody knows as the one to go on with.
 
+- On a disk with less than 4 kB left, or on a tmpfs that was full, a question that makes layers of its own was killed by
+  SIGBUS, and `serve` with it: LMDB maps its lock file, which had holes.
+- There, the lock of a run could not be let go: what was not written of the holder's name was tried again.
+
 By trouble with Redis:
 
 - A worker whose result did not fit into Redis any more, or whose connection was cut for good, told nobody: its chunk

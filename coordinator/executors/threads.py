@@ -42,7 +42,8 @@ class ThreadExecutor:
         while True:
             while flying < 2 * self.workers and (following := next(numbered, None)) is not None:
                 number, item = following
-                self._pool.submit(guarded, name, work, item).add_done_callback(partial(land, number))
+                task = partial(guarded, name, work, item)
+                self._pool.submit(self._control.compute, self._puzzle, task).add_done_callback(partial(land, number))
                 flying += 1
             if not flying:
                 return
@@ -56,4 +57,6 @@ class ThreadExecutor:
             yield number, future.result()
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._control.break_off()
+        self._pool.shutdown()

@@ -92,9 +92,9 @@ class EachLayer:
         self._layers.append(layer)
 
 
-def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth) -> Keys:
+def small_step(puzzle: Puzzle, current: Keys, known: list[Layer], depth: Depth, control: Control) -> Keys:
     """The layer `depth` after `current`, at once and here; `known` holds `current` too."""
-    expansion = inspected_expansion(puzzle, current, depth)
+    expansion = control.compute(puzzle, lambda: inspected_expansion(puzzle, current, depth))
     if not len(expansion.successors):
         return current[:0]
     keys = merge([expansion.successors], []).copy()
@@ -173,7 +173,8 @@ class LayeredSearch:
         """The layer after `current`, stored; if it is empty nothing is stored."""
         if not self._session.context.budget.distributes(current.size) and self.store.read_partial() is None:
             self._maker, began = "small", time.thread_time()
-            keys = small_step(self.puzzle, all_keys(current), self._known_here(current), self.state.depth + 1)
+            known, depth = self._known_here(current), self.state.depth + 1
+            keys = small_step(self.puzzle, all_keys(current), known, depth, self._session.control)
             self._worth.made_here(current.size, time.thread_time() - began)
             if len(keys):
                 self._add_small(keys)

@@ -18,16 +18,29 @@ from hakoiri.coordinator.errors import RunError, UnknownRunError
 from hakoiri.puzzles.errors import Step, did_you_mean
 from hakoiri.storage.engine.inside import open_inside, remove_inside
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import DamagedError, FormatError, GoneError, RunHeldError, StorageError
+from hakoiri.storage.errors import (
+    DamagedError,
+    FormatError,
+    GoneError,
+    NameTakenError,
+    RunHeldError,
+    StorageError,
+)
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import RunLock, describe_holder, holder_of, interrupt_holder, is_served
+from hakoiri.storage.ledger.lock import (
+    RunLock,
+    describe_holder,
+    holder_of,
+    interrupt_holder,
+    is_served,
+    remove_abandoned,
+)
 from hakoiri.storage.ledger.manifest import ENDED, Manifest, State, Status, per_second
 from hakoiri.storage.names import (
     CERTIFICATE_BEGINS,
     QUEUED_FILE,
+    by_age,
     certificate_file,
-    created_at,
-    deleted_directories,
     deleting,
     questions_folder,
     run_directories,
@@ -60,7 +73,7 @@ class RunStatus:
     """How a run stands.
 
     `fault` says why nothing is known of it; `holder` who drives it now; `awaited` that a coordinator is to drive it,
-    and unless `served` there is none.
+    and unless `served` there is none. `made_as` is another name by which it was made: it is a copy, or was renamed.
     """
 
     run: str
@@ -70,6 +83,7 @@ class RunStatus:
     awaited: bool
     served: bool = True
     fault: StorageError | None = None
+    made_as: str = ""
 
     @property
     def status(self) -> str:
@@ -106,11 +120,11 @@ def new_run_name(data: Path, puzzle: str) -> str:
 
 
 def free_name(data: Path, name: str) -> str:
-    """A name that a user chose, if a run can have it; else `RunError`."""
+    """A name that a user chose, if a run can have it; else `RunError` or `NameTakenError`."""
     if _NAME.fullmatch(name) is None or name == LAST:
         raise RunError(f"no run can be called {name!r}: take letters, digits, - and _, up to 64, and not {LAST!r}")
     if (data / name).exists():
-        raise RunError(f"there is a run {name} already; take another name", Step("delete", name))
+        raise NameTakenError(name)
     return name
 
 
@@ -119,11 +133,12 @@ def find_run(data: Path, name: str) -> Path:
 
     That is the one made last, but for those that belong to another run (`base_of`).
     """
+    remove_abandoned(data)
     runs = run_directories(data)
     if not runs:
         raise UnknownRunError(f"there are no runs in {data}", Step("run", "klotski"), Step("change", "data"))
     if name == LAST:
-        newest_first = sorted(runs, key=created_at, reverse=True)
+        newest_first = sorted(runs, key=by_age, reverse=True)
         return next((run for run in newest_first if not base_of(run)), newest_first[0])
     found = [run for run in runs if run.name == name] or [run for run in runs if run.name.startswith(name)]
     if not found or not name:
@@ -152,8 +167,9 @@ def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
 
     `opening` as for `status_of`.
     """
+    remove_abandoned(data)
     asked_once = cache(is_served)
-    directories = sorted(run_directories(data), key=created_at)
+    directories = sorted(run_directories(data), key=by_age)
     found = (listed_status(directory, asked_once, opening) for directory in directories)
     return [status for status in found if status is not None]
 
@@ -206,7 +222,8 @@ def _look_at(directory: Path, served: Callable[[Path], bool], opening: Opening) 
     holder, awaited = holder_of(directory), (directory / QUEUED_FILE).exists()
     taken = not awaited or holder is not None or served(directory.parent)
     with opening(directory) as store:
-        return RunStatus(directory.name, store.manifest, store.state, holder, awaited, taken)
+        other = store.made_as if store.made_as != store.manifest.run else ""
+        return RunStatus(directory.name, store.manifest, store.state, holder, awaited, taken, made_as=other)
 
 
 def cancel_run(directory: Path, opening: Opening = Ledger) -> Status:
@@ -262,7 +279,7 @@ def delete_run(directory: Path) -> list[str]:
         if is_ours:
             certificate_file(directory).unlink()
     _end_questions(questions_folder(directory))
-    sweep(directory.parent)
+    remove_abandoned(directory.parent)
     return [*names, directory.name]
 
 
@@ -270,9 +287,3 @@ def _end_questions(folder: Path) -> None:
     for question in folder.glob("*"):
         interrupt_holder(question)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def sweep(data: Path) -> None:
-    """Remove what a kill in the middle of `delete_run` left behind."""
-    for doomed in deleted_directories(data):
-        shutil.rmtree(doomed, ignore_errors=True)

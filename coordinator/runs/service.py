@@ -9,7 +9,6 @@ from typing import NamedTuple
 import redis
 
 from hakoiri.coordinator.runs.apart import drive_apart
-from hakoiri.coordinator.runs.catalogue import sweep
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
@@ -17,9 +16,9 @@ from hakoiri.puzzles.errors import Step, counted
 from hakoiri.storage.engine.inside import remove_inside
 from hakoiri.storage.errors import GoneError, RunHeldError, StorageError, TakenOverError
 from hakoiri.storage.ledger.ledger import Ledger
-from hakoiri.storage.ledger.lock import RunLock, holder_of, serving
+from hakoiri.storage.ledger.lock import RunLock, holder_of, remove_abandoned, serving
 from hakoiri.storage.ledger.manifest import ENDED
-from hakoiri.storage.names import QUEUED_FILE, created_at, run_directories
+from hakoiri.storage.names import QUEUED_FILE, by_age, run_directories
 from hakoiri.worker.errors import TaskError, WorkerError
 from hakoiri.worker.transport.connection import redis_errors
 from hakoiri.worker.transport.names import WAKE
@@ -61,7 +60,7 @@ def _serve(
     data: Path, resources: Resources, connection: redis.Redis | None, control: Control,
     observed: Callable[[], Observer], report: Callable[[str], None], burst: bool,
 ) -> list[RunEnd]:  # fmt: skip
-    sweep(data)
+    remove_abandoned(data)
     ends: list[RunEnd] = []
     not_before: dict[Path, float] = {}
     while not control.interrupted:
@@ -88,7 +87,7 @@ def queued_runs(data: Path) -> list[Path]:
     queued = [run for run in run_directories(data) if (run / QUEUED_FILE).exists()]
     if len(queued) == 1:
         return queued
-    return sorted(queued, key=lambda run: (_lost_sessions(run) >= _MOST_LOST, created_at(run)))
+    return sorted(queued, key=lambda run: (_lost_sessions(run) >= _MOST_LOST, by_age(run)))
 
 
 def _lost_sessions(directory: Path) -> int:

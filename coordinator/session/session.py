@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from hakoiri.coordinator.errors import StopRun
+from hakoiri.coordinator.session.breaking import Breaking
 from hakoiri.coordinator.session.places import Places
 from hakoiri.coordinator.session.resources import Budget, Shares
 from hakoiri.coordinator.session.tuning import Tuning
@@ -70,6 +71,7 @@ class Control:
         self._cancelled: Callable[[], bool] = lambda: False
         self._unexpected: Callable[[LayerRecord], str] = lambda _: ""
         self._next_look = 0.0
+        self._computing = Breaking()
 
     def watch(self, cancelled: Callable[[], bool]) -> None:
         """From now on also ask `cancelled` from time to time."""
@@ -85,8 +87,36 @@ class Control:
             raise StopRun("interrupted", reason)
 
     def interrupt(self, reason: str) -> None:
-        """Stop at the next check, resumable."""
+        """Stop at the next check, resumable; what `compute` does is broken off."""
         self._reason = reason
+        self.break_off()
+
+    def compute(self, puzzle: Puzzle, work: Callable[[], _Made]) -> _Made:
+        """Return what `work` makes of a puzzle, which must have no other effect; `StopRun` if interrupted meanwhile.
+
+        Kernels take no time to speak of: only what rules in plain Python do is broken off.
+        """
+        if puzzle.has_kernel:
+            return work()
+
+        def work_on() -> _Made:
+            # Asked when it can be broken off already, so that no signal falls in between.
+            self._raise_if_interrupted()
+            return work()
+
+        try:
+            return self._computing.run(work_on)
+        except BaseException:
+            self._raise_if_interrupted()
+            raise
+
+    def _raise_if_interrupted(self) -> None:
+        if self._reason:
+            raise StopRun("interrupted", self._reason) from None
+
+    def break_off(self) -> None:
+        """Break off what `compute` does in other threads, for nobody waits for it any more."""
+        self._computing.break_off()
 
     @property
     def interrupted(self) -> bool:
@@ -94,8 +124,7 @@ class Control:
 
     def check(self) -> None:
         """Return to go on; raise `StopRun` to leave."""
-        if self._reason:
-            raise StopRun("interrupted", self._reason)
+        self._raise_if_interrupted()
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + _CANCEL_LOOK_SECONDS

@@ -115,7 +115,8 @@ class LayerStep:
         """Inspect and time a sample, and sort what it leads to."""
         sample = self._sample()
         began = time.perf_counter()
-        expansion = inspected_expansion(self._puzzle, sample, self._depth)
+        inspected = partial(inspected_expansion, self._puzzle, sample, self._depth)
+        expansion = self._session.control.compute(self._puzzle, inspected)
         self._seconds_each = (time.perf_counter() - began) / len(sample)
         self._branching = len(expansion.successors) / len(sample)
         self._successors = sort_keys(expansion.successors.copy())

@@ -1,6 +1,8 @@
 """The commands put together, and the one place where an error becomes a line and an exit code."""
 
+import errno
 import re
+import resource
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -70,7 +72,7 @@ _PANELS = {
     },
 }
 _PLACES = {name: (panel, module) for panel, commands in _PANELS.items() for name, module in commands.items()}
-#: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 130 and 143 stopped by a signal.
+#: Exit codes: 0 done, 1 an error that the line on stderr names, 2 wrong usage, 128 and its number stopped by a signal.
 ERROR = 1
 
 
@@ -200,13 +202,25 @@ def main() -> None:
                 sys.stdout.flush()
     except HakoiriError as error:
         _fail(worded(error, error.steps))
-    except MemoryError as error:
+    except (MemoryError, ImportError, OSError) as error:
+        _fail(_system_error(error))
+
+
+def _system_error(error: MemoryError | ImportError | OSError) -> str:
+    """A line for what the system refuses; an import that fails without a limit is a mistake of ours."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    # The loader of shared libraries gives an error without a number.
+    if limit != resource.RLIM_INFINITY and getattr(error, "errno", None) in (None, errno.ENOMEM):
+        few = f"this process may have {limit >> 20:,} MB of addresses and needs more"
+        return f"{few}; lift its limit with 'ulimit -v unlimited'"
+    if isinstance(error, MemoryError):
         detail = str(error) or type(error).__name__
-        _fail(f"not enough memory: {detail}; close other programs, or let a run take less with --memory")
-    except OSError as error:
-        drop_stdout()
-        named = f"{error.filename}: " if error.filename else "the output cannot be written: "
-        _fail(f"{named}{error.strerror or error}")
+        return f"not enough memory: {detail}; close other programs, or let a run take less with --memory"
+    if isinstance(error, ImportError):
+        raise error
+    drop_stdout()
+    named = f"{error.filename}: " if error.filename else "the output cannot be written: "
+    return f"{named}{error.strerror or error}"
 
 
 def _show_warning(

@@ -71,9 +71,9 @@ def _options_of_puzzle(line: str) -> dict[str, list[str]]:
 def runs_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of runs, the one made last first, and ``last``."""
     from hakoiri.coordinator.runs.catalogue import LAST, data_directory
-    from hakoiri.storage.names import created_at, run_directories
+    from hakoiri.storage.names import by_age, run_directories
 
-    runs = sorted(run_directories(data_directory(ctx.params.get("data"))), key=created_at, reverse=True)
+    runs = sorted(run_directories(data_directory(ctx.params.get("data"))), key=by_age, reverse=True)
     return _offered([LAST, *(run.name for run in runs)], incomplete)
 
 

@@ -1,6 +1,6 @@
 """What all commands that make or go on with a run share: drive it here, or queue it, and report.
 
-Ctrl-C and SIGTERM: the first asks the work to stop at its next safe point, a second Ctrl-C stops at once.
+Ctrl-C, SIGTERM and SIGHUP: the first asks the work to stop at its next safe point, a second Ctrl-C stops at once.
 """
 
 import os
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Finish = Callable[[Any, "Control"], dict[str, Any]]
 #: How often the process that started this one is looked for.
 _LOOK_SECONDS = 0.2
-_ASKING = (signal.SIGINT, signal.SIGTERM)
+_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Received:
@@ -77,7 +77,9 @@ def stopping_with(ask: Callable[[str], None]) -> Iterator[Received]:
     before = {number: signal.getsignal(number) for number in _ASKING}
     try:
         for number in _ASKING:
-            signal.signal(number, handle)
+            # A command begun by nohup outlives its terminal.
+            if number != signal.SIGHUP or before[number] != signal.SIG_IGN:
+                signal.signal(number, handle)
         yield received
     finally:
         for number, handler in before.items():

@@ -33,6 +33,7 @@ def status_row(found: "RunStatus") -> dict[str, Any]:
         "reason": worded(found.fault, found.fault.steps) if found.fault else worded(state.reason, state.steps),
         "holder": describe_holder(found.holder) if found.holder else "",
         "served": found.served,
+        "made_as": found.made_as or None,
         "digest": state.digest,
         "places": places_row(state.places),
     }

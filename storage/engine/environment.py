@@ -3,6 +3,7 @@
 One writer, one huge sparse map that is never resized, `sync` on, `writemap` off (it kills by SIGBUS on a full disk).
 Only a writer opens LMDB's environment, which must not be open twice in one process, nor cross a fork; readers read the
 data file alone. A writer beside readers of its own process, and whoever comes by a fork, is refused here.
+LMDB maps its lock file for writing in any case, so that is filled before LMDB opens it.
 """
 
 import os
@@ -23,7 +24,7 @@ from hakoiri.storage.engine.inside import descriptor, require_files
 from hakoiri.storage.engine.pages import DataFile, PageError, Snapshot
 from hakoiri.storage.engine.translation import disk_full, taken_over, translated
 from hakoiri.storage.errors import AddressSpaceError, NotWritableError, StorageError
-from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES, run_of
+from hakoiri.storage.names import DATA_FILE, DATABASES, LOCK_FILE, MAP_BYTES
 
 #: Network file systems, on which LMDB's locks and memory map are unsafe.
 _NETWORK = {
@@ -32,6 +33,8 @@ _NETWORK = {
 #: Kept free beyond what a commit needs, so that the state of an interrupted run can still be written.
 RESERVE_BYTES = 1 << 20
 
+#: What LMDB needs of its lock file for its usual 126 readers: 64 bytes each, and twice that for itself.
+_LOCK_BYTES = 128 * 64
 #: A reader during whose look a writer has committed looks again.
 _TRIES = 1000
 #: LMDB looks at every value that it deletes or replaces, and the kernel maps 64 KiB around each: a new map after so
@@ -130,8 +133,12 @@ class Environment:
     ) -> None:
         """Delete entries (database, name), then put others (database, name, value); all or none, durable on return.
 
-        `TakenOverError` if the entry `known`, one of those that are put, is not there as the caller knows it.
+        `TakenOverError` if the entry `known`, one of those that are put, is not there as the caller knows it, or if
+        another file is in the place of this one.
         """
+        with translated(self.directory):
+            if (self.directory / DATA_FILE).stat().st_ino != self._file.number:
+                raise taken_over(self.directory)
         self._replaced += len(deleted) + self._check_before_writing(puts, deleted)
         with translated(self.directory), self._handle.begin(write=True) as transaction:
             databases = {database for database, *_ in (*puts, *deleted)}
@@ -228,16 +235,38 @@ class Environment:
 def _open(directory: Path, durable: bool) -> lmdb.Environment:
     # LMDB opens them by their names, follows links, and creates what is missing.
     require_files(directory, DATA_FILE, LOCK_FILE)
+    _fill_lock_file(directory)
     try:
         environment = lmdb.open(str(directory), map_size=MAP_BYTES, max_dbs=len(DATABASES), sync=durable, create=False)
     except lmdb.MemoryError as error:
         raise AddressSpaceError(
-            f"run {run_of(directory)} cannot be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take "
-            "no memory, and this process may not have so many; lift its limit with 'ulimit -v unlimited'"
+            f"no run can be opened: LMDB reserves {MAP_BYTES >> 30:,} GB of addresses, which take no memory, and this "
+            "process may not have so many; lift its limit with 'ulimit -v unlimited'"
         ) from error
     # Processes of an earlier version that were killed while they read would keep old pages from being used again.
     environment.reader_check()
     return environment
+
+
+def _fill_lock_file(directory: Path) -> None:
+    """Give LMDB's lock file all its blocks; ``OSError`` if the disk has no room for them.
+
+    LMDB makes it by ``ftruncate`` and maps it: to touch a hole of it on a full disk is SIGBUS. One of zeroes is new to
+    LMDB, which writes its head as soon as nobody else has it open.
+
+    IMPORTANT: not while this process has the environment open, for to close any descriptor of a file lets go its locks.
+    """
+    lock_file = descriptor(directory, LOCK_FILE, os.O_RDWR | os.O_CREAT)
+    written = os.fstat(lock_file).st_blocks
+    try:
+        os.posix_fallocate(lock_file, 0, _LOCK_BYTES)
+    except OSError:
+        # What LMDB has written to is there; beyond its first page is room for more than 60 readers.
+        if not written:
+            os.truncate(lock_file, 0)
+            raise
+    finally:
+        os.close(lock_file)
 
 
 def refuse_network_file_system(directory: Path) -> None:

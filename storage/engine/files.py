@@ -1,11 +1,18 @@
 """Files that are written whole or not at all, and outlive a power cut: everything but a data file and its lock."""
 
+import fcntl
 import os
+import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hakoiri.storage.errors import NotWritableError, StorageError
+
+#: Begins the name of a file that is being written; locked by its writer.
+_PART_PREFIX = ".hakoiri-"
+_YOUNG_SECONDS = 60
 
 
 @contextmanager
@@ -15,9 +22,12 @@ def replaced(target: Path) -> Iterator[Path]:
     Durable then; else what stood there stands. Raises `NotWritableError`, which names `target`.
     """
     place = target.resolve()
-    part = place.with_name(f".{os.getpid()}-{place.name}")
-    with naming(target):
+    part = place.with_name(f"{_PART_PREFIX}{secrets.token_hex(3)}-{place.name}")
+    with naming(target), open(part, "xb", buffering=0) as held:
         try:
+            with suppress(OSError):  # Some file systems have no locks, and then nobody removes what is left there.
+                fcntl.flock(held, fcntl.LOCK_EX)
+            remove_parts(place.parent)
             yield part
             flush(part)
             part.replace(place)
@@ -25,6 +35,17 @@ def replaced(target: Path) -> Iterator[Path]:
         finally:
             with suppress(OSError):
                 part.unlink()
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what processes that were killed in the midst of `replaced` left behind in a folder."""
+    for left in folder.glob(f"{_PART_PREFIX}*"):
+        with suppress(OSError), open(os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # One that was made this moment may not be locked yet.
+            found = os.fstat(file.fileno())
+            if found.st_size or time.time() - found.st_mtime > _YOUNG_SECONDS:
+                left.unlink()
 
 
 def write_file(target: Path, text: str) -> None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hakoiri.storage.engine.inside import is_folder
+from hakoiri.storage.engine.translation import translated
 from hakoiri.storage.errors import DiskFullError
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.ledger import begin_books
@@ -30,14 +31,16 @@ def scratch_folder(run: Path) -> Iterator[Path]:
     """An empty folder for this process alone. A full disk is a `DiskFullError` that says that the run is untouched."""
     _remove_abandoned(run)
     beside = run if os.access(run, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=beside) as folder, RunLock(Path(folder)):
-        try:
+    try:
+        with translated(run):
+            made = tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX, dir=beside)
+        with made as folder, RunLock(Path(folder)):
             yield Path(folder)
-        except DiskFullError as error:
-            raise DiskFullError(
-                f"the disk under {Path(folder).parent} has no room for the layers that this question needs; "
-                f"free some space and ask again: run {run.name} is as it was"
-            ) from error
+    except DiskFullError as error:
+        raise DiskFullError(
+            f"the disk under {beside or tempfile.gettempdir()} has no room for the layers that this question needs; "
+            f"free some space and ask again: run {run.name} is as it was"
+        ) from error
 
 
 @contextmanager

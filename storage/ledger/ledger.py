@@ -4,6 +4,7 @@ Written by the one process that holds the run's lock, read by any number at any 
 Imports neither numpy nor numba, so that `runs` and `status` answer at once.
 """
 
+import errno
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from hakoiri.puzzles.errors import Step
 from hakoiri.storage.engine.environment import Environment, create_environment, require_free
 from hakoiri.storage.engine.files import flush
 from hakoiri.storage.engine.translation import translated
-from hakoiri.storage.errors import DamagedError, DiskFullError, FormatError, PoisonedError, StorageError
+from hakoiri.storage.errors import DamagedError, DiskFullError, FormatError, NameTakenError, PoisonedError, StorageError
 from hakoiri.storage.ledger.lock import making, remove_abandoned
 from hakoiri.storage.ledger.manifest import ENDED, Depth, LayerRecord, Manifest, State, typed_fields
 from hakoiri.storage.ledger.records import pack_record, unpack_record
@@ -33,6 +34,7 @@ from hakoiri.storage.names import (
     STATE_KEY,
     creating,
     number_key,
+    run_of,
 )
 
 #: LMDB rewrites the tree pages above what a commit touches; this much more than the payload must be free.
@@ -44,7 +46,8 @@ def create_run(
     data: Path, manifest: Manifest, queued: bool, figures: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Path:  # fmt: skip
-    """The directory of a new run, wholly there and durable on return. `StorageError` if it cannot be written.
+    """The directory of a new run, wholly there and durable on return. `StorageError` if it cannot be written, or has
+    been made meanwhile.
 
     `queued` leaves the mark by which a coordinator takes the run up by itself; `figures` are those of the first state,
     `limits` as for `Ledger.limits`.
@@ -64,7 +67,7 @@ def create_run(
                     (building / QUEUED_FILE).touch()
                 for entry in (*building.iterdir(), building):
                     flush(entry)
-                building.rename(final)
+                _rename(building, final)
                 flush(data)
     except DiskFullError as error:
         what, _, advice = str(error).partition(", all committed layers are safe; ")
@@ -72,6 +75,16 @@ def create_run(
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return final
+
+
+def _rename(building: Path, final: Path) -> None:
+    """Give a run its name, unless another has got that meanwhile."""
+    try:
+        building.rename(final)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        raise NameTakenError(final.name) from error
 
 
 def begin_books(
@@ -90,6 +103,7 @@ class Ledger:
     Not `durable`: commits do not wait for the disk, for what nobody reads after this process.
 
     Attributes: `directory`, `manifest`, and `state` as of the last commit by this process, or as found on opening.
+    A run is called what its directory is called; `made_as` is the name that it was made by, which a copy has kept.
     """
 
     def __init__(self, directory: Path, writable: bool = False, durable: bool = True) -> None:
@@ -100,7 +114,8 @@ class Ledger:
         self._erasures: list[tuple[bytes, bytes]] = []
         self._poisoned: StorageError | None = None
         try:
-            self.manifest = self._read_manifest()
+            made = self._read_manifest()
+            self.made_as, self.manifest = made.run, replace(made, run=run_of(directory))
             self.state = self.read_state()
             self._state_record = self.read(META, STATE_KEY) or b""
         except BaseException:

@@ -10,16 +10,18 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from hakoiri.puzzles.errors import Step
-from hakoiri.storage.engine.inside import open_inside
+from hakoiri.storage.engine.files import remove_parts
+from hakoiri.storage.engine.inside import descriptor, open_inside
 from hakoiri.storage.engine.translation import gone, taken_over, translated
 from hakoiri.storage.errors import DamagedError, RunHeldError
 from hakoiri.storage.ledger.manifest import local_time
-from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, runs_being_made
+from hakoiri.storage.names import HOLDER_FILE, SERVED_BY_THREADS_FILE, SERVED_FILE, deleted_directories, runs_being_made
 
 #: `holder_of` takes the lock for an instant; a driver that meets such an instant tries again this often.
 _TRIES, _PAUSE_SECONDS = 20, 0.01
@@ -30,7 +32,7 @@ _YOUNG_SECONDS = 60
 
 
 #: The lock files that this process holds, open, by run: whoever may remove one lets another process hold the run.
-_held: dict[Path, IO[str]] = {}
+_held: dict[Path, IO[bytes]] = {}
 
 
 class RunLock:
@@ -38,7 +40,9 @@ class RunLock:
 
     def __init__(self, directory: Path) -> None:
         with translated(directory):
-            self._file = open_inside(directory, HOLDER_FILE, "a+", "utf-8")
+            # Without a buffer, which on a full disk could not be closed.
+            holder = descriptor(directory, HOLDER_FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            self._file = open(holder, "ab+", buffering=0)  # noqa: SIM115  (closed by release)
         for _ in range(_TRIES):
             if _try_lock(self._file.fileno()):
                 break
@@ -55,8 +59,7 @@ class RunLock:
         _held[directory] = self._file
         with suppress(OSError):  # On a full disk the holder stays nameless, but holds.
             self._file.truncate(0)
-            self._file.write(json.dumps(_myself()))
-            self._file.flush()
+            self._file.write(json.dumps(_myself()).encode())
 
     def release(self) -> None:
         _held.pop(self._directory, None)
@@ -77,7 +80,7 @@ def require_held(directory: Path) -> None:
         raise taken_over(directory)
 
 
-def _is_of(file: IO[str], directory: Path) -> bool:
+def _is_of(file: IO[bytes], directory: Path) -> bool:
     """Whether an open lock file has its name still."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(file.fileno()), (directory / HOLDER_FILE).lstat())
@@ -117,9 +120,9 @@ def _has_open(process: Path, file: os.stat_result) -> bool:
     """Whether a process of this user has a file open; `process` is its folder below ``/proc``."""
     if process.stat().st_uid != os.geteuid():
         return False
-    for descriptor in (process / "fd").iterdir():
+    for held in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
-            if os.path.samestat(descriptor.stat(), file):
+            if os.path.samestat(held.stat(), file):
                 return True
     return False
 
@@ -170,7 +173,7 @@ def making(building: Path) -> Iterator[None]:
 def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
     """Those of some directories that kills in the midst of `making` have left behind, each locked in its turn."""
     for left in buildings:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # It is gone, or another user's.
             if time.time() - left.stat().st_mtime < _YOUNG_SECONDS:
                 continue
             place = os.open(left, os.O_RDONLY)
@@ -182,9 +185,10 @@ def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
 
 
 def remove_abandoned(data: Path) -> None:
-    """Remove what kills in the midst of making runs have left behind."""
-    for left in abandoned(runs_being_made(data)):
+    """Remove what kills have left behind in a data directory: runs half made or half deleted, and parts of files."""
+    for left in chain(abandoned(runs_being_made(data)), deleted_directories(data)):
         shutil.rmtree(left, ignore_errors=True)
+    remove_parts(data)
 
 
 def _try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
@@ -203,7 +207,7 @@ def _myself() -> dict[str, Any]:
     return {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": local_time()}
 
 
-def _said_by(file: IO[str]) -> dict[str, Any]:
+def _said_by(file: IO[Any]) -> dict[str, Any]:
     """What an open lock file says of its holder; nothing where it makes no sense."""
     try:
         file.seek(0)

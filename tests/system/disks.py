@@ -1,9 +1,12 @@
 """Small disks: a file system of its own where one may mount, and everywhere one whose files are counted.
 
-A write itself fails only on the former. What Hakoiri asks of a disk before it writes fails on both alike.
+A write itself fails only on the former. What Hakoiri asks of a disk before it writes fails on both alike. A page fault
+fails only on a disk that is full to its last block (`mounted_disk`, `fill_disk`).
 """
 
+import errno
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,6 +18,10 @@ from typing import NamedTuple
 import pytest
 
 KINDS = ("counted", "mounted")
+#: In a mounted disk: what takes the room.
+FILLER = ".filler"
+#: Real file systems, and their blocks in bytes.
+FILE_SYSTEMS = {"tmpfs": 4096, "ext4": 4096, "ext4 of 1 kB blocks": 1024}
 
 
 class SmallDisk(NamedTuple):
@@ -31,14 +38,52 @@ def small_disk(kind: str, place: Path, size: int) -> Iterator[SmallDisk]:
     if kind == "counted":
         yield SmallDisk(place, partial(count_files, place, size))
         return
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place]
-    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"mount is refused here, the counted disk must do: {mounted.stderr.strip()}")
-    try:
+    with mounted_disk("tmpfs", place, size) as refused:
+        if refused:
+            pytest.skip(f"mount is refused here, the counted disk must do: {refused}")
         yield SmallDisk(place, None)
+
+
+@contextmanager
+def mounted_disk(kind: str, place: Path, size: int) -> Iterator[str]:
+    """Mount an empty file system at a directory; why it cannot be had here, or nothing."""
+    image, block = place.with_name(f"{place.name}.image"), FILE_SYSTEMS[kind]
+    made = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    if kind != "tmpfs":
+        with image.open("wb") as file:
+            file.truncate(size)
+        # Nothing is kept for root, or for later: what is free can be had.
+        make = ["mkfs.ext4", "-q", "-m", "0", "-b", str(block), "-E", "lazy_itable_init=0", str(image)]
+        mount = ["mount", "-o", "loop", str(image), str(place)]
+        made = ["sh", "-c", f"{shlex.join(make)} && {shlex.join(mount)}"]
+    mounted = subprocess.run(made, capture_output=True, text=True, check=False)
+    try:
+        yield mounted.stderr.strip() if mounted.returncode else ""
     finally:
-        subprocess.run(["umount", "--lazy", place], check=True)
+        if not mounted.returncode:
+            subprocess.run(["umount", "--lazy", place], check=True)
+        image.unlink(missing_ok=True)
+
+
+def fill_disk(place: Path, left: int) -> None:
+    """Write a file to a mounted disk so that so many bytes are free, rounded to blocks."""
+    filler, step = place / FILLER, 1 << 20
+    with filler.open("ab", buffering=0) as file:
+        while step >= 512:
+            try:
+                while free_on(place) - step >= left:
+                    file.write(os.urandom(step))
+                    os.fsync(file.fileno())
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+            step >>= 1
+
+
+def free_on(place: Path) -> int:
+    """The bytes that are free on a mounted disk."""
+    found = os.statvfs(place)
+    return found.f_bavail * found.f_frsize
 
 
 def count_files(place: Path, size: int) -> None:

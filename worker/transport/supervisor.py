@@ -29,8 +29,8 @@ _RESTART_SECONDS = 0.5
 #: A worker that ends by itself so soon could not work at all. After as many in succession in its place, pauses grow.
 _EARLY_SECONDS, _MOST_EARLY = 5.0, 5
 _LONGEST_PAUSE_SECONDS = 60.0
-#: How long a worker that is asked to stop may go on with its chunk.
-_GRACE_SECONDS = 30.0
+#: How long a worker that is asked to stop may go on with its chunk, which another worker will do if it is killed.
+_GRACE_SECONDS = 5.0
 
 #: A worker process.
 Started: TypeAlias = "Forked | subprocess.Popen[bytes]"
@@ -152,6 +152,8 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
+                # Nobody then waits for it to fall silent.
+                forget_worker(worker_name(worker.pid), self._connection)
 
     def _start_in(self, place: int) -> Started:
         """Start the worker whose place is number `place`."""

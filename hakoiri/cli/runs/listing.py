@@ -99,6 +99,9 @@ def _print_list(found: "list[RunStatus]", where: Path) -> None:
     stdout().print(first_fitting(_listed(found, names) for names in LEFT_OUT))
     for fault in _faults(found):
         stderr().print(Text(fault, "red"))
+    for status in found:
+        if status.made_as:
+            stderr().print(Text(f"{status.run} was made as {status.made_as}: it is a copy of it, or was renamed"))
     if not all(status.served for status in found):
         stderr().print(Text(no_coordinator(where)))
 

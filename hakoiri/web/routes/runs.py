@@ -21,7 +21,7 @@ from hakoiri.puzzles.registry import PuzzleSpec, puzzle_class
 from hakoiri.rows.runs import status_row
 from hakoiri.storage.errors import GoneError
 from hakoiri.storage.ledger.manifest import Manifest
-from hakoiri.storage.names import created_at
+from hakoiri.storage.names import by_age
 from hakoiri.web.asking import RunName, Runs, named_puzzle
 from hakoiri.web.runs.keys import made_once
 from hakoiri.web.runs.opened import OpenRuns
@@ -65,7 +65,7 @@ def runs(
     after: Annotated[str | None, Query(max_length=100, description="The last run of the page before.")] = None,
 ) -> dict[str, Any]:
     """`next` is the `after` of the next page, or null."""
-    names = sorted(opened.directories(), key=lambda directory: (created_at(directory), directory.name), reverse=True)
+    names = sorted(opened.directories(), key=by_age, reverse=True)
     if after is not None:
         names = names[1 + next((place for place, found in enumerate(names) if found.name == after), len(names)) :]
     found: list[dict[str, Any]] = []

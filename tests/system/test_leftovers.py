@@ -1,0 +1,148 @@
+"""Copies of runs, names that two take at once, what kills leave behind, and files that are exchanged under a driver."""
+
+import shutil
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from hakoiri.coordinator.runs import create
+from hakoiri.coordinator.runs.create import make_planned, plan_run
+from hakoiri.coordinator.session.resources import Resources
+from hakoiri.puzzles.errors import Step
+from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.storage.engine.files import replaced
+from hakoiri.storage.errors import NameTakenError, TakenOverError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
+from hakoiri.storage.names import DATA_FILE
+from tests.support.refusals import refused
+from tests.system.before import limit_addresses
+from tests.system.helpers import START_OF_2, Hakoiri, wait_until
+from tests.system.servers import RedisServer, started_workers
+
+TINY = ("run", "klotski", "--from", START_OF_2)
+#: Rules in plain Python that take seconds for a configuration, after a line that says that they have begun.
+SLOW = """\
+import sys
+import time
+
+from hakoiri import U32, Puzzle
+
+
+class Slow(Puzzle):
+    name = "slow"
+    summary = "rules that take long"
+    layout = U32
+    undirected = True
+    most_successors = 2
+
+    def usual_start(self):
+        return 5
+
+    def successors(self, key):
+        if key == 8:
+            print("slow by now", file=sys.stderr, flush=True)
+            end = time.monotonic() + 100
+            while time.monotonic() < end:
+                pass
+        return [each for each in (key - 1, key + 1) if 0 <= each < 20]
+
+    def is_goal(self, keys):
+        return keys == 19
+
+    def render(self, key):
+        return str(key)
+
+    def parse_text(self, text):
+        return int(text)
+"""
+
+
+def test_a_copy_of_a_run_goes_by_the_name_of_its_directory(hakoiri: Hakoiri) -> None:
+    hakoiri.ask(*TINY, "--name", "b-first")
+    shutil.copytree(hakoiri.data / "b-first", hakoiri.data / "a-copy")
+    listed = hakoiri.ask("runs")["runs"]
+    assert [(run["run"], run["made_as"]) for run in listed] == [("b-first", None), ("a-copy", "b-first")]
+    assert "a-copy was made as b-first: it is a copy of it, or was renamed" in hakoiri.here("runs").stderr
+    assert hakoiri.ask("status", "a-copy")["run"] == "a-copy"
+    assert hakoiri.ask("delete", "last", "--yes")["runs"] == ["a-copy"]
+    assert [path.name for path in hakoiri.data.iterdir()] == ["b-first"]
+
+
+def test_a_name_that_another_takes_meanwhile_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = plan_run(tmp_path, PuzzleSpec("klotski", start=START_OF_2), None, {}, Resources(), "mine")
+    make_planned(tmp_path, manifest, False, None)
+    # As it was before the other had made it.
+    monkeypatch.setattr(create, "DATA_FILE", "not there yet")
+    with refused(NameTakenError, "there is a run mine already; take another name", Step("delete", "mine")):
+        make_planned(tmp_path, manifest, False, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_what_killed_exports_and_deletions_leave_goes_with_the_next_command(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    run = hakoiri.ask(*TINY)["run"]
+    left = hakoiri.data / f".deleting-{run}-abcdef"
+    shutil.copytree(hakoiri.data / run, left)
+    hakoiri.ask("status", "last")
+    assert not left.exists()
+    for target in (tmp_path / "out.csv", hakoiri.data / "out.csv"):
+        (part := target.with_name(".hakoiri-abcdef-other.csv")).write_text("half", encoding="utf-8")
+        with replaced(target) as held:
+            held.write_text("whole", encoding="utf-8")
+            assert not part.exists()
+            with replaced(target.with_name("another.csv")) as other:
+                assert held.exists()
+                other.touch()
+        assert target.read_text(encoding="utf-8") == "whole"
+        assert not list(target.parent.glob(".hakoiri-*"))
+
+
+def test_a_data_file_that_is_exchanged_is_noticed_at_the_next_commit(hakoiri: Hakoiri) -> None:
+    directory = hakoiri.data / hakoiri.ask(*TINY)["run"]
+    copy = shutil.copy(directory / DATA_FILE, hakoiri.data / "copy")
+    with RunLock(directory), Ledger(directory, writable=True) as ledger:
+        ledger.commit(ledger.state)
+        Path(copy).rename(directory / DATA_FILE)
+        with refused(TakenOverError, "was taken over by another process", Step("status", directory.name)):
+            ledger.commit(ledger.state)
+        assert ledger.poisoned
+
+
+@pytest.mark.parametrize("size", [200 << 20, 400 << 20, 1 << 33])
+def test_too_few_addresses_are_named_as_such(size: int, hakoiri: Hakoiri) -> None:
+    hakoiri.ask(*TINY, "--name", "another")
+    ended = hakoiri.start(*TINY, before=partial(limit_addresses, size)).finish()
+    assert ended.code == 1
+    assert "ulimit -v unlimited" in ended.error
+    assert "another" not in ended.error
+    assert "output" not in ended.error
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("where", [(), ("--farm-from", "1")], ids=["here", "threads"])
+def test_a_slow_puzzle_is_broken_off(number: int, where: tuple[str, ...], hakoiri: Hakoiri, tmp_path: Path) -> None:
+    """The layers before are committed; the puzzle would take 100 s more."""
+    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
+    running = hakoiri.start("run", f"{tmp_path / 'slow.py'}:Slow", *where)
+    running.wait_for("slow by now")
+    running.send(number)
+    ended = running.finish(30)
+    assert ended.code == 128 + number
+    assert f"interrupted: stopped by {signal.Signals(number).name}" in ended.stderr
+    state = hakoiri.state()
+    assert (state.status, state.depth) == ("interrupted", 2)
+
+
+def test_workers_in_a_slow_puzzle_end_soon(hakoiri: Hakoiri, tmp_path: Path) -> None:
+    path = tmp_path / "slow.py"
+    path.write_text(SLOW, encoding="utf-8")
+    with RedisServer(tmp_path / "redis") as server:
+        with started_workers(hakoiri, server.url, 1, env={FILES: str(path)}) as team:
+            running = hakoiri.start("run", f"{path}:Slow", "--redis", server.url, "--farm-from", "1")
+            wait_until(lambda: "slow by now" in team.supervisor.stderr, what="the slow configuration")
+            team.supervisor.send(signal.SIGTERM)
+            assert team.supervisor.finish(15).code in (0, 143)
+        running.end()
