@@ -153,7 +153,8 @@ class Mixture:
 
     def _kill_driver(self) -> None:
         """SIGKILL to what drives the runs of the server on the web."""
-        self._kill(self.serve.process.children())
+        # The server itself is a child, too, where users' puzzles are known to it.
+        self._kill([child for child in self.serve.process.children() if "coordinator" in _line(child)])
 
     def _pause_worker(self) -> None:
         if processes := self._host.children():
@@ -233,6 +234,12 @@ as one that nobody disturbed; and a process must take no more memory than at a t
             for service in mixture.services:
                 outcome.faults += _end(service, outcome)
         return outcome
+
+
+def _line(process: psutil.Process) -> list[str]:
+    with suppress(psutil.NoSuchProcess):
+        return list(process.cmdline())
+    return []
 
 
 def _end(service: Service, outcome: Outcome) -> list[str]:
