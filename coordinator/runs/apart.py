@@ -73,8 +73,11 @@ def main(directory: str, settings: str) -> None:
         drive(Path(directory), Resources(redis=os.environ[_REDIS] or None, **fields), control, _Log(), awaited=True)
     except (RunHeldError, GoneError):
         sys.exit(_HELD)
-    except HakoiriError:
-        # The run's state says it.
+    except HakoiriError as error:
+        with Ledger(Path(directory)) as ledger:
+            told = ledger.state.reason
+        if told != str(error):
+            _Log().note(f"run {Path(directory).name}: {error}")
         sys.exit(1)
 
 

@@ -128,7 +128,7 @@ def open_job(store: RunStore) -> Job:
 def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     """The puzzle of a run, built anew. `MismatchError` if it is not what the run was begun with."""
     manifest = store.manifest
-    spec = _pinned_spec(manifest)
+    spec = pinned_spec(manifest)
     try:
         puzzle = spec.build()
     except PuzzleError as error:
@@ -146,7 +146,7 @@ def pinned_puzzle(store: RunStore) -> tuple[Puzzle, PuzzleSpec]:
     return puzzle, spec
 
 
-def _pinned_spec(manifest: Manifest) -> PuzzleSpec:
+def pinned_spec(manifest: Manifest) -> PuzzleSpec:
     """What a run was begun with. `MismatchError` if the file of a user puzzle was not loaded; loads none."""
     spec = PuzzleSpec.from_dict(manifest.puzzle)
     if spec.digest and not is_known(spec.name, spec.digest):
@@ -165,7 +165,7 @@ def require_puzzle(manifest: Manifest, named: PuzzleSpec) -> None:
 def require_same(manifest: Manifest, options: Mapping[str, str], start: str | None) -> None:
     """The same for options and the start."""
     given: dict[str, tuple[Any, Any]] = {}
-    spec = _pinned_spec(manifest)
+    spec = pinned_spec(manifest)
     if options:
         # What they would be pinned as: a goal can be written in several ways.
         here = replace(spec, options={**spec.options, **options}).build().parameters

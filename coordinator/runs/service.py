@@ -9,6 +9,7 @@ from typing import NamedTuple
 import redis
 
 from hakoiri.coordinator.runs.apart import drive_apart
+from hakoiri.coordinator.runs.create import pinned_spec
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer
@@ -132,9 +133,12 @@ def _drive_one(
 
 
 def _is_of_a_user(directory: Path) -> bool:
-    """Whether the puzzle of a run is a user's own, which may end the process that drives the run."""
+    """Whether the puzzle of a run is a user's own, which may end the process that drives the run.
+
+    Raises `MismatchError` where its file was not named.
+    """
     with Ledger(directory) as ledger:
-        return bool(ledger.manifest.puzzle.get("digest"))
+        return bool(pinned_spec(ledger.manifest).digest)
 
 
 def _give_up(directory: Path) -> None:
