@@ -453,7 +453,7 @@ def test_a_hunt_that_cannot_find_anything_ends(tmp_path: Path) -> None:
 
 
 def test_a_hunt_keeps_to_its_memory(tmp_path: Path) -> None:
-    steps = Step("lower", "cap"), Step("give", "memory", "684MB")
+    steps = Step("lower", "cap"), Step("give", "memory", "760MB")
     with refused(OverBudgetError, r"a search of 10,000,000 positions may take 759 MB", *steps):
         chased(small_hunt(), tmp_path, legs=1, memory=100_000_000)
     assert chased(small_hunt(cap=100_000), tmp_path, legs=1, memory=100_000_000).figures.legs == 1
