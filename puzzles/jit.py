@@ -18,7 +18,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -113,21 +113,17 @@ def jit(function: _Function) -> _Function:
     return made
 
 
-def prepare(
-    load: Callable[[], None],
-    tell: Callable[[int], None] = lambda compiled: None,
-    beside: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> None:
+def prepare(load: Callable[[], None], tell: Callable[[int], None] = lambda compiled: None) -> None:
     """Call `load`, which calls kernels, so that they are in this process; what is not on disk is compiled.
 
     Only then `tell` is called, with the number of kernels compiled so far: before the first, then between them. It may
-    raise. No other process compiles meanwhile, so that of several that start together one does the work for all,
-    except the helper that lives in the context `beside`. `load` may be called twice.
+    raise. No other process compiles meanwhile, so that of several that start together one does the work for all. `load`
+    may be called twice.
     """
     if is_compiled(load):
         return
     tell(0)
-    with _one_process(), beside():
+    with _one_process():
         _this_thread.depth, _this_thread.compiled, _this_thread.tell = 0, 0, tell
         try:
             load()

@@ -96,8 +96,8 @@ def _load_bitmap_kernels(layer: Keys) -> None:
 
 def load_graph_kernels(puzzle: Puzzle) -> None:
     """The same for components and eccentricities."""
-    for load in GRAPH_KERNELS:
-        load(puzzle)
+    load_edge_kernels(puzzle)
+    load_distance_kernels(puzzle)
 
 
 def load_edge_kernels(puzzle: Puzzle) -> None:
@@ -132,10 +132,6 @@ def load_strong_kernels(puzzle: Puzzle) -> None:
     all_diameters(inner, np.array([0, 2], dtype=np.int64))
     condensation(inner, strong_labels(inner, lambda: None), 2, lambda: None)
     Bounds(inner, transposed(inner)).look_from(0)
-
-
-#: In two parts, so that two processes compile them.
-GRAPH_KERNELS: tuple[Loader, ...] = load_edge_kernels, load_distance_kernels
 
 
 def load_retracting_kernels(puzzle: Puzzle) -> None:

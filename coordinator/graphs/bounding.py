@@ -32,7 +32,7 @@ from hakoiri.storage.results.census import read_pairs, recorded_components, stag
 from hakoiri.storage.results.rows import read_arrays, stage_arrays
 from hakoiri.worker.graphs.bounds import Aim
 from hakoiri.worker.tasks import Array
-from hakoiri.worker.warm import GRAPH_KERNELS, load_search_kernels
+from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 MODE = "eccentricities"
 #: What is proved is made durable so often, in seconds, unless that takes more than this part of the time.
@@ -121,7 +121,7 @@ class Bounding(Job):
 
     named_by_plan = True
     instead = "eccentricities"
-    kernels = (load_search_kernels, *GRAPH_KERNELS)
+    kernels = (load_search_kernels, load_graph_kernels)
     figures = Bounded
 
     @classmethod

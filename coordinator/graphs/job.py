@@ -18,7 +18,7 @@ from hakoiri.storage.layers.audit import check_layer
 from hakoiri.storage.ledger.manifest import ComponentRecord
 from hakoiri.storage.names import BLOCKS, COMPONENTS, LABELS, META, PAIRS, PARTIAL_KEY, SIZES_KEY
 from hakoiri.storage.results.census import read_component
-from hakoiri.worker.warm import GRAPH_KERNELS, load_search_kernels
+from hakoiri.worker.warm import load_graph_kernels, load_search_kernels
 
 _LARGEST_SHOWN = 6
 
@@ -27,7 +27,7 @@ class Whole(Job):
     """A census of every configuration that there is."""
 
     has_graph = True
-    kernels = (load_search_kernels, *GRAPH_KERNELS)
+    kernels = (load_search_kernels, load_graph_kernels)
     figures = Counted
 
     @classmethod

@@ -12,6 +12,7 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, Session
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.errors import PuzzleError, Step
+from hakoiri.puzzles.jit import prepare
 from hakoiri.puzzles.registry import PuzzleSpec
 from hakoiri.storage.engine.environment import refuse_network_file_system
 from hakoiri.storage.engine.inside import remove_inside
@@ -20,7 +21,6 @@ from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.storage.ledger.manifest import ENDED, Progress, State, Status
 from hakoiri.storage.names import QUEUED_FILE
-from hakoiri.worker.compiling import prepare_kernels
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.machine import available_memory
 from hakoiri.worker.warm import compiling
@@ -71,7 +71,7 @@ def _session(job: Job, resources: Resources, control: Control, observer: Observe
     store.commit(replace(store.state.become("running"), session=store.state.session + 1, lost_sessions=lost))
     try:
         # Every kernel before the clock of the run starts.
-        prepare_kernels(job.puzzle, spec, job.kernels, lambda count: _compiling(job.puzzle, count, control, observer))
+        prepare(job.load_kernels, lambda count: _compiling(job.puzzle, count, control, observer))
         resources = job.fitted(resources, observer)
         with open_context(job.puzzle, spec, resources, control, observer) as context:
             session = Session(store, context, control, observer)

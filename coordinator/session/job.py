@@ -163,13 +163,18 @@ class Job(ABC):
     named_by_plan: ClassVar[bool] = False
     #: What such a run has where it has no layers, in the plural; empty where it has.
     instead: ClassVar[str] = ""
-    #: What calls the kernels that the work needs, so that none is compiled once its clock runs.
+    #: Loads the kernels that the work needs, so that none is compiled once its clock runs.
     kernels: ClassVar[tuple[Loader, ...]] = (load_search_kernels,)
     #: What `State.figures` of such a run are.
     figures: ClassVar[type[Figures]]
 
     def __init__(self, store: RunStore, puzzle: Puzzle) -> None:
         self.store, self.puzzle = store, puzzle
+
+    def load_kernels(self) -> None:
+        """Load all `kernels`, or compile them."""
+        for load in self.kernels:
+            load(self.puzzle)
 
     @classmethod
     def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False) -> Request:
