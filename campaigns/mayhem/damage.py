@@ -159,7 +159,7 @@ and may be resumed. Nobody may die of a signal, hang, or print a traceback."""
             made = hakoiri.ask(*_words(command, run))
             run = made.get("distances", made["run"])
         asked = [_words(question, run) for question in ("status RUN", "runs", *target.questions)]
-        return self._asked(hakoiri, Path(run) / DATA_FILE, [*asked, ["verify", run], ["resume", run]])
+        return self._asked(hakoiri, Path(run) / DATA_FILE, [*asked, ["verify", run, "--seed", "1"], ["resume", run]])
 
     def _spill_file(self, place: Path) -> Sound:
         hakoiri, work = Hakoiri(place), WORKS["explore, spilled"]

@@ -78,8 +78,8 @@ class Scene:
     # Who takes part
 
     def start(self, *arguments: str) -> Running:
-        """A command of Hakoiri's that may drive the run."""
-        env = ENVIRONMENT | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
+        """A command of Hakoiri's that may drive the run; it knows the user's puzzle."""
+        env = ENVIRONMENT | {FILES: str(OWN_FILE)} | ({"HAKOIRI_REDIS": self.url} if self.redis else {})
         return self.hakoiri.start(*arguments, env=env, before=self.before, executable=self.executable)
 
     def drive(self) -> Running:
