@@ -31,6 +31,7 @@ from campaigns.mayhem.memory import Memory
 from campaigns.mayhem.page import publish, summary
 from campaigns.mayhem.payloads import Payloads
 from campaigns.mayhem.places import own_folder, usual_place
+from campaigns.mayhem.poison import Poison
 from campaigns.mayhem.queues import Queues
 from campaigns.mayhem.requests import Requests
 from campaigns.mayhem.shim import preload
@@ -40,7 +41,7 @@ from campaigns.mayhem.web import Web
 
 PARTS: dict[str, type[Part]] = {
     part.name: part
-    for part in (Kills, Disks, Full, Logs, Memory, Queues, Hosts, Liars, Payloads, Web, Requests, Damage, Soak)
+    for part in (Kills, Disks, Full, Logs, Memory, Poison, Queues, Hosts, Liars, Payloads, Web, Requests, Damage, Soak)
 }
 
 

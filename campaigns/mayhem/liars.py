@@ -17,7 +17,7 @@ from hakoiri.worker.transport.connection import living_workers
 from tests.system.helpers import ROOT, Running, clean_environment, wait_until
 
 #: Each makes a program one of other code: in a puzzle's class, kernel or table, in a task, in the coding, in Python.
-_OTHER = {
+OTHER = {
     "version": "from hakoiri.puzzles.sliding_blocks.klotski import Klotski as Changed; Changed.version = 0",
     "moves": "from hakoiri.puzzles.contract import Puzzle as Changed; Changed.most_successors = 1",
     "kernel": (
@@ -133,7 +133,7 @@ def _other_code(scene: Scene, change: str) -> None:
     """One worker of other code, and an honest one beside it. Of some runs it gets no chunk; the others it refuses."""
     scene.farm(workers=1)
     marks = _MARKS.format(place=str(scene.place))
-    with _beside(scene, marks + _OTHER[change].format(number=scene.chance.randint(7, 99))):
+    with _beside(scene, marks + OTHER[change].format(number=scene.chance.randint(7, 99))):
         scene.outcome.figures["harms"] += 1
         running = scene.drive()
         scene.finish(running)
@@ -162,7 +162,7 @@ class Liars(Disturbed):
     name, usual, short = "liars", 224, (11,)
     headings = ("who is otherwise", "run")
     ways: ClassVar[dict[str, Callable[[Scene], None]]] = {
-        **{f"other code: {change}": partial(_other_code, change=change) for change in _OTHER},
+        **{f"other code: {change}": partial(_other_code, change=change) for change in OTHER},
         "liar, always": partial(_lies, share=1.0),
         "liar, now and then": partial(_lies, share=0.1),
         "liar in directed moves": partial(_lies, share=0.3),

@@ -33,6 +33,6 @@ def own_folder(place: Path) -> Iterator[Path]:
 
 
 def _remove(folder: Path) -> None:
-    for mounted in [data for data in folder.glob("*/data") if data.is_mount()]:
+    for mounted in [each for pattern in ("*", "*/data") for each in folder.glob(pattern) if each.is_mount()]:
         subprocess.run(["umount", "--lazy", mounted], check=False)
     shutil.rmtree(folder, ignore_errors=True)

@@ -186,14 +186,14 @@ def _taken_names(client: redis.Redis, chance: Random) -> bool:
     return True
 
 
-def _replica(client: redis.Redis, chance: Random) -> None:
+def be_replica(client: redis.Redis, chance: Random) -> None:
     """A failover: it is a replica of nobody for a while."""
     client.replicaof("127.0.0.1", "1")
     time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
     client.replicaof("NO", "ONE")
 
 
-def _locked(client: redis.Redis, chance: Random) -> None:
+def be_locked(client: redis.Redis, chance: Random) -> None:
     """Another password for a while, which nobody knows, and all connections are closed."""
     client.config_set("requirepass", "another")
     client.client_kill_filter(_type="normal", skipme=True)
@@ -244,8 +244,8 @@ class Queues(Disturbed):
         "data Redis: no room": partial(_little_room_for_data, policy="noeviction"),
         "data Redis: eviction": partial(_little_room_for_data, policy="allkeys-random"),
         "data Redis: garbage in keys": partial(_beside, harm=_spoil_data, hosts=2, workers=1, env=AUTO),
-        "failover: a replica for seconds": partial(_failovers, fail=_replica),
-        "failover: another password": partial(_failovers, fail=_locked),
+        "failover: a replica for seconds": partial(_failovers, fail=be_replica),
+        "failover: another password": partial(_failovers, fail=be_locked),
     }
     measures: ClassVar = {
         "harms": Measure("harms done"),

@@ -3,141 +3,107 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import ClassVar
 
 import psutil
+import redis
 
 from campaigns.mayhem.grammar import stream
+from campaigns.mayhem.liars import OTHER
+from campaigns.mayhem.queues import be_locked, be_replica
 from campaigns.mayhem.scene import AUTO, pause
-from campaigns.mayhem.trials import ImpossibleError, Measure, Outcome, Part, Trial
+from campaigns.mayhem.services import Driver, Memory, Service, megabytes
+from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
 from campaigns.mayhem.web import mistakes
-from campaigns.mayhem.works import OWN_FILE, WORKS, Work, differences, findings, undisturbed_in
-from hakoiri.puzzles.user.files import FILES
-from hakoiri.storage.errors import StorageError
-from hakoiri.storage.ledger.ledger import Ledger
-from tests.system.helpers import HAKOIRI, Hakoiri, wait_until
+from campaigns.mayhem.works import WORKS, undisturbed_in
+from hakoiri.worker.parent import end_with
+from hakoiri.worker.transport.connection import living_workers
+from tests.support.fuzzing import BUSY
+from tests.system.helpers import ROOT, clean_environment, wait_until
 from tests.system.servers import RedisServer
 from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
 
 #: Whose processes need nothing done to them first, and which begin with an empty data directory.
 _WORKS = [work for work in WORKS.values() if not (work.before or work.base)]
-_DISK_BYTES = 200_000_000
 _MOST_WAITING, _MOST_PAUSE_SECONDS, _REST_SECONDS = 3, 2.0, 600.0
-#: Memory is flat if it is no more than so many times, and so many MB more than, what it was at a tenth of the time.
+#: How often no harm is done until all runs have ended, and memory is looked at; at first when all is warm.
+_RESTS = 10
+#: Memory is flat if it is no more than so many times, and so many MB more than, what it was at the first rest.
 _FLAT_TIMES, _FLAT_MB = 1.25, 20.0
-
-
-class Service:
-    """A command that drives what is queued in a data directory of its own, and the good runs that it is to drive."""
-
-    def __init__(self, name: str, place: Path, line: tuple[str, ...], env: dict[str, str], ended: ExitStack) -> None:
-        self.name, self.hakoiri = name, Hakoiri(place)
-        self.waiting: dict[str, Work] = {}
-        _mount(self.hakoiri.data, ended)
-        self.process = self.hakoiri.start(*line, env=env | {FILES: str(OWN_FILE)}, executable=HAKOIRI)
-        ended.callback(self.hakoiri.close)
-
-    @property
-    def megabytes(self) -> float:
-        """What its process has in memory now."""
-        with suppress(psutil.NoSuchProcess):
-            return float(psutil.Process(self.process.pid).memory_info().rss / (1 << 20))
-        return 0.0
-
-    def queue(self, work: Work, *farmed: str) -> None:
-        """Have it drive a good run; none where its disk is full just then."""
-        queued = self.hakoiri.here(*work.queue, *farmed, "--json", check=False)
-        if queued.code == 0:
-            self.waiting[queued.json["run"]] = work
-
-    def status(self, run: str) -> tuple[str, str]:
-        """The status of a run, and why."""
-        with suppress(FileNotFoundError, StorageError), Ledger(self.hakoiri.data / run) as ledger:
-            return ledger.state.status, ledger.state.reason
-        return "", ""
-
-
-def _mount(data: Path, ended: ExitStack) -> None:
-    """A small disk as a data directory."""
-    data.mkdir(parents=True)
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={_DISK_BYTES}", "tmpfs", data], check=False, capture_output=True
-    )
-    if made.returncode:
-        raise ImpossibleError(f"mount is refused here: {made.stderr.decode().strip()}")
-    ended.callback(lambda: subprocess.run(["umount", "--lazy", data], check=True))
+_WORKERS = 2
+_QUESTIONS = ("", "/summary", "/layers", "/components", "/components/0/diameter", "/path", "/hardest", "/play")
 
 
 class Mixture:
     """A server on the web by threads, and a coordinator with a Redis and a host of workers; and what befalls them."""
 
     def __init__(self, place: Path, chance: Random, outcome: Outcome, ended: ExitStack) -> None:
-        self._place, self._chance, self._outcome = place, chance, outcome
+        self._chance, self._outcome = chance, outcome
         self._expected = undisturbed_in(place / "undisturbed")
         self._redis = RedisServer(place / "redis", appendonly=True)
         ended.callback(self._redis.close)
         url = {"HAKOIRI_REDIS": self._redis.url}
-        self._workers = Hakoiri(place / "workers")
-        ended.callback(self._workers.close)
-        self._host = self._workers.start(
-            "worker", "-n", "2", env=url | AUTO | {FILES: str(OWN_FILE)}, executable=HAKOIRI
-        )
-        self.serve = Service("serve", place / "serve", ("serve", *ADDRESS), ENVIRONMENT, ended)
-        self.coordinator = Service("coordinator", place / "coordinator", ("coordinator",), url, ended)
-        self.services = (self.serve, self.coordinator)
-        self._server = Server(self.serve.process)
+        line = ("worker", "-n", str(_WORKERS))
+        self._host = Service("worker", place / "workers", line, url | AUTO, ended)
+        self._serve = Driver("serve", place / "serve", ("serve", *ADDRESS), ENVIRONMENT, ended, farms=False)
+        coordinator = Driver("coordinator", place / "coordinator", ("coordinator",), url, ended, farms=True)
+        self._drivers = (self._serve, coordinator)
+        self.services = (*self._drivers, self._host)
+        self._server = Server(self._serve.process)
         ended.enter_context(closing(self._server.client))
+        self._other: subprocess.Popen[bytes] | None = None
+        ended.callback(self._end_other)
         self._harms: tuple[Callable[[], object], ...] = (
-            self._kill_worker, self._kill_worker, self._pause_worker, self._restart_redis, self._forget, self._replica,
-            self._kill_driver, self._fill_disk, self._ask, self._ask, self._ask,
+            self._kill_worker, self._kill_worker, self._pause_worker, self._restart_redis, self._forget,
+            self._fail_over, self._change_password, self._kill_driver, self._fill_disk, self._fill_disk,
+            self._poison, self._poison, self._other_code, self._garbage, self._garbage, self._question, self._question,
         )  # fmt: skip
 
     def step(self) -> None:
         """Queue runs where few wait, and do one harm."""
         time.sleep(self._chance.uniform(0, _MOST_PAUSE_SECONDS))
-        for service in self.services:
-            self.settle(service)
-            if len(service.waiting) < _MOST_WAITING:
-                work = self._chance.choice(_WORKS)
-                service.queue(work, *(work.farmed if service is self.coordinator else ()))
+        for driver in self._drivers:
+            driver.settle(self._expected, self._outcome)
+            if len(driver.waiting) < _MOST_WAITING:
+                driver.queue(self._chance.choice(_WORKS))
         harm = self._chance.choice(self._harms)
-        name = harm.__name__.strip("_")
-        self._outcome.figures[name] = self._outcome.figures.get(name, 0) + 1
         harm()
         self._outcome.figures["harms"] += 1
 
-    def settle(self, service: Service) -> None:
-        """Compare the good runs that are complete with undisturbed ones, and delete them."""
-        for run, work in [*service.waiting.items()]:
-            status, reason = service.status(run)
-            if status == "failed":
-                self._outcome.faults.append(f"{service.name}: {work.name} failed: {reason}")
-            if status == "complete":
-                found = differences(self._expected.of(work)[0], findings(service.hakoiri.data / run))
-                self._outcome.faults += [f"{service.name}: {work.name}: {each}" for each in found]
-                self._outcome.figures["runs"] += 1
-            if status in ("failed", "complete"):
-                service.hakoiri.here("delete", run, "--yes", check=False)
-                del service.waiting[run]
-
-    def rest(self) -> None:
-        """Do no harm until all good runs are complete."""
+    def rest(self, memory: Memory) -> None:
+        """Do no harm until all runs have ended; note what the services take then."""
+        self._end_other()
+        for driver in self._drivers:
+            driver.give_up_poisonous()
 
         def settled() -> bool:
-            for service in self.services:
-                self.settle(service)
-            return not any(service.waiting for service in self.services) or bool(self.ended())
+            for driver in self._drivers:
+                driver.settle(self._expected, self._outcome)
+            return all(driver.rests for driver in self._drivers) or not self.live
 
-        wait_until(settled, _REST_SECONDS, "the good runs to be complete")
+        wait_until(settled, _REST_SECONDS, "all runs to end")
+        wait_until(
+            lambda: len(living_workers(self._redis.client)) == _WORKERS or not self.live, _REST_SECONDS, "the workers"
+        )
+        for service in self.services:
+            memory.note(service.name, service.megabytes)
+        memory.note("Redis", megabytes(self._redis.pid))
 
-    def ended(self) -> list[Service]:
-        """The services that live no more."""
-        return [service for service in self.services if service.process.process.poll() is not None]
+    @property
+    def live(self) -> bool:
+        """Whether no service has ended."""
+        return all(service.lives for service in self.services)
+
+    def left_behind(self) -> list[str]:
+        """What is wrong with data directories that no run lies in any more."""
+        return [f"{each.name} left behind: {left}" for each in self._drivers if (left := each.left_behind())]
 
     # Harms
 
@@ -149,15 +115,15 @@ class Mixture:
 
     def _kill_worker(self) -> None:
         """SIGKILL to a worker or to the data Redis of the host."""
-        self._kill(self._host.children())
+        self._kill(self._host.process.children())
 
     def _kill_driver(self) -> None:
         """SIGKILL to what drives the runs of the server on the web."""
         # The server itself is a child, too, where users' puzzles are known to it.
-        self._kill([child for child in self.serve.process.children() if "coordinator" in _line(child)])
+        self._kill([child for child in self._serve.process.children() if "coordinator" in _line(child)])
 
     def _pause_worker(self) -> None:
-        if processes := self._host.children():
+        if processes := self._host.process.children():
             with suppress(psutil.NoSuchProcess):
                 pause([self._chance.choice(processes)])
 
@@ -170,25 +136,56 @@ class Mixture:
     def _forget(self) -> None:
         self._redis.flush()
 
+    def _fail_over(self) -> None:
+        self._away(be_replica)
+
+    def _change_password(self) -> None:
+        self._away(be_locked)
+
+    def _away(self, harm: Callable[[redis.Redis, Random], None]) -> None:
+        with redis.Redis.from_url(self._redis.url, single_connection_client=True) as client:
+            harm(client, self._chance)
+        self._outcome.figures["failovers"] += 1
+
     def _fill_disk(self) -> None:
-        service = self._chance.choice(self.services)
-        ballast = service.hakoiri.data / ".ballast"
-        usage = os.statvfs(service.hakoiri.data)
-        with ballast.open("wb") as file, suppress(OSError):
-            os.posix_fallocate(file.fileno(), 0, max(1, usage.f_bavail * usage.f_frsize))
-        time.sleep(self._chance.uniform(0, _MOST_PAUSE_SECONDS))
-        ballast.unlink()
+        """No block is free for data, nor for the log."""
+        self._chance.choice(self.services).fill_disk(self._chance.uniform(0, _MOST_PAUSE_SECONDS))
+        self._outcome.figures["disks"] += 1
 
-    def _replica(self) -> None:
-        """A failover: Redis is a replica of nobody for a while."""
-        self._redis.client.replicaof("127.0.0.1", "1")
-        time.sleep(self._chance.uniform(0, _MOST_PAUSE_SECONDS))
-        self._redis.client.replicaof("NO", "ONE")
+    def _poison(self) -> None:
+        """A run whose puzzle harms whoever computes its moves, at once or when others have ended."""
+        self._chance.choice(self._drivers).poison(self._chance)
 
-    def _ask(self) -> None:
+    def _other_code(self) -> None:
+        """A worker of other code begins; the one before it ends."""
+        self._end_other()
+        change = OTHER[self._chance.choice(sorted(OTHER))].format(number=self._chance.randint(7, 99))
+        self._other = subprocess.Popen(
+            [sys.executable, "-c", f"{change}\nfrom hakoiri.worker.main import main\nmain()"], cwd=ROOT,
+            env=clean_environment(HAKOIRI_REDIS=self._redis.url), stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, preexec_fn=partial(end_with, os.getpid()),  # noqa: PLW1509
+        )  # fmt: skip
+        self._outcome.figures["others"] += 1
+
+    def _end_other(self) -> None:
+        if self._other is not None:
+            self._other.kill()
+            self._other.wait()
+            self._other = None
+
+    def _garbage(self) -> None:
         """Requests of any kind, to the server on the web."""
-        names = [*self.serve.waiting] or ["last"]
+        names = [*self._serve.waiting] or ["last"]
         self._outcome.faults += mistakes(self._server, stream(names, self._chance))
+        self._outcome.figures["requests"] += 1
+
+    def _question(self) -> None:
+        """One that a user may have; refused where its disk is full, or the run has no answer yet."""
+        run = self._chance.choice([*self._serve.waiting] or ["last"])
+        where = f"/api/runs/{run}{self._chance.choice(_QUESTIONS)}"
+        status = self._server.client.get(where).status_code
+        if status >= 500 and status not in BUSY:
+            self._outcome.faults.append(f"GET {where}: {status}")
         self._outcome.figures["requests"] += 1
 
 
@@ -201,36 +198,45 @@ class Soak(Part):
         "minutes": Measure("minutes"),
         "runs": Measure("good runs, complete and right"),
         "harms": Measure("harms"),
-        "kills": Measure("of them kills"),
-        "requests": Measure("requests of any bytes"),
-        "serve early": Measure("MB of `serve` at 10 %", most=True),
-        "serve": Measure("at the end", most=True),
-        "coordinator early": Measure("MB of `coordinator` at 10 %", most=True),
-        "coordinator": Measure("at the end", most=True),
+        "kills": Measure("kills"),
+        "poisons": Measure("poisonous runs"),
+        "others": Measure("workers of other code"),
+        "failovers": Measure("failovers, other passwords"),
+        "disks": Measure("full disks"),
+        "requests": Measure("requests"),
+        **{
+            f"{name}{when}": Measure(words.format(name=name), most=True)
+            for name in ("serve", "coordinator", "worker", "Redis")
+            for when, words in ((" early", "MB of {name} at first"), ("", "at last"), (" growth", "growth per hour"))
+        },
     }
     text = """\
 `serve`, and a `coordinator` with a Redis and a host of two workers, drive small good runs of any kind, one after the
-other, while their workers, the data Redis, the one Redis and the server's driver are killed, paused, flushed and failed
-over, their disks filled and freed again, and the server is sent any bytes: a random mixture, by the seed, with two
-seconds or less in between. At the end both must live, and end with 0 when asked to; each good run must be complete and
-as one that nobody disturbed; and a process must take no more memory than at a tenth of the time, when no run is left
-(1.25 times as much and 20 MB are let pass). `python -m campaigns.soak --minutes 60` does it."""
+other, while their workers, the data Redis, the one Redis and the server's driver are killed, paused, flushed, failed
+over and given other passwords; their disks, with their logs, are filled and freed again; users' puzzles end, crash, or
+hold up for ever the processes that compute their moves; workers of other code come and go; and the server is sent any
+bytes: a random mixture, by the seed, with two seconds or less in between. At the end all must live, and end with 0 when
+asked to; each good run must be complete and as one that nobody disturbed, and no other file be left. Ten times, at
+first after a tenth of the time, no harm is done until all runs have ended and are deleted; then it is noted what each
+service takes with all of its processes, where pages that several share count once. At last that must be no more than at
+first (1.25 times as much and 20 MB are let pass); the growth is that of a line through all ten.
+`python -m campaigns.soak --minutes 60` does it."""
 
     def case_of(self, number: int) -> str:
         return "serve and coordinator"
 
     def run(self, trial: Trial) -> Outcome:
-        outcome = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0))
+        outcome, memory = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), Memory()
+        outcome.figures["minutes"] = trial.number
         with ExitStack() as ended:
             mixture = Mixture(self.place, trial.chance(), outcome, ended)
-            outcome.figures["minutes"] = trial.number
-            began, end = time.monotonic(), 60.0 * trial.number
-            for part, name in ((0.1, " early"), (1.0, "")):
-                while time.monotonic() < began + part * end and not mixture.ended():
+            began = time.monotonic()
+            for part in range(1, _RESTS + 1):
+                while time.monotonic() < began + 60.0 * trial.number * part / _RESTS and mixture.live:
                     mixture.step()
-                mixture.rest()
-                for service in mixture.services:
-                    outcome.figures[f"{service.name}{name}"] = round(service.megabytes, 1)
+                mixture.rest(memory)
+            outcome.figures |= memory.figures()
+            outcome.faults += mixture.left_behind()
             for service in mixture.services:
                 outcome.faults += _end(service, outcome)
         return outcome
@@ -244,9 +250,11 @@ def _line(process: psutil.Process) -> list[str]:
 
 def _end(service: Service, outcome: Outcome) -> list[str]:
     """What is wrong with a service at the end."""
-    alive = service.process.process.poll() is None
+    alive = service.lives
     service.process.send(signal.SIGTERM) if alive else None
     ended = service.process.finish()
     early, late = outcome.figures[f"{service.name} early"], outcome.figures[service.name]
     faults = [] if alive and ended.code == 0 else [f"{service.name} ended with {ended.code}: {ended.stderr[-600:]}"]
+    if (place := ended.stderr.find("Traceback")) >= 0:
+        faults.append(f"{service.name} printed a traceback: {ended.stderr[place : place + 4_000]}")
     return faults + [f"{service.name} grew from {early} to {late} MB"] * (late > _FLAT_TIMES * early + _FLAT_MB)

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,15 @@ from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, SilentObserver
 from hakoiri.puzzles.errors import HakoiriError, Step, visible
 from hakoiri.puzzles.user.files import FILES, configured_files, load_file, loaded_files
-from hakoiri.storage.errors import GoneError, RunHeldError
+from hakoiri.storage.errors import GoneError, RunHeldError, StorageError
 from hakoiri.storage.ledger.ledger import Ledger
 from hakoiri.storage.ledger.manifest import State
 from hakoiri.worker.errors import TaskError
 from hakoiri.worker.parent import end_with
 
 _LOOK_SECONDS = 0.1
+#: How long the process may take to commit what it has when it is to stop; a call into C cannot be broken off.
+_GRACE_SECONDS = 30.0
 #: Names the Redis of the workers; its URL may hold a password, so it is no argument.
 _REDIS = "HAKOIRI_REDIS"
 #: The process drives the run no longer, or not at all: another does, or it is gone.
@@ -28,7 +31,9 @@ _HELD = 75
 
 
 def drive_apart(directory: Path, resources: Resources, control: Control) -> State:
-    """Drive an awaited run by a process of its own, until it ends or `control` is interrupted; return its last state.
+    """Drive an awaited run by a process of its own, until it ends, is cancelled or `control` is interrupted.
+
+    Returns its last state. The process is killed if it does not stop within 30 seconds.
 
     Raises `TaskError` where the process ended in the midst of the work, which the run's next session counts, and
     `RunHeldError` where another process drives the run.
@@ -38,11 +43,13 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
     settings = json.dumps({name: getattr(resources, name) for name in ("workers", "memory")})
     command = [sys.executable, "-P", "-m", __name__, str(directory), settings]
     with subprocess.Popen(command, env=os.environ | own, stdin=subprocess.DEVNULL, start_new_session=True) as child:
-        asked = False
+        stop_by = 0.0
         while child.poll() is None:
-            if control.interrupted and not asked:
+            if not stop_by and (control.interrupted or _is_cancelled(directory)):
                 child.send_signal(signal.SIGTERM)
-                asked = True
+                stop_by = time.monotonic() + _GRACE_SECONDS
+            elif stop_by and time.monotonic() > stop_by:
+                child.kill()
             with suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK_SECONDS)
     if child.returncode == _HELD:
@@ -53,6 +60,13 @@ def drive_apart(directory: Path, resources: Resources, control: Control) -> Stat
         how = f"by {signal.Signals(-child.returncode).name}" if child.returncode < 0 else f"with {child.returncode}"
         raise TaskError(f"the process that ran the puzzle ended {how} in the midst of the work")
     return state
+
+
+def _is_cancelled(directory: Path) -> bool:
+    """Whether somebody wants the run cancelled: its process asks only between chunks, and one may never end."""
+    with suppress(FileNotFoundError, StorageError), Ledger(directory) as ledger:
+        return ledger.cancel_requested()
+    return False
 
 
 class _Log(SilentObserver):

@@ -12,7 +12,7 @@ from hakoiri.storage.ledger.lock import RunLock
 from tests.system.helpers import HAKOIRI, Finished, Hakoiri, wait_until
 
 POISON = """
-import ctypes, os, sys, time
+import ctypes, itertools, os, sys, time
 from hakoiri import U32, Puzzle
 
 if os.environ.get("POISON_AT_IMPORT"):
@@ -52,6 +52,17 @@ class Waits(Poison):
     def act(self):
         open(os.environ["POISON_WAITS"], "w").close()
         time.sleep(0.3)
+
+class Endless(Poison):
+    def act(self):
+        open(os.environ["POISON_WAITS"], "w").close()
+        while True:
+            pass
+
+class InC(Poison):
+    def act(self):
+        open(os.environ["POISON_WAITS"], "w").close()
+        sum(itertools.repeat(0))
 
 class Good(Poison):
     def act(self):
@@ -131,6 +142,25 @@ def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison
         "Leaves": "failed", "Crashes": "failed", "Good": "complete"
     }  # fmt: skip
     assert serve().json["runs"] == []
+
+
+@pytest.mark.parametrize(("name", "in_time"), [("Endless", True), pytest.param("InC", False, marks=pytest.mark.slow)])
+def test_a_run_that_never_answers_is_cancelled(
+    name: str, in_time: bool, poison: Path, hakoiri: Hakoiri, tmp_path: Path
+) -> None:
+    """The run behind it is driven then. A loop in C is killed after 30 seconds."""
+    files = {"HAKOIRI_PUZZLE_FILES": str(poison), "POISON_WAITS": str(tmp_path / "waits")}
+    first, second = (hakoiri.json("enqueue", f"{poison}:{puzzle}")["run"] for puzzle in (name, "Good"))
+    service = hakoiri.start("coordinator", "--threads", env=files)
+    wait_until((tmp_path / "waits").exists, what="it to be driven")
+    cancelled = hakoiri.here("cancel", first, check=False)
+    assert (cancelled.code == 0) == in_time, cancelled
+    wait_until(lambda: hakoiri.ask("status", second)["status"] == "complete", what="the other one")
+    service.send(signal.SIGTERM)
+    assert service.finish().code == 0
+    if not in_time:
+        hakoiri.here("cancel", first)
+    assert hakoiri.ask("status", first)["status"] == "cancelled"
 
 
 def test_a_run_that_loses_its_sessions_comes_after_all_others(hakoiri: Hakoiri) -> None:

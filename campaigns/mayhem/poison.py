@@ -1,0 +1,218 @@
+"""Poisonous puzzles: a user's rules that end the process which computes them, or hold it up for ever."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import ClassVar
+
+from campaigns.mayhem.memory import Group, entering
+from campaigns.mayhem.scene import MOST_SECONDS, Scene
+from campaigns.mayhem.services import POISON_FILE, POISONS
+from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
+from campaigns.mayhem.works import OWN_FILE, WORKS, differences, findings, undisturbed_in
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.worker.transport.connection import living_workers
+from tests.system.helpers import HAKOIRI, Running, wait_until
+from tests.system.web_servers import ADDRESS, ENVIRONMENT, Server
+
+_FILES = {FILES: f"{OWN_FILE}:{POISON_FILE}"}
+_LIMIT_MB = 400
+#: A run is given up after so many sessions at most.
+_MOST_SESSIONS = 6
+#: Good runs that take about a second, and are given to workers where there are any.
+_GOOD = [WORKS[name] for name in ("explore", "directed", "own puzzle")]
+#: Each chunk is one configuration, for a worker.
+_FARMED = ("--chunk", "1", "--farm-from", "1")
+_ENDLESS, _HUNGRY = "Endless", "Hungry"
+
+
+class Poisoned:
+    """A scene with a poisonous puzzle in it, and a good run that is queued behind it."""
+
+    def __init__(self, scene: Scene, poison: str, program: Path) -> None:
+        self.scene, self.poison, self.program = scene, poison, program
+        self.puzzle = f"{POISON_FILE}:{poison}"
+        self.runs = list[str]()
+
+    def start(self, *line: str, **more: str) -> Running:
+        """A command of Hakoiri's as a user starts it, who has named his files."""
+        redis = {"HAKOIRI_REDIS": self.scene.url} if self.scene.redis else {}
+        return self.scene.hakoiri.start(*line, env=_FILES | ENVIRONMENT | redis | more, executable=self.program)
+
+    def queue(self) -> None:
+        """The poisonous run, and the good one behind it."""
+        farmed = (_FARMED, self.scene.work.farmed) if self.scene.redis else ((), ())
+        for line, options in zip((("enqueue", self.puzzle), self.scene.work.queue), farmed, strict=True):
+            self.runs.append(self.scene.hakoiri.here(*line, *options, "--json").json["run"])
+
+    def status(self, number: int) -> str:
+        """That of the poisonous run, or of the good one."""
+        with suppress(FileNotFoundError, StorageError), Ledger(self.scene.hakoiri.data / self.runs[number]) as ledger:
+            return ledger.state.status
+        return ""
+
+    def let_run(self, running: Running) -> None:
+        """Wait until the one run is driven, and for a moment more: it has come to where it does harm, or not."""
+        state = self.scene.hakoiri.state
+        wait_until(lambda: state().status == "running" or running.process.poll() is not None, MOST_SECONDS, "the run")
+        self.scene.let_work(running, 2.0)
+
+    def let_good_one_end(self, service: Running) -> None:
+        """Wait until it is complete; one that nobody can get past is cancelled first."""
+        began = time.monotonic()
+
+        def wait(number: int, status: str) -> None:
+            wait_until(
+                lambda: self.status(number) == status or service.process.poll() is not None,
+                MOST_SECONDS, f"run {number} to be {status}",
+            )  # fmt: skip
+
+        if self.poison == _ENDLESS:
+            wait(0, "running")
+            # It has come to where it does harm, or not.
+            self.scene.let_work(service, 2.0)
+            self.scene.hakoiri.here("cancel", self.runs[0])
+        wait(1, "complete")
+        self.scene.outcome.figures["waited"] = round(time.monotonic() - began, 2)
+
+    def end(self, *services: Running) -> None:
+        """Services live, and end with 0 when they are asked to."""
+        for service in services:
+            if service.process.poll() is None:
+                service.send(signal.SIGTERM)
+            else:
+                self.scene.outcome.faults.append(f"{service.arguments[0]} has ended by itself")
+            self.scene.finish(service)
+
+    def give_up(self, *line: str) -> None:
+        """The poisonous run fails after some sessions more, if it was not cancelled."""
+        for _ in range(_MOST_SESSIONS):
+            if self.status(0) in ("failed", "cancelled"):
+                return
+            self.scene.finish(self.start(*line))
+        self.scene.outcome.faults.append(f"the poisonous run is {self.status(0)} after {_MOST_SESSIONS} sessions")
+
+    def judge(self) -> None:
+        """The good run has found what it finds where nobody disturbs it, and the poisonous one is not complete."""
+        outcome = self.scene.outcome
+        found = findings(self.scene.hakoiri.data / self.runs[1])
+        outcome.faults += differences(self.scene.expected, found)
+        outcome.figures["good"] += found["status"] == "complete"
+        if self.status(0) == "complete":
+            outcome.faults.append("the poisonous run is complete")
+
+
+def _run(scene: Poisoned) -> None:
+    """What a user starts: `run`, and `resume` where it stopped."""
+    for line in (("run", scene.puzzle), ("resume", "last")):
+        running = scene.start(*line, "--json")
+        code = 0
+        if scene.poison == _ENDLESS:
+            code = 128 + signal.SIGTERM
+            scene.let_run(running)
+            running.send(signal.SIGTERM)
+        ended, status = running.finish(MOST_SECONDS), scene.scene.hakoiri.state().status
+        told = "Traceback" not in ended.stderr and (code or "hakoiri: " in ended.stderr)
+        # What an endless one printed says where it was stopped.
+        if ended.code == 0 or (code and ended.code != code) or status == "complete" or not told:
+            scene.scene.outcome.faults.append(f"{status}: {ended}")
+
+
+def _coordinator(scene: Poisoned) -> None:
+    """A coordinator by threads."""
+    scene.queue()
+    service = scene.start("coordinator", "--threads")
+    scene.let_good_one_end(service)
+    scene.end(service)
+    scene.give_up("coordinator", "--threads", "--burst")
+    scene.judge()
+
+
+def _web_server(scene: Poisoned) -> None:
+    """The server on the web; it answers before and after."""
+    scene.queue()
+    server = Server(scene.start("serve", *ADDRESS))
+    with closing(server.client):
+        scene.let_good_one_end(server.process)
+        if (answer := server.client.get(f"/api/runs/{scene.runs[0]}")).status_code != 200:
+            scene.scene.outcome.faults.append(f"GET of the poisonous run: {answer}")
+    scene.end(server.process)
+    scene.judge()
+
+
+def _workers(scene: Poisoned) -> None:
+    """Two workers of a host, and a coordinator that may not be harmed by what harms them."""
+    scene.scene.farm(hosts=0)
+    host = scene.start("worker", "-n", "2")
+    client = scene.scene.one_redis.client
+    wait_until(lambda: len(living_workers(client)) == 2, MOST_SECONDS, "the workers")
+    scene.queue()
+    # In a group with a limit are those only who compute.
+    scene.program, service = HAKOIRI, scene.start("coordinator")
+    scene.let_good_one_end(service)
+    scene.end(service)
+    scene.give_up("coordinator", "--burst")
+    wait_until(lambda: len(living_workers(client)) == 2, MOST_SECONDS, "two workers after it")
+    scene.end(host)
+    scene.judge()
+
+
+_WAYS: Mapping[str, Callable[[Poisoned], None]] = {
+    "run": _run,
+    "coordinator": _coordinator,
+    "web server": _web_server,
+    "workers": _workers,
+}
+_ALL = (*POISONS, _HUNGRY)
+
+
+class Poison(Part):
+    """A trial is a poisonous puzzle, and who computes its moves."""
+
+    name, usual, short = "poison", 4 * len(_ALL), (1,)
+    headings = ("who computes its moves", "the puzzle")
+    measures: ClassVar = {
+        "harms": Measure("poisonous runs"),
+        "good": Measure("good runs behind them, complete and right"),
+        "waited": Measure("seconds these took", most=True),
+    }
+    text = f"""\
+A user's puzzle that ends the process which computes its moves (`os._exit(0)`, `SystemExit`, another `BaseException`,
+SIGSEGV, SIGABRT, SIGKILL), asks for more memory than there is, takes memory until there is none left in a control group
+of {_LIMIT_MB} MB, or never answers. It is what `run` and `resume` are given: they must end with one line that names
+the end, never with 0, and the endless one when it is stopped. Or it is queued, and a good run behind it: the
+coordinator, the web server, the workers and their supervisor must live, the good run must be complete and right (where
+the other one is endless: as soon as somebody has cancelled that), and the poisonous run must fail at last."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(place)
+        self._undisturbed = undisturbed_in(place / "undisturbed")
+
+    def case_of(self, number: int) -> str:
+        return f"{list(_WAYS)[number % len(_WAYS)]} / {_ALL[number // len(_WAYS) % len(_ALL)]}"
+
+    def run(self, trial: Trial) -> Outcome:
+        outcome, chance = Outcome(self.case_of(trial.number), dict.fromkeys(self.measures, 0)), trial.chance()
+        way, poison = outcome.case.split(" / ")
+        scene = Scene(chance.choice(_GOOD), self._undisturbed, self.place / trial.folder, chance, outcome)
+        with _program(scene.place, poison) as program, scene.ended:
+            _WAYS[way](Poisoned(scene, poison, program))
+        outcome.figures["harms"] += 1
+        return outcome
+
+
+@contextmanager
+def _program(place: Path, poison: str) -> Iterator[Path]:
+    """Hakoiri as a user starts it; for a puzzle that takes all memory in a control group with a limit."""
+    if poison != _HUNGRY:
+        yield HAKOIRI
+        return
+    group = Group(place.parent.name, _LIMIT_MB)
+    try:
+        yield entering(group.folder, place / "hakoiri")
+    finally:
+        group.remove()

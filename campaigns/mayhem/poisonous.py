@@ -1,0 +1,109 @@
+"""Puzzles as a user may have them, each of which harms the process that computes its moves."""
+
+import ctypes
+import os
+import signal
+import sys
+
+from hakoiri import U32, Puzzle
+
+
+class _OddError(BaseException):
+    """No `Exception`: few catch it."""
+
+
+class Harmless(Puzzle):
+    """A ring of 128 pairs of configurations; the others act when they come to one of them."""
+
+    name = "poisonous"
+    layout = U32
+    undirected = False
+    most_successors = 2
+
+    def usual_start(self) -> int:
+        """The first."""
+        return 0
+
+    def successors(self, key: int) -> list[int]:
+        """The other one of its pair, and one of the next."""
+        if key == 40:
+            self.act()
+        return [key ^ 1, (key + 2) % 256]
+
+    def act(self) -> None:
+        """Do no harm."""
+
+
+class Leaves(Harmless):
+    """Ends the process as a success."""
+
+    def act(self) -> None:
+        """Without a word."""
+        os._exit(0)
+
+
+class Exits(Harmless):
+    """Raises what ends a program."""
+
+    def act(self) -> None:
+        """As a success."""
+        sys.exit(0)
+
+
+class Raises(Harmless):
+    """Raises what is no `Exception`."""
+
+    def act(self) -> None:
+        """As generators and signal handlers do."""
+        raise _OddError
+
+
+class Crashes(Harmless):
+    """Reads from address 0."""
+
+    def act(self) -> None:
+        """SIGSEGV."""
+        ctypes.string_at(0)
+
+
+class Aborts(Harmless):
+    """Ends as a failed assertion of a C library does."""
+
+    def act(self) -> None:
+        """SIGABRT."""
+        os.abort()
+
+
+class Killed(Harmless):
+    """Ends as a process that the system kills."""
+
+    def act(self) -> None:
+        """SIGKILL."""
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Greedy(Harmless):
+    """Asks for more memory than there is."""
+
+    def act(self) -> None:
+        """A MemoryError."""
+        bytearray(1 << 60)
+
+
+class Hungry(Harmless):
+    """Takes memory until the system ends that; only for a control group with a limit."""
+
+    def act(self) -> None:
+        """Each page is touched."""
+        taken = []
+        while True:
+            taken.append(b"x" * (1 << 24))
+
+
+class Endless(Harmless):
+    """Never answers."""
+
+    def act(self) -> None:
+        """In Python, where signals are handled."""
+        while True:
+            pass

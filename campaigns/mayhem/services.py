@@ -1,0 +1,171 @@
+"""Services of a soak: each on a small disk, with the runs that it is to drive and the memory that it takes."""
+
+import os
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import psutil
+
+from campaigns.mayhem import poisonous
+from campaigns.mayhem.trials import ImpossibleError, Outcome
+from campaigns.mayhem.works import OWN_FILE, Undisturbed, Work, differences, findings
+from hakoiri.puzzles.user.files import FILES
+from hakoiri.storage.errors import StorageError
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.manifest import ENDED
+from hakoiri.storage.names import SERVED_FILE
+from tests.system.disks import mounted_disk
+from tests.system.helpers import HAKOIRI, Hakoiri, Running
+
+_DISK_BYTES = 200_000_000
+_BALLAST = ".ballast"
+#: A poisonous run is cancelled after so long at most; the service tries each again every 30 seconds.
+_MOST_POISON_SECONDS = 150.0
+#: What a process has in common with others is shared among them.
+_MB = 1 << 20
+POISON_FILE = Path(poisonous.__file__)
+#: The puzzles of that file which may be run without a limit of memory.
+POISONS = ("Leaves", "Exits", "Raises", "Crashes", "Aborts", "Killed", "Greedy", "Endless")
+
+
+class Service:
+    """A command on a disk of its own, where its log is written, too."""
+
+    def __init__(self, name: str, place: Path, line: tuple[str, ...], env: dict[str, str], ended: ExitStack) -> None:
+        self.name, self.place, self.hakoiri = name, place, Hakoiri(place)
+        place.mkdir(parents=True)
+        if refused := ended.enter_context(mounted_disk("tmpfs", place, _DISK_BYTES)):
+            raise ImpossibleError(f"mount is refused here: {refused}")
+        self.hakoiri.data.mkdir()
+        files = {FILES: f"{OWN_FILE}:{POISON_FILE}"}
+        self.process: Running = self.hakoiri.start(*line, env=env | files, executable=HAKOIRI)
+        ended.callback(self.hakoiri.close)
+
+    @property
+    def lives(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.process.poll() is None
+
+    @property
+    def megabytes(self) -> float:
+        """What it and its children have in memory now; what several share counts once."""
+        return megabytes(self.process.pid)
+
+    def fill_disk(self, seconds: float) -> None:
+        """Leave no block free for so long."""
+        ballast, usage = self.place / _BALLAST, os.statvfs(self.place)
+        with ballast.open("wb") as file, suppress(OSError):
+            os.posix_fallocate(file.fileno(), 0, max(1, usage.f_bavail * usage.f_frsize))
+        time.sleep(seconds)
+        ballast.unlink()
+
+
+class Driver(Service):
+    """A service that drives the queued runs of its data directory: good ones, and now and then a poisonous one."""
+
+    def __init__(
+        self, name: str, place: Path, line: tuple[str, ...], env: dict[str, str], ended: ExitStack, farms: bool
+    ) -> None:
+        super().__init__(name, place, line, env, ended)
+        self._farms = farms
+        self.waiting: dict[str, Work] = {}
+        #: By the names of poisonous runs: when they are cancelled.
+        self.poisoned: dict[str, float] = {}
+        self._over = set[str]()
+
+    def queue(self, work: Work) -> None:
+        """Have it drive a good run; none where its disk is full just then."""
+        queued = self.hakoiri.here(*work.queue, *(work.farmed if self._farms else ()), "--json", check=False)
+        if queued.code == 0:
+            self.waiting[queued.json["run"]] = work
+
+    def poison(self, chance: Random) -> str:
+        """Have it drive a poisonous run, if it has none; the name of the puzzle, or nothing."""
+        name = chance.choice(POISONS)
+        farmed = ("--chunk", "1", "--farm-from", "1") if self._farms else ()
+        line = ("enqueue", f"{POISON_FILE}:{name}", *farmed, "--json")
+        if self.poisoned or (queued := self.hakoiri.here(*line, check=False)).code:
+            return ""
+        # One that never answers keeps the good runs waiting until somebody cancels it.
+        most = _MOST_POISON_SECONDS / (10 if name == "Endless" else 1)
+        self.poisoned[queued.json["run"]] = time.monotonic() + chance.uniform(0, most)
+        return name
+
+    def settle(self, expected: Undisturbed, outcome: Outcome) -> None:
+        """Compare good runs that are complete with undisturbed ones, cancel poisonous ones; delete what has ended."""
+        for run, work in [*self.waiting.items()]:
+            status, reason = self._status(run)
+            if status == "failed":
+                outcome.faults.append(f"{self.name}: {work.name} failed: {reason}")
+            if status == "complete":
+                found = differences(expected.of(work)[0], findings(self.hakoiri.data / run))
+                outcome.faults += [f"{self.name}: {work.name}: {each}" for each in found]
+                outcome.figures["runs"] += 1
+            if status in ("failed", "complete"):
+                self._over.add(run)
+                del self.waiting[run]
+        for run, until in [*self.poisoned.items()]:
+            status, _ = self._status(run)
+            if status == "complete":
+                outcome.faults.append(f"{self.name}: a poisonous run is complete")
+            if status in ENDED:
+                outcome.figures["poisons"] += 1
+                self._over.add(run)
+                del self.poisoned[run]
+            elif time.monotonic() > until:
+                self.hakoiri.here("cancel", run, check=False)
+        # Somebody may hold one for a moment, or the disk be full.
+        self._over = {run for run in self._over if self.hakoiri.here("delete", run, "--yes", check=False).code}
+
+    @property
+    def rests(self) -> bool:
+        """Whether all runs have ended and are deleted."""
+        return not (self.waiting or self.poisoned or self._over)
+
+    def give_up_poisonous(self) -> None:
+        """Have poisonous runs cancelled at once."""
+        self.poisoned = dict.fromkeys(self.poisoned, 0.0)
+
+    def left_behind(self) -> list[str]:
+        """What stands in the data directory but the marks of services; nothing should when all runs are deleted."""
+        return sorted(entry.name for entry in self.hakoiri.data.iterdir() if not entry.name.startswith(SERVED_FILE))
+
+    def _status(self, run: str) -> tuple[str, str]:
+        """The status of a run, and why."""
+        with suppress(FileNotFoundError, StorageError), Ledger(self.hakoiri.data / run) as ledger:
+            return ledger.state.status, ledger.state.reason
+        return "", ""
+
+
+class Memory:
+    """What processes take in the course of time, looked at when they have nothing to do."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, list[tuple[float, float]]] = {}
+
+    def note(self, name: str, taken: float) -> None:
+        """So many MB now."""
+        self._seen.setdefault(name, []).append((time.monotonic(), taken))
+
+    def figures(self) -> dict[str, float]:
+        """Of each: what it took at first and at last, and by how much it grew in an hour, by all that was seen."""
+        found: dict[str, float] = {}
+        for name, seen in self._seen.items():
+            hours, taken = np.array(seen).T / ((3600.0,), (1.0,))
+            slope = float(np.polyfit(hours - hours[0], taken, 1)[0]) if len(seen) > 1 else 0.0
+            found |= {f"{name} early": seen[0][1], name: seen[-1][1], f"{name} growth": slope}
+        return {name: round(figure, 1) for name, figure in found.items()}
+
+
+def megabytes(process: int) -> float:
+    """What a process and its children have in memory; what several share counts once."""
+    taken = 0.0
+    with suppress(psutil.NoSuchProcess):
+        family = psutil.Process(process)
+        for each in (family, *family.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                taken += float(each.memory_full_info().pss)
+    return taken / _MB
