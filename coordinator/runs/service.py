@@ -114,8 +114,8 @@ def _drive_one(
         return HELD
     report(f"run {directory.name}: taken up")
     try:
-        if _lost_sessions(directory) > _MOST_LOST:
-            _give_up(directory)
+        if (lost := _lost_sessions(directory)) > _MOST_LOST:
+            _give_up(directory, lost)
         if _is_of_a_user(directory):
             state = drive_apart(directory, resources, control)
         else:
@@ -141,10 +141,9 @@ def _is_of_a_user(directory: Path) -> bool:
         return bool(pinned_spec(ledger.manifest).digest)
 
 
-def _give_up(directory: Path) -> None:
-    """Leave a run failed that ends whoever drives it."""
+def _give_up(directory: Path, lost: int) -> None:
+    """Leave a run failed of which so many sessions were lost in turn."""
     with RunLock(directory), Ledger(directory, writable=True) as ledger:
-        lost = _lost_sessions(directory)
         reason = f"its last {lost} sessions ended without a reason and without a commit"
         ledger.commit(ledger.state.become("failed", reason, (Step("resume", directory.name),)))
         remove_inside(directory, QUEUED_FILE)
