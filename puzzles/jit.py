@@ -47,6 +47,8 @@ from hakoiri.puzzles.owned.reading import NotOwnedError, read_owned, require_own
 gc.freeze()
 if _collects:
     gc.enable()
+# It is of this process alone, and the digests of the code are not (`worker.program`).
+del _collects
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: Goes up when a file holds something else than before.

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import hakoiri.worker.main  # noqa: F401  (all that the digests cover)
 from hakoiri.api import Run, census, explore
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.sliding_blocks.klotski import Klotski
+from hakoiri.worker.program import program_of
 from tests.support.searching import SlowRules, Successors
 
 #: Where files cost no waiting for a disk, if it has that much room: not in a container as it comes.
@@ -33,7 +35,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What is there now stays: otherwise whoever searches for garbage goes through all tests and modules each time."""
+    """What is there now stays: otherwise whoever searches for garbage goes through all tests and modules each time.
+
+    The digests of the code are those of now, too, before any test changes a constant: else real workers would refuse.
+    """
+    program_of(Klotski())
     gc.freeze()
 
 

@@ -56,7 +56,8 @@ _PASSING = {
 def program_of(puzzle: Puzzle) -> Digests:
     """The digests of what this process would answer requests with: Python, the puzzle, the tasks, the coding.
 
-    Computed once in a process for each class of puzzles, in some hundredths of a second.
+    Computed once in a process for each class of puzzles, in some hundredths of a second. Whoever sends or answers
+    requests has imported all of it.
     """
     return _program_of(type(puzzle), tuple(_wrapped(puzzle)))
 
@@ -81,7 +82,8 @@ def _program_of(kind: type, wrapped: tuple[type, ...]) -> Digests:
     python = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
     found: dict[str, list[object]] = {part: [] for part in (_PUZZLE, *_PARTS)}
     found[_PUZZLE] += [f"{base.__module__}.{base.__qualname__}" for base in bases]
-    for name, described in sorted(_described(_loaded([*_ROOTS, *roots])).items()):
+    begins = [*(sys.modules[name] for name in _ROOTS), *_loaded(roots)]
+    for name, described in sorted(_described(begins).items()):
         found[_part_of(name)].append((name, described))
     return {_PYTHON: python} | {part: digest_of(described) for part, described in found.items()}
 
