@@ -7,7 +7,7 @@ cancelling, resuming, verifying, repairing and deleting are then the same as for
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from hakoiri.puzzles.errors import Step, require_seconds, require_within
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.keys.seeds import MOST_SEED
 from hakoiri.puzzles.registry import PuzzleSpec
+from hakoiri.storage.layers.spill import Spill
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.storage.ledger.manifest import Figures, Manifest, State
 from hakoiri.worker.tasks import Array
@@ -229,9 +230,14 @@ class Job(ABC):
     def distrust(self, session: Session, error: UntrustedError) -> None:
         """Forget what may follow from the answers of a worker that was wrong, so that `work` does it again.
 
-        By default `error` is raised, for nobody knows what that is: the run has failed.
+        By default that is all that the run has found.
         """
-        raise error
+        session.observer.note(f"{error}: the run begins again, without it")
+        store = session.store
+        store.erase_results()
+        Spill(store.directory, store.layout, 0).clear()
+        begun = replace(store.state, depth=-1, stored_bytes=0, digest="", figures=self.figures().as_dict())
+        store.commit(begun)
 
     @abstractmethod
     def verify(self, check: Check) -> None:

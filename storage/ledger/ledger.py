@@ -24,6 +24,7 @@ from hakoiri.storage.ledger.records import pack_record, unpack_record
 from hakoiri.storage.names import (
     CANCEL_KEY,
     CREATED_FILE,
+    DATABASES,
     FORMAT_VERSION,
     LAYERS,
     LIMITS_KEY,
@@ -232,6 +233,14 @@ class Ledger:
         """With the next commit, before anything staged is written: delete the entries that begin with `prefix`."""
         self._refuse_if_poisoned()
         self._erasures.append((database, prefix))
+
+    def erase_results(self) -> None:
+        """With the next commit: delete all but what a new run has, and a request to cancel."""
+        kept = (MANIFEST_KEY, LIMITS_KEY, STATE_KEY, CANCEL_KEY)
+        for database in DATABASES:
+            for name in self.names(database) if database == META else [b""]:
+                if name not in kept:
+                    self.erase(database, name)
 
     def request_cancel(self) -> None:
         """Ask the driver to stop for good. Safe beside a driver in another process; its last commit clears the wish."""

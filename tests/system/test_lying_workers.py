@@ -37,6 +37,24 @@ def expand(self, keys):
 
 Pancakes.expand = expand
 """
+#: A worker whose first three answers are right.
+LATER_A_LIAR = """
+import numpy as np
+from hakoiri.worker import tasks
+from hakoiri.worker.transport import rq_worker
+
+rq_worker.differing_parts = lambda mine, asked: []
+answered = []
+
+def lying(work):
+    def answer(*given):
+        made = work(*given)
+        answered.append(len(made))
+        return made if len(answered) < 4 else [np.array(array[:-1]) for array in made]
+    return answer
+
+tasks.TASKS.update({name: lying(work) for name, work in tasks.TASKS.items()})
+"""
 PANCAKES = ("pancakes", "-o", "n=8")
 FARMED = ("--farm-from", "100", "--chunk", "500")
 
@@ -77,6 +95,30 @@ def test_an_audited_worker_that_hides_a_configuration_is_left_out(
     assert audit["untrusted"] == [liar]
     assert audit["chunks"] > 10
     assert f"left out, because they were wrong: {liar}" in hakoiri("status", "last").stdout
+
+
+@pytest.mark.parametrize(
+    "making",
+    [
+        ("magic-star", "-o", "points=8", "--farm-from", "1", "--chunk", "5"),
+        ("sliding", "--from", "AABB/C..D/EEFF", "--whole", "--farm-from", "1", "--chunk", "100"),
+    ],
+    ids=["tree", "whole"],
+)
+def test_other_kinds_of_run_begin_again_without_a_worker_that_was_wrong(
+    making: tuple[str, ...], hakoiri: Hakoiri, redis_server: RedisServer
+) -> None:
+    """And finds what it finds without workers."""
+    hakoiri("run", *making)
+    alone = hakoiri("status", "last", "--json").json
+    run = hakoiri("enqueue", *making, "--json").json["run"]
+    with other_worker(redis_server, LATER_A_LIAR) as liar:
+        ended = hakoiri("resume", run, "--redis", redis_server.url, "--audit", "100%")
+    assert f"worker {liar} gave wrong answers, and had answered before: the run begins again" in ended.stderr
+    found = hakoiri("status", run, "--json").json
+    assert (found["status"], found["digest"]) == ("complete", alone["digest"])
+    assert found["places"]["audit"]["untrusted"] == [liar]
+    assert hakoiri("verify", run, "--json").json["ok"] is True
 
 
 @pytest.mark.parametrize("audit", [0.0, 1.0])
