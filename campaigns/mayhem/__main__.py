@@ -22,6 +22,7 @@ from typing import Any
 
 from campaigns.mayhem.damage import Damage
 from campaigns.mayhem.disks import Disks
+from campaigns.mayhem.failovers import Failovers
 from campaigns.mayhem.full import Full
 from campaigns.mayhem.hosts import Hosts
 from campaigns.mayhem.kills import Kills
@@ -41,8 +42,24 @@ from campaigns.mayhem.web import Web
 
 PARTS: dict[str, type[Part]] = {
     part.name: part
-    for part in (Kills, Disks, Full, Logs, Memory, Poison, Queues, Hosts, Liars, Payloads, Web, Requests, Damage, Soak)
-}
+    for part in (
+        Kills,
+        Disks,
+        Full,
+        Logs,
+        Memory,
+        Poison,
+        Queues,
+        Failovers,
+        Hosts,
+        Liars,
+        Payloads,
+        Web,
+        Requests,
+        Damage,
+        Soak,
+    )
+}  # fmt: skip
 
 
 def tried(part: Part, trial: Trial, kept: Path) -> tuple[Outcome, float]:

@@ -1,6 +1,5 @@
 """Trouble with the one Redis, with what lies in it, and with who else uses it."""
 
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
@@ -21,8 +20,6 @@ _MOST_SECONDS = 180
 _HARMS, _PAUSE_SECONDS = 40, 0.1
 #: How often somebody looks for what is there for a moment.
 _LOOKS = 50
-#: How many failovers there are in a run, and how long one takes at most.
-_FAILOVERS, _FAILOVER_SECONDS = 3, 6.0
 #: Names of RQ's that Hakoiri has no need of.
 _OF_RQ = ("rq:groups", "rq:rl-keys", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}", f"rq:ready:{QUEUE}")
 
@@ -33,7 +30,7 @@ def _little_room(scene: Scene, policy: str) -> None:
     running = scene.drive()
     running.finish(_MOST_SECONDS)
     scene.outcome.figures["harms"] += _missed(scene.one_redis.client)
-    _ends(scene, running)
+    ends(scene, running)
 
 
 def _little_room_for_data(scene: Scene, policy: str) -> None:
@@ -48,7 +45,7 @@ def _little_room_for_data(scene: Scene, policy: str) -> None:
         for store in stores:
             scene.outcome.figures["harms"] += _missed(store)
             store.config_set("maxmemory", 0)
-    _ends(scene, running)
+    ends(scene, running)
 
 
 def _limit(client: redis.Redis, chance: Random, policy: str) -> None:
@@ -74,11 +71,11 @@ def _through(scene: Scene, **options: Any) -> None:
         scene.url = proxy.url
         scene.hosts.append(scene.start_host())
         running = scene.drive()
-        _ends(scene, running)
+        ends(scene, running)
         scene.outcome.figures["harms"] += proxy.cuts
 
 
-def _ends(scene: Scene, running: Running) -> None:
+def ends(scene: Scene, running: Running) -> None:
     """Right, or refused by name; then it is gone on with, when what was wrong is put right."""
     ended = running.finish(_MOST_SECONDS)
     if ended.code == 1 and "hakoiri: " in ended.stderr and "Traceback" not in ended.stderr:
@@ -100,7 +97,7 @@ def _beside(scene: Scene, harm: Callable[[redis.Redis, Random], bool], **hosts: 
         if not scene.let_work(running, _PAUSE_SECONDS):
             break
         scene.outcome.figures["harms"] += harm(scene.one_redis.client, scene.chance)
-    _ends(scene, running)
+    ends(scene, running)
 
 
 def _double_jobs(client: redis.Redis, chance: Random) -> bool:
@@ -186,37 +183,6 @@ def _taken_names(client: redis.Redis, chance: Random) -> bool:
     return True
 
 
-def be_replica(client: redis.Redis, chance: Random) -> None:
-    """A failover: it is a replica of nobody for a while."""
-    client.replicaof("127.0.0.1", "1")
-    time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
-    client.replicaof("NO", "ONE")
-
-
-def be_locked(client: redis.Redis, chance: Random) -> None:
-    """Another password for a while, which nobody knows, and all connections are closed."""
-    client.config_set("requirepass", "another")
-    client.client_kill_filter(_type="normal", skipme=True)
-    time.sleep(chance.uniform(0, _FAILOVER_SECONDS))
-    client.config_set("requirepass", "")
-
-
-def _failovers(scene: Scene, fail: Callable[[redis.Redis, Random], None]) -> None:
-    """One after the other while the run is under way. No worker ends of it, and no run that has begun."""
-    scene.farm()
-    before = {child.pid for child in scene.children(data_redis=False)}
-    running = scene.drive()
-    with redis.Redis.from_url(scene.one_redis.url, single_connection_client=True) as client:
-        for _ in range(_FAILOVERS):
-            if not scene.let_work(running, scene.seconds):
-                break
-            fail(client, scene.chance)
-            scene.outcome.figures["harms"] += 1
-    _ends(scene, running)
-    if before != {child.pid for child in scene.children(data_redis=False)}:
-        scene.outcome.faults.append("workers have ended")
-
-
 def _protocol(scene: Scene, number: int) -> None:
     scene.farm(options=f"?protocol={number}")
     scene.finish(scene.drive())
@@ -225,7 +191,7 @@ def _protocol(scene: Scene, number: int) -> None:
 class Queues(Disturbed):
     """A trial is a farmed run of one kind, and one kind of trouble."""
 
-    name, usual, short = "redis", 288, (8,)
+    name, usual, short = "redis", 256, (8,)
     headings = ("trouble", "run")
     ways: ClassVar = {
         "no room (noeviction)": partial(_little_room, policy="noeviction"),
@@ -244,8 +210,6 @@ class Queues(Disturbed):
         "data Redis: no room": partial(_little_room_for_data, policy="noeviction"),
         "data Redis: eviction": partial(_little_room_for_data, policy="allkeys-random"),
         "data Redis: garbage in keys": partial(_beside, harm=_spoil_data, hosts=2, workers=1, env=AUTO),
-        "failover: a replica for seconds": partial(_failovers, fail=be_replica),
-        "failover: another password": partial(_failovers, fail=be_locked),
     }
     measures: ClassVar = {
         "harms": Measure("harms done"),
@@ -256,7 +220,6 @@ class Queues(Disturbed):
 A run by two workers, and a Redis with little room, one that throws keys away, that is slow or whose connections are cut
 after some bytes; jobs that are in the queues twice, in another order or in that of another worker, and events that come
 twice and in another order; values that are overwritten, of another type or gone; keys of other programs, under names of
-RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts; failovers, in which
-Redis is a replica or has another password for up to six seconds, and no worker may end. *Harms done* are these,
+RQ's and of Hakoiri's, too, and its workers suspended; the same of the data Redis of two hosts. *Harms done* are these,
 connections cut, keys thrown away and commands refused for want of room. The run must end as one that nobody disturbed,
 at once or, where it was ended with one line that says why, when it is gone on with."""

@@ -15,9 +15,9 @@ from typing import ClassVar
 import psutil
 import redis
 
+from campaigns.mayhem.failovers import be_locked, be_replica
 from campaigns.mayhem.grammar import stream
 from campaigns.mayhem.liars import OTHER
-from campaigns.mayhem.queues import be_locked, be_replica
 from campaigns.mayhem.scene import AUTO, pause
 from campaigns.mayhem.services import Driver, Memory, Service, megabytes
 from campaigns.mayhem.trials import Measure, Outcome, Part, Trial
