@@ -3,20 +3,27 @@ FROM python:3.13-slim-trixie AS install
 WORKDIR /source
 RUN python -m venv /opt/hakoiri
 COPY requirements.lock ./
-# Symbols that only a debugger reads, and the tests of the packages, are a sixth of what is installed. The libraries in
-# the folders *.libs were rewritten by auditwheel, and strip can break such files.
-RUN /opt/hakoiri/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
+# Left out, because nothing imports them: the packages' tests and sources in C, symbols that only a debugger reads. The
+# libraries in the folders *.libs were rewritten by auditwheel, and strip can break such files.
+RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --require-hashes -r requirements.lock \
     && apt-get update && apt-get install --yes --no-install-recommends binutils \
     && find /opt/hakoiri -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} + \
-    && find /opt/hakoiri -type d -name tests -prune -exec rm -r {} +
+    && find /opt/hakoiri -type d -name tests -prune -exec rm -r {} + \
+    && find /opt/hakoiri -type f -regex '.*\.\(c\|cpp\|h\|pxd\|pyi\|pyx\)' -delete
 COPY pyproject.toml README.md LICENSE ./
 COPY puzzles puzzles
 COPY storage storage
 COPY worker worker
 COPY coordinator coordinator
 COPY hakoiri hakoiri
-RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+RUN /opt/hakoiri/bin/pip install --no-cache-dir --no-compile --no-deps --no-build-isolation . \
     && /opt/hakoiri/bin/pip uninstall --yes setuptools pip
+# Compile the kernels once, here; on another kind of processor they are compiled again when they are needed. Importing
+# every module of Hakoiri, and what plots need, compiles to bytecode what is imported later, and no more.
+WORKDIR /
+RUN XDG_CACHE_HOME=/opt/kernels /opt/hakoiri/bin/python -m hakoiri.worker.built_in \
+    && /opt/hakoiri/bin/python -c 'import hakoiri, pkgutil, PIL.Image, matplotlib.backends.backend_agg; \
+    [__import__(each.name) for each in pkgutil.walk_packages(hakoiri.__path__, "hakoiri.")]'
 
 FROM python:3.13-slim-trixie
 LABEL org.opencontainers.image.title="Hakoiri" \
@@ -27,8 +34,9 @@ LABEL org.opencontainers.image.title="Hakoiri" \
 # A fixed uid, so that volumes fit the next image too. A new volume at /data takes over the owner that it has here.
 RUN groupadd --gid 10001 hakoiri \
     && useradd --uid 10001 --gid hakoiri --no-create-home --home-dir /data hakoiri \
-    && install -d -o hakoiri -g hakoiri /data /opt/kernels
+    && install -d -o hakoiri -g hakoiri /data
 COPY --from=install /opt/hakoiri /opt/hakoiri
+COPY --from=install --chown=10001:10001 /opt/kernels /opt/kernels
 COPY scripts/container /usr/local/bin/hakoiri-container
 ENV PATH=/opt/hakoiri/bin:$PATH \
     PYTHONUNBUFFERED=1 \
@@ -37,9 +45,6 @@ ENV PATH=/opt/hakoiri/bin:$PATH \
     BUILT_KERNELS=/opt/kernels
 USER 10001:10001
 WORKDIR /data
-
-# Compile the kernels once, here. On another kind of processor they are compiled again when they are needed.
-RUN XDG_CACHE_HOME=$BUILT_KERNELS python -m hakoiri.worker.built_in
 
 # docker-compose.yml has a check for each service.
 HEALTHCHECK NONE

@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 PROJECT = "hakoiri-test"
 WORKERS = 2
 #: How long a state that must come is waited for.
-PATIENCE_SECONDS = 180.0
+PATIENCE_SECONDS = 600.0
 #: The ports at which the containers of each service listen.
 SERVICES = {"redis": {6379}, "pieces": {6380}, "web": {8080}, "coordinator": set[int](), "worker": set[int]()}
 #: Configurations, greatest depth and digest of what the usual start of the Hakoiri-musume reaches.
@@ -83,6 +83,12 @@ def containers() -> dict[str, str]:
     return {each["Names"][0]: each["Labels"]["com.docker.compose.service"] for each in listed}
 
 
+def podman_log(container: str) -> str:
+    """The last lines that a container wrote."""
+    done = podman("logs", "--tail", "20", container)
+    return done.stdout + done.stderr
+
+
 def process_of(container: str) -> int:
     """The process id of a container's init, 0 while it does not run."""
     return int(podman("inspect", "--format", "{{.State.Pid}}", container).stdout or 0)
@@ -97,7 +103,7 @@ def ask(path: str, token: str = TOKEN) -> tuple[int, dict[str, Any]]:
     """Return the status and the body of an answer of the page."""
     request = Request("http://{}:{}{}".format(*PAGE, path), headers={"Authorization": f"Bearer {token}"})  # noqa: S310
     try:
-        with urlopen(request, timeout=30) as answer:  # noqa: S310
+        with urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
             return answer.status, json.load(answer)
     except HTTPError as error:
         return error.code, {}
@@ -124,11 +130,11 @@ def listening(process: int | str) -> set[tuple[str, int]]:
     return found
 
 
-def kill(container: str) -> None:
-    """Kill a container's init as a crash would; wait until its restart policy has started it again."""
-    before = process_of(container)
-    os.kill(before, signal.SIGKILL)
-    wait_for(f"{container} to come back", lambda: process_of(container) not in (0, before))
+def kill(container: str) -> int:
+    """Kill a container's init as a crash would; return its process id."""
+    process = process_of(container)
+    os.kill(process, signal.SIGKILL)
+    return process
 
 
 def check_ports() -> None:
@@ -150,12 +156,15 @@ def kill_during(run: str) -> None:
     def found() -> int:
         return int(ask(f"/api/runs/{run}")[1].get("configurations") or 0)
 
+    killed = {}
     for victim, configurations in ((workers[0], 2_000), (coordinator, 10_000)):
         wait_for(f"{configurations:,} configurations", lambda least=configurations: found() >= least)
         at = found()
         check(at < REACHED[0], "the run was over before it could be disturbed")
-        kill(victim)
+        killed[victim] = kill(victim)
         print(f"compose-test: {victim} was killed at {at:,} configurations", flush=True)
+    for victim, before in killed.items():
+        wait_for(f"{victim} to be started again", lambda name=victim, old=before: process_of(name) not in (0, old))
     wait_for("the end of the run", lambda: ask(f"/api/runs/{run}")[1].get("status") == "complete")
 
 
@@ -199,6 +208,10 @@ def main() -> None:
             check(status == HTTPStatus.OK and health["ok"] and health["workers"] == WORKERS, f"/api/health: {health}")
             for name in containers():
                 wait_for(f"{name} to be healthy", lambda name=name: is_healthy(name))
+    except BaseException:
+        for name in containers():
+            print(f"compose-test: {name} wrote last:\n{podman_log(name)}", flush=True)
+        raise
     finally:
         with phase("taking it down"):
             # Podman-compose takes down one container of each service.
