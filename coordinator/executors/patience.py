@@ -10,12 +10,32 @@ from typing import TypeVar
 import redis
 
 from hakoiri.coordinator.session.session import Control, Observer
-from hakoiri.worker.transport.connection import redis_errors
+from hakoiri.worker.errors import RedisRefusedError, RedisUnavailableError
+from hakoiri.worker.transport.connection import connect, redis_errors
 from hakoiri.worker.transport.names import PROBE
 
 AWAY = (redis.ConnectionError, redis.TimeoutError)
 _RETRY_SECONDS = 0.2
 _Value = TypeVar("_Value")
+
+
+def await_redis(url: str, seconds: float, control: Control, observer: Observer) -> None:
+    """Return when a new connection is answered; raises as `connect` does when that many seconds are over.
+
+    For a run under way: its Redis was there when it began.
+    """
+    until, told = time.monotonic() + seconds, False
+    while True:
+        try:
+            return connect(url).close()
+        except (RedisRefusedError, RedisUnavailableError) as error:
+            if time.monotonic() > until:
+                raise
+            if not told:
+                observer.note(f"{error}; waiting up to {seconds:.0f} s for it")
+        told = True
+        control.check()
+        time.sleep(_RETRY_SECONDS)
 
 
 class Patience:

@@ -36,12 +36,23 @@ def measure_member(data: Path, spec: PuzzleSpec, resources: Resources, control: 
     directory = data / _RUN
     if not (directory / DATA_FILE).exists():
         make_planned(data, plan_run(data, spec, "explore", {}, resources, _RUN), False, None)
+    _await_redis(resources, control, observer)
     state = drive(directory, resources, _Within(control), observer)
     if state.status != "complete":
         raise StopRun(state.status, state.reason)
+    _await_redis(resources, control, observer)
     with RunStore(directory) as store, open_context(spec.build(), spec, resources, control, observer) as context:
         layers = [record.size for record in store.layer_records()]
         return layers, *_distances(context, store, control, observer), store.state.digest
+
+
+def _await_redis(resources: Resources, control: Control, observer: Observer) -> None:
+    """Each member has connections of its own, and Redis may be away when they are made."""
+    if resources.redis is not None:
+        # Here, because redis takes a tenth of a second to import.
+        from hakoiri.coordinator.executors.patience import await_redis
+
+        await_redis(resources.redis, resources.tuning.patience, control, observer)
 
 
 def _distances(

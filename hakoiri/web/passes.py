@@ -20,6 +20,8 @@ class Passes:
         self._token = settings.token
         # Cookies are those of a host, whatever the port.
         self._cookie = f"hakoiri-{settings.port}"
+        #: What scripts of the page may read: that there is a pass.
+        self._mark = f"{self._cookie}-in"
 
     def admits(self, headers: Headers) -> bool:
         """Whether a request carries a pass of this server that has not expired."""
@@ -40,7 +42,8 @@ class Passes:
     def _set(self, response: Response, headers: Headers, content: str, seconds: int) -> None:
         # Forged, this only makes the forger's own cookie stricter.
         secure = headers.get("x-forwarded-proto", "").lower() == "https"
-        response.set_cookie(self._cookie, content, seconds, secure=secure, httponly=True, samesite="strict")
+        for name, value, hidden in ((self._cookie, content, True), (self._mark, "1", False)):
+            response.set_cookie(name, value, seconds, secure=secure, httponly=hidden, samesite="strict")
 
     def _is_valid(self, content: str) -> bool:
         expires, _, signature = content.partition(_SEPARATOR)

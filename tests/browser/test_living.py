@@ -157,3 +157,12 @@ def test_it_is_said_that_the_server_is_gone(browser: Browser, tmp_path: Path) ->
     expect(page.locator(".progress")).to_contain_text("The server does not answer")
     page.close()
     hakoiri.close()
+
+
+def test_who_logs_out_is_not_let_in_again(page: Page, site: Site) -> None:
+    """By no other tab either."""
+    page.goto("/#/")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", name="Logged out")).to_be_visible()
+    expect(page.get_by_role("button", name="Log out")).to_be_hidden()
+    assert page.request.get("/api/runs").status == 401

@@ -9,6 +9,7 @@ from hakoiri.cli.driving import drive_and_report, start_run
 from hakoiri.cli.options import (
     AuditOption,
     ChunkOption,
+    DataNetworksOption,
     DataOption,
     DeadlineOption,
     FarmFromOption,
@@ -73,6 +74,7 @@ def run(
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
     audit: AuditOption = None,
+    data_networks: DataNetworksOption = None,
     wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -135,6 +137,7 @@ def resume(
     farm_from: FarmFromOption = None,
     deadline: DeadlineOption = None,
     audit: AuditOption = None,
+    data_networks: DataNetworksOption = None,
     wide: WideOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -1,5 +1,6 @@
 // Which page is shown. A page is a function of the place where it goes and the address; it returns what ends it.
 
+import {post} from "./lib/api.js";
 import {h, put} from "./lib/dom.js";
 import {parsed} from "./router.js";
 
@@ -55,6 +56,19 @@ addEventListener("hashchange", () => {
 });
 document.querySelector(".skip").addEventListener("click", event => {
   event.preventDefault();
+  main.focus();
+});
+
+// Whoever came in by the token has a pass for a week.
+const logout = document.getElementById("logout");
+logout.hidden = !/\bhakoiri-\d+-in=/.test(document.cookie);
+logout.addEventListener("click", async () => {
+  await post(["logout"]);
+  turn++;
+  end();
+  logout.hidden = true;
+  put(main, h("section", {class: "card"}, h("h1", {}, "Logged out"),
+    h("p", {}, "To come back, open the address that the server printed.")));
   main.focus();
 });
 show();
