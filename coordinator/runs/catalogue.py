@@ -133,7 +133,6 @@ def find_run(data: Path, name: str) -> Path:
 
     That is the one made last, but for those that belong to another run (`base_of`).
     """
-    remove_abandoned(data)
     runs = run_directories(data)
     if not runs:
         raise UnknownRunError(f"there are no runs in {data}", Step("run", "klotski"), Step("change", "data"))
@@ -167,7 +166,6 @@ def list_runs(data: Path, opening: Opening = Ledger) -> list[RunStatus]:
 
     `opening` as for `status_of`.
     """
-    remove_abandoned(data)
     asked_once = cache(is_served)
     directories = sorted(run_directories(data), key=by_age)
     found = (listed_status(directory, asked_once, opening) for directory in directories)

@@ -202,12 +202,15 @@ def main() -> None:
                 sys.stdout.flush()
     except HakoiriError as error:
         _fail(worded(error, error.steps))
-    except (MemoryError, ImportError, OSError) as error:
+    except (MemoryError, ImportError, OSError, SystemError) as error:
         _fail(_system_error(error))
 
 
-def _system_error(error: MemoryError | ImportError | OSError) -> str:
-    """A line for what the system refuses; an import that fails without a limit is a mistake of ours."""
+def _system_error(error: MemoryError | ImportError | OSError | SystemError) -> str:
+    """A line for what the system refuses; an import that fails without a limit is a mistake of ours.
+
+    Libraries that get no memory raise `SystemError`, too.
+    """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     # The loader of shared libraries gives an error without a number.
     if limit != resource.RLIM_INFINITY and getattr(error, "errno", None) in (None, errno.ENOMEM):
@@ -216,7 +219,7 @@ def _system_error(error: MemoryError | ImportError | OSError) -> str:
     if isinstance(error, MemoryError):
         detail = str(error) or type(error).__name__
         return f"not enough memory: {detail}; close other programs, or let a run take less with --memory"
-    if isinstance(error, ImportError):
+    if isinstance(error, ImportError | SystemError):
         raise error
     drop_stdout()
     named = f"{error.filename}: " if error.filename else "the output cannot be written: "

@@ -185,7 +185,10 @@ def abandoned(buildings: Iterable[Path]) -> Iterator[Path]:
 
 
 def remove_abandoned(data: Path) -> None:
-    """Remove what kills have left behind in a data directory: runs half made or half deleted, and parts of files."""
+    """Remove what kills have left behind in a data directory: runs half made or half deleted, and parts of files.
+
+    For commands that make, delete or drive runs there: those that only read leave the directory as it is.
+    """
     for left in chain(abandoned(runs_being_made(data)), deleted_directories(data)):
         shutil.rmtree(left, ignore_errors=True)
     remove_parts(data)
