@@ -74,7 +74,10 @@ class Mixture:
             if len(driver.waiting) < _MOST_WAITING:
                 driver.queue(self._chance.choice(_WORKS))
         harm = self._chance.choice(self._harms)
-        harm()
+        try:
+            harm()
+        except Exception as error:  # The others go on: what was found so far must not be lost.
+            self._outcome.faults.append(f"{harm.__name__.strip('_')}: {type(error).__name__}: {error}")
         self._outcome.figures["harms"] += 1
 
     def rest(self, memory: Memory) -> None:

@@ -57,7 +57,8 @@ def mistakes(server: Server, raw: list[bytes]) -> list[str]:
     with _connect(server) as connection, suppress(ConnectionError):
         for piece in raw:
             connection.sendall(piece)
-        connection.shutdown(socket.SHUT_WR)
+        with suppress(OSError):  # The server has hung up already.
+            connection.shutdown(socket.SHUT_WR)
         status = connection.recv(12)[9:12]
     return [f"{status!r} for {raw!r}"] if status.startswith(b"5") and int(status) not in _BUSY else []
 
