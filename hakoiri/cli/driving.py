@@ -20,6 +20,7 @@ from rich.text import Text
 from hakoiri.cli.options import redis_flag, redis_url
 from hakoiri.puzzles.errors import HakoiriError, PuzzleError, Step
 from hakoiri.render.progress import ProgressLine, progress_text, shown_progress
+from hakoiri.render.streams import unread
 from hakoiri.render.tables import facts, print_json, rows_table, stderr, stdout
 from hakoiri.steps import command, worded
 
@@ -201,12 +202,8 @@ def drive_and_report(
     again = Step("resume", directory.name, str(data or ""))
     with stopping_with(control.interrupt) as received:
         state = _drive(directory, resources, control, again, repair)
-        try:
+        with unread(state.status != "complete"):
             _report(directory, resources, json, control, finish, wide)
-        except SystemExit:
-            # The reader of stdout has left, which is no success of a run that is not complete.
-            _leave_unless_complete(state, again, received)
-            raise
     _leave_unless_complete(state, again, received)
 
 

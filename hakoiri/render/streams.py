@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
 from typing import Any, TextIO
 
 from hakoiri.puzzles.errors import visible
@@ -54,7 +54,7 @@ def _own_descriptor(stream: TextIO) -> Iterator[TextIO]:
     stream.flush()
     kept = os.dup(_STDOUT)
     os.dup2(_STDERR, _STDOUT)
-    own = open(kept, "w", encoding=stream.encoding, errors=stream.errors)  # noqa: SIM115
+    own = _results_to(kept, stream, closefd=True)
     try:
         yield own
         own.flush()
@@ -72,6 +72,29 @@ def print_line(text: str) -> None:
 def print_error(text: object) -> None:
     """A line on stderr that says what is wrong."""
     print(f"hakoiri: {visible(str(text))}", file=sys.stderr)
+
+
+class _Stdout(io.FileIO):
+    """Where results go. When the reader of a pipe (head, less) has seen enough and left, the command ends with 0."""
+
+    def write(self, data: Any) -> int:
+        """Return how many bytes are done with."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            # Nothing may be flushed into it on the way out.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            raise SystemExit(0) from None
+
+
+def unread(allowed: bool) -> AbstractContextManager[None]:
+    """While the block prints what is wrong: with `allowed` the command goes on when its reader leaves, to its code."""
+    return suppress(SystemExit) if allowed else nullcontext()
+
+
+def _results_to(descriptor: int, like: TextIO, closefd: bool) -> TextIO:
+    buffer = io.BufferedWriter(_Stdout(descriptor, "w", closefd=closefd))
+    return io.TextIOWrapper(buffer, like.encoding, like.errors, line_buffering=os.isatty(descriptor))
 
 
 class _Dropping(io.FileIO):
@@ -92,13 +115,17 @@ def prepare_streams() -> None:
     progress and log lines that cannot be written to stderr are dropped: no service ends for want of its log.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # Opened in their order, they get the numbers of those that were closed, and no file of ours does.
+        # Opened in their order, they get the numbers of those that were closed.
+        # IMPORTANT: never closed again, else a file of ours gets the number, and what is logged is written into it.
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(nowhere, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     codecs.register_error(_ERRORS, _lookalike)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_ERRORS)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _results_to(sys.stdout.fileno(), sys.stdout, closefd=False)
     if isinstance(sys.stderr, io.TextIOWrapper):
         buffer = io.BufferedWriter(_Dropping(sys.stderr.fileno(), "w", closefd=False))
         sys.stderr = io.TextIOWrapper(buffer, sys.stderr.encoding, _ERRORS, line_buffering=True)

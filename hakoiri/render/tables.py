@@ -11,7 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from hakoiri.puzzles.errors import visible
-from hakoiri.render.streams import drop_stdout, results
+from hakoiri.render.streams import results
 
 _FILE_WIDTH = 120
 #: Wider than any table.
@@ -27,7 +27,7 @@ def stdout() -> Console:
     # A file or pipe has no width; this one holds every line.
     width = None if results().isatty() else _FILE_WIDTH
     # What is longer runs on into the next line of the terminal: nothing is cut, and copied lines are whole.
-    return _Results(file=results(), width=width)
+    return _Console(file=results(), width=width)
 
 
 def stderr() -> Console:
@@ -37,10 +37,7 @@ def stderr() -> Console:
 
 def print_json(result: dict[str, Any]) -> None:
     """The one object."""
-    try:
-        print(json.dumps(result), file=results(), flush=True)
-    except BrokenPipeError:
-        _leave_quietly()
+    print(json.dumps(result), file=results(), flush=True)
 
 
 class _Console(Console):
@@ -53,17 +50,6 @@ class _Console(Console):
         # Everything that is printed comes through here, and the codes for colours are put around it after this.
         shown = (one if one.control else Segment(visible(one.text), one.style) for one in buffer)
         return super()._render_buffer(shown)
-
-
-class _Results(_Console):
-    def on_broken_pipe(self) -> None:
-        _leave_quietly()
-
-
-def _leave_quietly() -> None:
-    """The reader of our pipe (head, less) has seen enough. Nothing may be flushed into it on the way out."""
-    drop_stdout()
-    raise SystemExit(0)
 
 
 class _Table(Table):

@@ -3,9 +3,11 @@
 import io
 import os
 import signal
+import subprocess
 import sys
 import xml.etree.ElementTree
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -13,6 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hakoiri.cli import app
+from hakoiri.storage.ledger.ledger import Ledger
+from hakoiri.storage.ledger.lock import RunLock
 from hakoiri.worker.transport.connection import living_workers
 from tests.system.helpers import START_OF_2, FinishedRuns, Hakoiri, wait_until
 from tests.system.own import changed, written
@@ -85,6 +89,35 @@ def test_a_run_that_stops_is_no_success_when_nobody_reads_what_it_found(
     assert running.finish().code == 128 + signal.SIGINT
 
 
+#: Commands that may print more than a reader wants; `{}` is a run.
+PRINTING = (
+    "--help", "run --help", "--show-completion bash", "puzzles", "puzzles tiles --json", "runs", "runs --json",
+    "status {}", "layers {}", "layers {} --depth 0", "layers {} --json", "components {}", "path {}", "path {} --all",
+    "diameter {}", "diameter {} --json", f"show {BOARD}", f"distance {{}} {BOARD}", f"component-of {{}} {BOARD}",
+    "verify {}", "verify {} --json", "deal gap", "deal gap --count 3000", "generate nakuron", "run tiles -o columns=2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", PRINTING)
+def test_a_reader_who_has_seen_enough_is_no_error(line: str, finished: FinishedRuns) -> None:
+    done = finished.hakoiri(*line.format(finished.counted["run"]).split(), before=unread_stdout, check=False)
+    assert done.code == 0
+    assert "hakoiri: " not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", ["verify {}", "verify {} --json", "health --json", "try {}", "try {} --json"])
+def test_what_is_wrong_is_no_success_when_nobody_reads_it(
+    line: str, hakoiri: Hakoiri, finished: FinishedRuns, tmp_path: Path
+) -> None:
+    damaged = finished.copy(finished.explored, hakoiri.data)
+    with RunLock(damaged), Ledger(damaged, writable=True) as ledger:
+        ledger.commit(replace(ledger.state, digest="0" * 64))
+    wrong = written(tmp_path, changed(("        found = []", "        found = [1 << 40]")))
+    named = wrong if line.startswith("try") else damaged.name
+    assert hakoiri(*line.format(named).split(), before=unread_stdout, check=False).code == 1
+
+
 def test_what_a_users_puzzle_prints_does_not_mix_with_the_results(tmp_path: Path, hakoiri: Hakoiri) -> None:
     loud = written(tmp_path, LOUD)
     ran = hakoiri.here("run", loud, "--json")
@@ -132,6 +165,16 @@ def test_stdout_closed_or_full(
 ) -> None:
     done = finished.hakoiri(*line.format(BOARD).split(), before=before, check=False)
     assert (done.code, done.stdout, done.stderr) == (code, "", said)
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
+    """Else what is logged is written into it: a data file of a run."""
+    program = (
+        "import os, sys; from hakoiri.render.streams import prepare_streams; prepare_streams()\n"
+        f"with open({str(tmp_path / 'file')!r}, 'w') as file: print('a log', file=sys.stderr, flush=True)"
+    )
+    subprocess.run(["sh", "-c", '"$0" -c "$1" <&- >&- 2>&-', sys.executable, program], check=True)
+    assert (tmp_path / "file").read_bytes() == b""
 
 
 # Configurations from stdin and from pipes

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hakoiri.cli.options import JsonOption, PuzzleArgument, PuzzleOptions, own_spec, read_board
 from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stdout
 
 if TYPE_CHECKING:
@@ -66,13 +67,14 @@ def try_puzzle(
         merged = verdicts(_case(replace(spec, merge_mirrors=True), text))
         found += [each._replace(check=f"{each.check}, mirrors merged") for each in merged if each.wrong]
     broken = [each for each in found if each.wrong]
-    if json:
-        rows = [{"check": each.check, "promise": each.promise, "wrong": each.wrong} for each in found]
-        print_json({"puzzle": spec.name, "ok": not broken, "checks": rows})
-    else:
-        _print_verdicts(found)
-        if not broken:
-            stdout().print(Text(f"all promises are kept; now run it: hakoiri run {puzzle}", "dim"), soft_wrap=True)
+    with unread(bool(broken)):
+        if json:
+            rows = [{"check": each.check, "promise": each.promise, "wrong": each.wrong} for each in found]
+            print_json({"puzzle": spec.name, "ok": not broken, "checks": rows})
+        else:
+            _print_verdicts(found)
+            if not broken:
+                stdout().print(Text(f"all promises are kept; now run it: hakoiri run {puzzle}", "dim"), soft_wrap=True)
     if broken:
         raise typer.Exit(1)
 

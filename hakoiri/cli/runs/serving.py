@@ -19,6 +19,7 @@ from hakoiri.cli.options import (
     required_redis,
 )
 from hakoiri.puzzles.errors import Step, counted
+from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.hosts import host_rows
 from hakoiri.steps import worded
@@ -97,7 +98,9 @@ def health(
     found = _health(where, redis, workers)
     if json:
         living = _living(found.hosts)
-        print_json({"ok": not found.missing, "workers": living, "coordinator": found.served, "hosts": found.hosts})
+        row = {"ok": not found.missing, "workers": living, "coordinator": found.served, "hosts": found.hosts}
+        with unread(bool(found.missing)):
+            print_json(row)
     if found.missing:
         raise RunError("; ".join(found.missing))
     if not json:

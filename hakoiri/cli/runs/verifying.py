@@ -19,6 +19,7 @@ from hakoiri.cli.options import (
 )
 from hakoiri.puzzles.errors import Step, counted
 from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.render.streams import unread
 from hakoiri.render.tables import print_json, stderr, stdout
 from hakoiri.rows.runs import report_row
 from hakoiri.steps import in_command_line, worded
@@ -79,15 +80,16 @@ def verify(
         else:
             report = verify_directory(path, full, resources, control, progress, seed)
     row = report_row(report)
-    if json:
-        print_json(({"certificate": name} if certified else {"run": path.name}) | row)
-    else:
-        stdout().print(Text(_outcome(report)), soft_wrap=True)
-        for fault in row["faults"]:
-            stdout().print(Text(fault, style="red"), soft_wrap=True)
-        if report.checked and report.cause and not certified:
-            repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
-            stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
+    with unread(not report.ok):
+        if json:
+            print_json(({"certificate": name} if certified else {"run": path.name}) | row)
+        else:
+            stdout().print(Text(_outcome(report)), soft_wrap=True)
+            for fault in row["faults"]:
+                stdout().print(Text(fault, style="red"), soft_wrap=True)
+    if not (json or certified) and report.checked and report.cause:
+        repair = in_command_line(Step("repair", path.name, "" if data is None else str(data)))
+        stderr().print(Text(_MENDING.get(report.cause, repair)), soft_wrap=True)
     if not report.ok:
         raise typer.Exit(1)
 
