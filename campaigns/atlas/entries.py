@@ -39,12 +39,13 @@ class Entry:
 
     def commands(self) -> list[str]:
         """As one types them."""
-        return [_typed(line) for line in (*self.lines, self.verify)]
+        return [typed(line) for line in (*self.lines, self.verify)]
 
 
-def _typed(line: tuple[str, ...]) -> str:
+def typed(line: tuple[str, ...]) -> str:
+    """A line as one types it."""
     if TO_FILE in line:
-        return f"{_typed(line[:-2])} {TO_FILE} {line[-1]}"
+        return f"{typed(line[:-2])} {TO_FILE} {line[-1]}"
     return shlex.join(line if line[0] == PYTHON else ("hakoiri", *line))
 
 

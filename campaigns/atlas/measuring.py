@@ -19,6 +19,8 @@ from campaigns.atlas.entries import PYTHON, TO_FILE
 #: Where what a command has cost so far is written down, and its answer.
 _SPENT, _ANSWER = "spent.json", "answer.json"
 HAKOIRI = (sys.executable, "-m", "hakoiri")
+#: Commands that know no runs.
+_WITHOUT_DATA = {"deal", "generate", "replay", "show", "solve"}
 #: How often a process is looked at, in seconds, and how often what it costs is written down.
 _LOOK, _NOTE = 0.1, 5.0
 
@@ -130,6 +132,8 @@ class Desk:
             return [sys.executable, *line[1:]]
         if TO_FILE in line:
             return [*self._program, *line[: line.index(TO_FILE)]]
+        if line[0] in _WITHOUT_DATA:
+            return [*self._program, *line, "--json"]
         memory = ("--memory", self._memory) if self._memory else ()
         left = self.folder.parent
         words = [str(left / word) if (left / word).is_file() else word for word in line]

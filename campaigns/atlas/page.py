@@ -118,7 +118,7 @@ def _told(part: Part, found: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {part.title}\n\n{part.text}\n"
     rows = [row for line in found["entries"] for row in line["rows"]]
     if rows:
-        yield _table(["", *part.columns.values()], (
+        yield table(["", *part.columns.values()], (
             [row["row"], *(_cell(part, row, column) for column in part.columns)] for row in rows
         ))  # fmt: skip
     for row in rows:
@@ -142,13 +142,14 @@ def _telling(commands: list[str]) -> str:
 
 def _cell(part: Part, row: Mapping[str, Any], column: str) -> str:
     value, known = row.get(column), row["published"].get(column)
-    text = _plain(len(row["layers"]) if column == "layers" else value)
+    text = plain(len(row["layers"]) if column == "layers" else value)
     if known is None or value is None:
         return f"{text} {_NONE}" if column in part.searched else text
-    return f"{text} {_SAME}" if known["value"] == value else f"{text} (published: {_plain(known['value'])})"
+    return f"{text} {_SAME}" if known["value"] == value else f"{text} (published: {plain(known['value'])})"
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """A value of a cell."""
     if value is None:
         return "open"
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -168,7 +169,7 @@ moment; what a stopped or killed process took is counted with it. `-` was not me
     for name, part in results["parts"].items():
         if part["entries"]:
             yield f"### {part['title']}\n"
-            yield _table(_HEADS, (row for line in part["entries"] for row in _costs_of(name, line)))
+            yield table(_HEADS, (row for line in part["entries"] for row in _costs_of(name, line)))
 
 
 def _rates(results: Mapping[str, Any]) -> Iterator[str]:
@@ -186,7 +187,7 @@ def _rates(results: Mapping[str, Any]) -> Iterator[str]:
         large = found[-1]
         disk = (f"{large[what] * 1e6 / large['configurations']:.2f}" for what in ("stored", "disk"))
         rows.append([series, *cells, *disk])
-    yield _table(["ns of CPU a configuration", "smallest", "cheapest", "largest", "bytes stored", "at most"], rows)
+    yield table(["ns of CPU a configuration", "smallest", "cheapest", "largest", "bytes stored", "at most"], rows)
 
 
 def _costs_of(part: str, line: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -210,6 +211,7 @@ def _known(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-def _table(heads: list[str], rows: Iterable[list[str]]) -> str:
+def table(heads: list[str], rows: Iterable[list[str]]) -> str:
+    """A table in Markdown."""
     lines = [f"| {' | '.join(cells)} |" for cells in rows]
     return "\n".join([f"| {' | '.join(heads)} |", f"|---{'|--:' * (len(heads) - 1)}|", *lines, ""])

@@ -149,10 +149,10 @@ def _goal(solved: Solved | None, which: Convention) -> Goal | None:
     return solved.goal if which == "first" else solved.fixed
 
 
-def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> int:
-    from hakoiri.worker.solitaires.shortening import shorten
+def _shortened(puzzle: Dealt, start: Key, moves: list[Move]) -> dict[str, int]:
+    from hakoiri.worker.solitaires.shortening import REACH, shorten
 
-    return len(shorten(puzzle, start, moves).moves)
+    return {str(step): left for step, left in shorten(puzzle, start, moves, REACH).left.items()}
 
 
 class StudyDeals(Job):

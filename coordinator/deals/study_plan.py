@@ -10,8 +10,8 @@ from hakoiri.puzzles.registry import names_of, puzzle_class
 from hakoiri.storage.layers.store import RunStore
 from hakoiri.worker.deals.solving import MOST_POSITIONS
 
-#: Increase it when deals, searches or shortening give other figures than before.
-_VERSION = 2
+#: Increase them when deals or searches give other figures than before, or shortening.
+_VERSION, _SHORTENING_VERSION = 2, 3
 DEALS, CAP = 1_000, 10_000_000
 
 
@@ -23,7 +23,14 @@ class StudyPlan:
     strategy: SearchOrder = "bfs"
     cap: int = CAP
     shorten: bool = False
-    study_version: int = _VERSION
+    study_version: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "study_version", self.study_version or self._version)
+
+    @property
+    def _version(self) -> int:
+        return _SHORTENING_VERSION if self.shorten else _VERSION
 
     def check(self, kind: type[Dealt]) -> None:
         """`PuzzleError` for a study that makes no sense."""
@@ -36,9 +43,9 @@ class StudyPlan:
         require_within("seed", self.seed, 0, MOST_SEED)
         if not 0 < self.cap <= MOST_POSITIONS:
             raise PuzzleError(f"a cap of {self.cap} positions is none", Step("give", "cap", f"1..{MOST_POSITIONS}"))
-        if self.study_version != _VERSION:
+        if self.study_version != self._version:
             raise PuzzleError(
-                f"this is version {_VERSION} of studies, the run was made by version {self.study_version}"
+                f"this is version {self._version} of studies, the run was made by version {self.study_version}"
             )
 
 

@@ -77,9 +77,14 @@ def test_shortened_solutions_have_a_table(hakoiri: Hakoiri) -> None:
     printed = " ".join(hakoiri.here(*line).stdout.split())
     (size,) = hakoiri.ask(*line)["sizes"]
     for goals in size["goals"].values():
-        for what, name in (("moves", "found"), ("shortened", "shortened"), ("shortest", "shortest")):
-            assert f"3 {name} {goals[what]['least']} {goals[what]['mean']:.2f}" in printed
-        assert goals["moves"]["mean"] > goals["shortened"]["mean"] > goals["shortest"]["mean"]
+        steps = {"found": goals["moves"], **goals["steps"], "shortest": goals["shortest"]}
+        assert [*steps] == ["found", "revisits", "aces", "components", "twice", "shortcuts", "shortest"]
+        for name, moves in steps.items():
+            assert f"3 {name} {moves['least']} {moves['mean']:.2f}" in printed
+        means = [moves["mean"] for moves in steps.values()]
+        assert means == sorted(means, reverse=True)
+        assert goals["moves"]["mean"] > goals["shortened"]["mean"] == means[-2]
+        assert 0 < goals["shortest_after"]["shortcuts"] <= goals["solvable"]
 
 
 @pytest.mark.parametrize(

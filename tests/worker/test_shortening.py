@@ -1,6 +1,7 @@
 """Redundant moves: the paper's own example, element components by search, and solutions of many deals replayed."""
 
 from itertools import pairwise
+from random import Random
 
 import networkx
 import pytest
@@ -112,3 +113,66 @@ def test_moves_against_the_rules_are_refused() -> None:
     assert all(after in ints(puzzle.expand(puzzle.keys([before])).successors) for before, after in pairwise(keys))
     with pytest.raises(TaskError, match="move 1, "):
         replay(puzzle, places, moves[1:])
+
+
+def chains_graph(puzzle: Superpuzz) -> networkx.DiGraph:
+    """All positions that the start leads to and the moves between them, by the reference rules."""
+    graph, start = networkx.DiGraph(), tuple(puzzle.placing.unpack(puzzle.start))
+    order, known = [start], {start}
+    for here in order:
+        for card, cell in puzzle.moves(list(here)):
+            after = tuple(moved(list(here), card, cell))
+            graph.add_edge(here, after)
+            if after not in known:
+                known.add(after)
+                order.append(after)
+    return graph
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_after_the_steps_no_stay_in_a_strong_component_is_longer_than_the_shortest(number: int) -> None:
+    """By true components, found by networkx; only moves from column r to column r of rank r are inside one."""
+    puzzle = Superpuzz({"columns": "3"}, Superpuzz({"columns": "3"}).random_deal(7, number))
+    found = solved(puzzle, "dfs")
+    graph = chains_graph(puzzle)
+    numbers = {
+        place: index for index, part in enumerate(networkx.strongly_connected_components(graph)) for place in part
+    }
+    for one, other in graph.edges:
+        if numbers[one] == numbers[other]:
+            (card,) = [card for card, cell in enumerate(one) if other[card] != cell]
+            assert {one[card] % 3, other[card] % 3} == {card % puzzle.suit_size}
+    if found.goal is None:
+        return
+    shorter = shorten(puzzle, puzzle.start, found.goal.moves)
+    path = replay(puzzle, puzzle.placing.unpack(puzzle.start), shorter.moves)
+    places = {}
+    for index, position in enumerate(path):
+        places.setdefault(numbers[position], []).append(index)
+    for stay in places.values():
+        assert stay[-1] - stay[0] == networkx.shortest_path_length(graph, path[stay[0]], path[stay[-1]])
+
+
+def test_a_card_that_moves_twice_after_its_predecessor_moves_once() -> None:
+    """The paper's first cause, in walks at random."""
+    random, gained = Random(3), 0
+    for number in range(40):
+        puzzle = Superpuzz({"columns": "4"}, Superpuzz({"columns": "4"}).random_deal(5, number))
+        places, walk = puzzle.placing.unpack(puzzle.start), list[Move]()
+        while len(walk) < 60 and (choices := puzzle.moves(places)):
+            walk.append(random.choice(choices))
+            places = moved(places, *walk[-1])
+        shorter = shorten(puzzle, puzzle.start, walk)
+        assert replay(puzzle, puzzle.placing.unpack(puzzle.start), shorter.moves)[-1] == tuple(places)
+        assert list(shorter.left.values()) == sorted(shorter.left.values(), reverse=True)
+        twice = [each for round_ in shorter.rounds for each in round_.redundant if each.why == "twice"]
+        assert all(len(each.instead) == each.end - each.begin - 1 for each in twice)
+        gained += len(twice)
+    assert gained > 10
+
+
+def test_with_enough_reach_a_solution_becomes_a_shortest_one() -> None:
+    puzzle = Superpuzz(start=FIGURE_1_PUZZ)
+    assert shorten(puzzle, puzzle.start, papers_moves(puzzle), 1_000).left == {
+        "revisits": 24, "aces": 22, "components": 22, "twice": 22, "shortcuts": 18,
+    }  # fmt: skip

@@ -2,26 +2,42 @@
 
 Where i aces and j holes are in the left-end column, moving only aces between its holes makes an *element component*
 (i, j): the paper gives the greatest distance m in each, and its property 1 says that a stay of more than m moves is
-redundant. A stay is here replaced by a shortest way between its ends, so that at most m moves are left of it (the
-paper's corollary), and moves between two visits of the same position are left out, until there are none.
+redundant. A true strong component may be larger: cards of rank r travel from column r to column r behind their aces,
+and no other move can be part of a cycle. Outside components the paper's first cause is a card moved twice where once
+would do. `STEPS` names what is left out, in this order, each step until nothing changes:
+
+- ``revisits``: the moves between two visits of one position;
+- ``aces``: a stay in an element component becomes a shortest one (at most m moves: the paper's corollary);
+- ``components``: so does a stay in a strong component, of all cards;
+- ``twice``: the first of two moves of a card, where the solution is right without it;
+- ``shortcuts``: moves between two positions of which the later one is met sooner among the first so many positions of a
+  breadth-first search from the earlier one. This is not the paper's: with enough positions the solution is a shortest.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from hakoiri.puzzles.capabilities import Dealt, Move
 from hakoiri.puzzles.keys.layout import Key
 from hakoiri.puzzles.solitaires.solitaire import Solitaire, moved
 from hakoiri.worker.errors import TaskError
-from hakoiri.worker.solitaires.solving import as_solitaire
+from hakoiri.worker.solitaires.solving import as_solitaire, first_positions
 
 #: The greatest distance in the element component of i aces and j holes, from the paper.
 DIAMETERS = {(1, 1): 1, (1, 2): 1, (1, 3): 1, (2, 1): 3, (2, 2): 3, (3, 1): 4}
-#: Why moves are redundant: a position recurred, a stay was longer than its component's diameter, or only longer than
-#: necessary.
-Why = Literal["revisit", "property 1", "detour"]
+#: Why moves are redundant: a position recurred; a stay in an element component was longer than its diameter, or only
+#: longer than necessary; so was one in a strong component; a card moved twice where once would do.
+Why = Literal["revisit", "property 1", "detour", "component", "twice", "shortcut"]
+Step = Literal["revisits", "aces", "components", "twice", "shortcuts"]
+STEPS: tuple[Step, ...] = get_args(Step)
 Places = tuple[int, ...]
+#: Whether a move of a card, from a cell to another, is one of those that a stay is made of.
+Inside = Callable[[Solitaire, int, int, int], bool]
+#: Positions from which a study looks for shortcuts.
+REACH = 1_000
 
 
 @dataclass(frozen=True)
@@ -45,14 +61,20 @@ class ShorteningPass:
 
 @dataclass(frozen=True)
 class Shortened:
-    """A solution without its redundant moves. Each round begins with the solution left by the round before."""
+    """A solution without its redundant moves. Each round begins with the solution left by the round before.
+
+    `left` says how many moves each step has left.
+    """
 
     moves: list[Move]
     rounds: list[ShorteningPass]
+    left: dict[Step, int]
 
 
-def shorten(puzzle: Dealt, start: Key, moves: list[Move]) -> Shortened:
-    """`moves` from the position `start`, without revisits and stays that are longer than necessary.
+def shorten(puzzle: Dealt, start: Key, moves: list[Move], reach: int = 0) -> Shortened:
+    """`moves` from the position `start` without those that the `STEPS` find redundant.
+
+    Shortcuts are looked for among the first `reach` positions from each position of the solution, so none with 0.
 
     The result is replayed: it leads by moves of the rules from `start` to where `moves` lead. Raises `TaskError` if
     `moves` are no moves of the rules.
@@ -61,14 +83,17 @@ def shorten(puzzle: Dealt, start: Key, moves: list[Move]) -> Shortened:
     places = game.placing.unpack(start)
     path = replay(game, places, moves)
     end = path[-1]
-    rounds: list[ShorteningPass] = []
-    while redundant := _revisits(path) or _long_stays(game, path, moves):
-        rounds.append(ShorteningPass(moves, redundant))
-        moves = _cut_out(moves, redundant)
-        path = _positions(path[0], moves)
+    rounds, left = list[ShorteningPass](), dict[Step, int]()
+    finders = _FINDERS | ({"shortcuts": partial(_shortcuts, reach)} if reach else {})
+    for number, step in enumerate(finders, 1):
+        while redundant := next(filter(None, (finders[each](game, path, moves) for each in STEPS[:number])), None):
+            rounds.append(ShorteningPass(moves, redundant))
+            moves = _cut_out(moves, redundant)
+            path = _positions(path[0], moves)
+        left[step] = len(moves)
     if replay(game, places, moves)[-1] != end:
         raise TaskError("a shortened solution ends elsewhere: this is a defect of Hakoiri")
-    return Shortened(moves, rounds)
+    return Shortened(moves, rounds, left)
 
 
 def replay(puzzle: Solitaire, places: list[int], moves: list[Move]) -> list[Places]:
@@ -100,7 +125,7 @@ def _cut_out(moves: list[Move], redundant: list[Redundancy]) -> list[Move]:
     return kept + moves[begin:]
 
 
-def _revisits(path: list[Places]) -> list[Redundancy]:
+def _revisits(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
     """The loops of a path: from the first visit of a position to its last."""
     last = {position: number for number, position in enumerate(path)}
     found, number = [], 0
@@ -112,42 +137,83 @@ def _revisits(path: list[Places]) -> list[Redundancy]:
     return found
 
 
-def _long_stays(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
+def _long_stays_of_aces(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
     """The stays in element components that are longer than the shortest between their ends."""
     found = []
-    for begin, end in _stays(puzzle, path, moves):
-        instead = _shortest_stay(puzzle, path[begin], path[end])
-        if len(instead) < end - begin:
-            component = element_component(puzzle, path[begin])
-            why: Why = "property 1" if end - begin > DIAMETERS[component] else "detour"
-            found.append(Redundancy(begin, end, instead, why, component))
+    for begin, end, instead in _long_stays(puzzle, path, moves, _of_aces):
+        component = element_component(puzzle, path[begin])
+        why: Why = "property 1" if end - begin > DIAMETERS[component] else "detour"
+        found.append(Redundancy(begin, end, instead, why, component))
     return found
 
 
-def _stays(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[tuple[int, int]]:
-    """The longest sequences of moves of aces from left end to left end: each move's number, and one past the last."""
-    inside = [
-        card % puzzle.suit_size == 0 and before[card] % puzzle.columns == 0 and cell % puzzle.columns == 0
-        for (card, cell), before in zip(moves, path, strict=False)
-    ]
-    borders = [number for number, (one, other) in enumerate(pairwise([False, *inside, False])) if one != other]
-    return list(zip(borders[::2], borders[1::2], strict=True))
+def _long_stays_of_all(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
+    """The stays in strong components that are longer than the shortest between their ends."""
+    stays = _long_stays(puzzle, path, moves, _of_chains)
+    return [Redundancy(begin, end, instead, "component", None) for begin, end, instead in stays]
 
 
-def _shortest_stay(puzzle: Solitaire, start: Places, end: Places) -> list[Move]:
-    """A shortest way between two positions of one element component that stays in it."""
+def _of_aces(puzzle: Solitaire, card: int, source: int, target: int) -> bool:
+    """An ace goes from left end to left end."""
+    return not (card % puzzle.suit_size or source % puzzle.columns or target % puzzle.columns)
+
+
+def _of_chains(puzzle: Solitaire, card: int, source: int, target: int) -> bool:
+    """A card of rank r, aces being 0, goes from column r to column r."""
+    return card % puzzle.suit_size == source % puzzle.columns == target % puzzle.columns
+
+
+def _long_stays(
+    puzzle: Solitaire, path: list[Places], moves: list[Move], inside: Inside
+) -> list[tuple[int, int, list[Move]]]:  # fmt: skip
+    """The longest sequences of moves `inside` that are not shortest: first, one past the last, and a shortest."""
+    within = [inside(puzzle, card, before[card], cell) for (card, cell), before in zip(moves, path, strict=False)]
+    borders = [number for number, (one, other) in enumerate(pairwise([False, *within, False])) if one != other]
+    found = []
+    for begin, end in zip(borders[::2], borders[1::2], strict=True):
+        instead = _shortest_stay(puzzle, path[begin], path[end], inside)
+        if len(instead) < end - begin:
+            found.append((begin, end, instead))
+    return found
+
+
+def _shortest_stay(puzzle: Solitaire, start: Places, end: Places, inside: Inside) -> list[Move]:
+    """A shortest way between two positions by moves `inside`."""
     known: dict[Places, list[Move]] = {start: []}
     for position in (order := [start]):
-        for card, cell in puzzle.moves(list(position)):
-            if card % puzzle.suit_size or position[card] % puzzle.columns or cell % puzzle.columns:
-                continue
-            after = tuple(moved(list(position), card, cell))
-            if after not in known:
-                known[after] = [*known[position], (card, cell)]
-                order.append(after)
         if end in known:
             break
+        for card, cell in puzzle.moves(list(position)):
+            if inside(puzzle, card, position[card], cell):
+                after = (*position[:card], cell, *position[card + 1 :])
+                if after not in known:
+                    known[after] = [*known[position], (card, cell)]
+                    order.append(after)
     return known[end]
+
+
+def _moved_twice(puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
+    """The first two moves of a card, the highest ranks first, of which the later one alone would do."""
+    by_rank = sorted(range(len(moves)), key=lambda number: (-(moves[number][0] % puzzle.suit_size), number))
+    for first in by_rank:
+        card = moves[first][0]
+        again = next((number for number in range(first + 1, len(moves)) if moves[number][0] == card), None)
+        if again is not None and _right_without(puzzle, path[first], moves[first + 1 : again + 1]):
+            return [Redundancy(first, again + 1, moves[first + 1 : again + 1], "twice", None)]
+    return []
+
+
+def _right_without(puzzle: Solitaire, start: Places, moves: list[Move]) -> bool:
+    """Whether `moves` are right from `start`."""
+    cells, at = list(start), {cell: card for card, cell in enumerate(start)}
+    for card, cell in moves:
+        column, left = cell % puzzle.columns, at.get(cell - 1)
+        fits = left == card - 1 if column else True
+        if cell in at or not fits or (card % puzzle.suit_size == 0) != (column == 0):
+            return False
+        del at[cells[card]]
+        cells[card], at[cell] = cell, card
+    return True
 
 
 def element_component(puzzle: Solitaire, position: Places) -> tuple[int, int]:
@@ -155,3 +221,28 @@ def element_component(puzzle: Solitaire, position: Places) -> tuple[int, int]:
     ends = {row * puzzle.columns for row in range(len(position) // puzzle.suit_size)}
     aces = sum(cell in ends for card, cell in enumerate(position) if card % puzzle.suit_size == 0)
     return aces, len(ends - set(position))
+
+
+def _shortcuts(reach: int, puzzle: Solitaire, path: list[Places], moves: list[Move]) -> list[Redundancy]:
+    """The greatest shortcut from each position in turn, beyond the one before."""
+    later = {position: number for number, position in enumerate(path)}
+    found, number = [], 0
+    while number < len(path) - 1:
+        positions, depths, moves_to = first_positions(puzzle, path[number], reach)
+        saved = {place: later[each] - number - depths[place] for place, each in enumerate(positions) if each in later}
+        place = max(saved, key=lambda place: saved[place])
+        if saved[place] > 0:
+            end = later[positions[place]]
+            found.append(Redundancy(number, end, moves_to(place), "shortcut", None))
+            number = end
+        else:
+            number += 1
+    return found
+
+
+_FINDERS: dict[Step, Callable[[Solitaire, list[Places], list[Move]], list[Redundancy]]] = {
+    "revisits": _revisits,
+    "aces": _long_stays_of_aces,
+    "components": _long_stays_of_all,
+    "twice": _moved_twice,
+}

@@ -1,6 +1,7 @@
 """One deal of a solitaire solved in memory by kernels, breadth first or depth first, as in the papers."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -51,6 +52,17 @@ def _breadth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap
     layers: list[int] = np.diff(ends, prepend=0).tolist()
     goal, fixed = _goals(held, parents, goals)
     return Solved(goal, fixed, count, len(layers) - 1, exhausted, layers)
+
+
+def first_positions(
+    puzzle: Solitaire, start: tuple[int, ...], cap: int
+) -> tuple[list[tuple[int, ...]], list[int], Callable[[int], list[Move]]]:
+    """The first `cap` positions that `start` leads to, breadth first, the depth of each, and what gives moves to it."""
+    held, parents, count, ends, _, _ = breadth_first(
+        np.array(start, dtype=np.uint8), puzzle.columns, puzzle.any_ace, _hash_table(puzzle), 0, cap
+    )
+    depths = np.searchsorted(ends, np.arange(count), side="right").tolist()
+    return list(map(tuple, held[:count].tolist())), depths, lambda place: _path(held, parents, place)
 
 
 def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> Solved:

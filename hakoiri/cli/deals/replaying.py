@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.deals.solving import print_shortened, shortened_row
+from hakoiri.cli.deals.solving import ReachOption, print_shortened, shortened_row
 from hakoiri.cli.options import JsonOption, PuzzleOptions, read_board, read_text, spec_of
 from hakoiri.puzzles.errors import PuzzleError
 from hakoiri.render.tables import facts, print_json, stderr, stdout, table
@@ -37,6 +37,7 @@ def replay(
     shorten: Annotated[
         bool, typer.Option("--shorten", help="Leave redundant moves out of a solution of superpuzz, and list them.")
     ] = False,
+    reach: ReachOption = 0,
     steps: Annotated[bool, typer.Option("--steps", help="Show each move.")] = False,
     film: Annotated[
         Path | None,
@@ -65,11 +66,11 @@ def replay(
         raise PuzzleError(f"{puzzle} has no solutions to replay with these options; gap and superpuzz have")
     if shorten and not game.shortens:
         raise PuzzleError(f"--shorten is for superpuzz: in {game.name} no position comes back")
-    _replay_solution(game, read_text(moves), shorten, steps, film, json)
+    _replay_solution(game, read_text(moves), shorten, reach, steps, film, json)
 
 
 def _replay_solution(
-    game: "Solitaire", text: str, shorten: bool, steps: bool, film: Path | None, json: bool
+    game: "Solitaire", text: str, shorten: bool, reach: int, steps: bool, film: Path | None, json: bool
 ) -> None:  # fmt: skip
     """Show a solution; with `shorten`, what is left of it."""
     moves = game.read_moves(text)
@@ -78,7 +79,7 @@ def _replay_solution(
     result: dict[str, Any] = {"moves": len(moves), "solved": bool(game.is_goal(game.keys(path[-1:]))[0])}
     row: dict[str, Any] = {"solution": words}
     if shorten:
-        row |= shortened_row(game, game.start_text(), game.start, moves)
+        row |= shortened_row(game, game.start_text(), game.start, moves, reach)
         words = row["shorter_solution"]
         path = game.follow(game.start, game.read_moves(" ".join(words)))
     if film is not None:

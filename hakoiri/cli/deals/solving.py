@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 _BYTES = 250
 #: Deals that a message names.
 _MOST_NAMED = 10
+ReachOption = Annotated[
+    int,
+    typer.Option(
+        "--reach",
+        min=0,
+        metavar="N",
+        help="With --shorten: take shortcuts to later positions among the first N from each, breadth first.",
+    ),
+]
 GameArgument = Annotated[
     str,
     typer.Argument(
@@ -46,6 +55,7 @@ def solve(
     shorten: Annotated[
         bool, typer.Option("--shorten", help="Leave redundant moves out of solutions of superpuzz, and list them.")
     ] = False,
+    reach: ReachOption = 0,
     show: Annotated[bool, typer.Option("--show", help="Print the moves of each solution.")] = False,
     cap: Annotated[
         int | None,
@@ -82,7 +92,7 @@ def solve(
         asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
         found = answered(do_task("solve", game, asked, []))
         row = _row(game, deal, found)
-        rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten)))
+        rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
         if plain:
             print_line(_answer(row))
     if json:
@@ -152,23 +162,26 @@ def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
 
 
 def _solution_row(
-    game: "Dealt", text: str, start: "Key", found: "Solved", shorten: bool
+    game: "Dealt", text: str, start: "Key", found: "Solved", shorten: bool, reach: int
 ) -> dict[str, Any]:  # fmt: skip
     """Its moves, and with `shorten` those that are left of them."""
     goal = _wanted(game, found)
     row: dict[str, Any] = {"solution": None if goal is None else _words(game, text, start, goal.moves)}
-    return row | (shortened_row(game, text, start, goal.moves if goal else None) if shorten else {})
+    return row | (shortened_row(game, text, start, goal.moves if goal else None, reach) if shorten else {})
 
 
-def shortened_row(game: "Dealt", text: str, start: "Key", moves: "list[Move] | None") -> dict[str, Any]:
+def shortened_row(
+    game: "Dealt", text: str, start: "Key", moves: "list[Move] | None", reach: int
+) -> dict[str, Any]:  # fmt: skip
     """What is left of a solution of the deal `text`, and what was left out."""
     from hakoiri.worker.solitaires.shortening import shorten
 
     if moves is None:
-        return {"shortened": None, "shorter_solution": None, "redundant": []}
-    shorter = shorten(game, start, moves)
+        return {"shortened": None, "left": {}, "shorter_solution": None, "redundant": []}
+    shorter = shorten(game, start, moves, reach)
     return {
         "shortened": len(shorter.moves),
+        "left": shorter.left,
         "shorter_solution": _words(game, text, start, shorter.moves),
         "redundant": _redundant_rows(game, text, start, shorter),
     }
@@ -250,7 +263,8 @@ def print_shortened(row: dict[str, Any]) -> None:
             where = f"  moves {each['first_move']} to {each['last_move']}, {each['why']}{component}: "
             became = " ".join(each["instead"]) or "nothing"
             console.print(Text(f"{where}{' '.join(each['moves'])} becomes {became}"), soft_wrap=True)
-    console.print(facts({"before": len(row["solution"]), "after": row["shortened"]}))
+    after = {f"after {step}": moves for step, moves in row["left"].items()}
+    console.print(facts({"before": len(row["solution"])} | after | {"after": row["shortened"]}))
     console.print(Text(" ".join(row["shorter_solution"])), soft_wrap=True)
 
 
