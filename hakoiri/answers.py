@@ -165,7 +165,8 @@ class Answers:
     def _further(self) -> Step:
         """How to find more than this run has."""
         complete = self.store.state.status == "complete"
-        return Step("run without", "until_goal") if complete else Step("resume", self.name)
+        limit = next(iter(self.store.manifest.plan), "until_goal")
+        return Step("run without", limit) if complete else Step("resume", self.name)
 
     def _context(
         self, control: Control | None = None, puzzle: Puzzle | None = None, workers: Resources | None = None,

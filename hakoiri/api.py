@@ -18,7 +18,7 @@ from hakoiri.coordinator.runs.create import make_run
 from hakoiri.coordinator.runs.drive import drive
 from hakoiri.coordinator.runs.summary import summarise
 from hakoiri.coordinator.runs.verify import verify_directory
-from hakoiri.coordinator.session.job import Play, Report
+from hakoiri.coordinator.session.job import Job, Play, Report
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.coordinator.trees.job import found_solutions
@@ -133,12 +133,13 @@ def delete_run(name: str, data: str | os.PathLike[str] | None = None) -> None:
 @noted()
 def explore(
     puzzle: str = "klotski", options: Mapping[str, str] | None = None, *, start: Configuration | None = None,
-    merge_mirrors: bool = False, until_goal: bool = False, data: str | os.PathLike[str] | None = None,
-    resources: Resources | None = None, observer: Observer | None = None,
+    merge_mirrors: bool = False, until_goal: bool = False, layers: int | None = None,
+    data: str | os.PathLike[str] | None = None, resources: Resources | None = None, observer: Observer | None = None,
 ) -> Run:  # fmt: skip
-    """A new run, driven to its end in this process: all that `start` reaches, layer by layer."""
+    """A new run, driven to its end in this process: all that `start` reaches, layer by layer, or `layers` of it."""
     spec = _spec(puzzle, options, start, merge_mirrors)
-    return _run_to_end(spec, None, {"until_goal": True} if until_goal else {}, data, resources, observer)
+    plan = Job.requested(spec, until_goal=until_goal, layers=layers).plan
+    return _run_to_end(spec, None, plan, data, resources, observer)
 
 
 @noted()

@@ -34,7 +34,7 @@ WORDS: dict[Do, tuple[str, str, str]] = {
     "worker with": ("start workers with: {}", "hakoiri worker --puzzle {what}", ""),
 }
 _FLAGS = {"data": "--data or HAKOIRI_DATA", "option": "-o", "redis": "--redis or HAKOIRI_REDIS", "start": "--from"}
-_ARGUMENTS = {name: f"{name}=" for name in ("data", "diameters", "merge_mirrors", "start", "until_goal")} | {
+_ARGUMENTS = {name: f"{name}=" for name in ("data", "diameters", "layers", "merge_mirrors", "start", "until_goal")} | {
     "memory": "resources=Resources(memory=)", "option": "options=", "redis": "resources=Resources(redis=)",
 }  # fmt: skip
 #: Questions that are called otherwise than in `coordinator.session.job.Job`: as a command, and as a method.

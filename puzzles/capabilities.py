@@ -139,8 +139,8 @@ class Scored(Puzzle):
             yield key, score
 
 
-#: Breadth first or depth first.
-SearchOrder = Literal["bfs", "dfs"]
+#: Breadth first; depth first; all positions for a longest solution; depth first without memory of positions.
+SearchOrder = Literal["bfs", "dfs", "longest", "tree"]
 #: With which goals a search of a deal may end: none before everything is seen, the first, the fixed one, or both.
 Until = Literal["exhausted", "goal", "fixed", "both"]
 #: Which goal: the first of all goals met, or the fixed one of a puzzle that distinguishes one.

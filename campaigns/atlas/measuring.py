@@ -132,11 +132,11 @@ class Desk:
             return [sys.executable, *line[1:]]
         if TO_FILE in line:
             return [*self._program, *line[: line.index(TO_FILE)]]
-        if line[0] in _WITHOUT_DATA:
-            return [*self._program, *line, "--json"]
-        memory = ("--memory", self._memory) if self._memory else ()
         left = self.folder.parent
         words = [str(left / word) if (left / word).is_file() else word for word in line]
+        if line[0] in _WITHOUT_DATA:
+            return [*self._program, *words, "--json"]
+        memory = ("--memory", self._memory) if self._memory else ()
         return [*self._program, *words, "--json", "--data", str(self.data), *memory]
 
     def _watch(self, process: subprocess.Popen[bytes], fatal: int | None) -> bool:

@@ -31,7 +31,9 @@ class Whole(Job):
     figures = Counted
 
     @classmethod
-    def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL) -> Request:
+    def requested(  # type: ignore[override]
+        cls, spec: PuzzleSpec, *, until_goal: bool = False, diameters: str = ALL
+    ) -> Request:
         """`diameters` says which components are measured (`coordinator.spaces.wanted`)."""
         # All is what a plan means that says nothing.
         chosen = {} if diameters == ALL else {DIAMETERS: diameters}

@@ -21,7 +21,10 @@ _LEAST_BYTES = 1
 
 
 class Explore(Job):
-    """A search from the start; with ``until_goal`` in its plan only up to the first layer that holds a goal."""
+    """A search from the start.
+
+    With ``until_goal`` in its plan it ends at the first layer that holds a goal, with ``layers`` at that layer.
+    """
 
     from_start = has_graph = True
     figures = Explored
@@ -30,7 +33,7 @@ class Explore(Job):
         """Nothing of them is changed; where the disk cannot hold what the puzzle knows to be there, that is said."""
         found, total = Explored.of(self.store.state), self.puzzle.total or 0
         needed, free = (total - found.configurations) * _LEAST_BYTES, shutil.disk_usage(self.store.directory).free
-        if needed > free and not self._until_goal:
+        if needed > free and not self.store.manifest.plan:
             observer.note(
                 f"all {total:,} configurations will not fit on this disk: at least {needed >> 20:,} MiB are needed, "
                 f"{free >> 20:,} MiB free; the run stops, resumable, when it is full"
@@ -39,11 +42,7 @@ class Explore(Job):
 
     def work(self, session: Session) -> None:
         search = LayeredSearch(session, self.puzzle.start)
-        search_to_end(session, search, self._until_goal)
-
-    @property
-    def _until_goal(self) -> bool:
-        return bool(self.store.manifest.plan.get("until_goal"))
+        search_to_end(session, search, **self.store.manifest.plan)
 
     def repair(self, session: Session) -> None:
         repair_layers(session)

@@ -178,12 +178,13 @@ class Job(ABC):
             load(self.puzzle)
 
     @classmethod
-    def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False) -> Request:
+    def requested(cls, spec: PuzzleSpec, *, until_goal: bool = False, layers: int | None = None) -> Request:
         """The run that is asked for by such words; their names are those of JSON, their types are checked before.
 
         A kind has words of its own, each with a default. `PuzzleError` for values that make no sense.
         """
-        return Request(spec, {"until_goal": True} if until_goal else {}, {})
+        plan = {"until_goal": True} if until_goal else {}
+        return Request(spec, plan | ({} if layers is None else {"layers": layers}), {})
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:

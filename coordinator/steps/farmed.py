@@ -272,7 +272,7 @@ class FarmedStep(LayerStep):
         """Cut the layer after this one, if whoever merges this one is to expand it, too."""
         size, following = self._expected()
         # Of a directed puzzle a sample may lead nowhere.
-        ends = not len(self._successors) or self._store.manifest.plan.get("until_goal")
+        ends = not len(self._successors) or self._store.manifest.plan
         farms = size and self._context.budget.distributes(size) and not ends
         self._goes_on = bool(farms) and not self._partial.merged and not self._spill.stored_bytes
         if self._goes_on:

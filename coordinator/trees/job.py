@@ -43,7 +43,7 @@ class Subtrees(Job):
 
     @classmethod
     def admit(cls, spec: PuzzleSpec, plan: Mapping[str, Any]) -> Puzzle:
-        asked = {"until_goal": bool(plan), "start": spec.start is not None}
+        asked = {**dict.fromkeys(plan, True), "start": spec.start is not None}
         for option in (name for name, given in asked.items() if given):
             raise PuzzleError(f"{spec.name} counts every solution, from the empty figure", Step("leave out", option))
         return spec.build()

@@ -24,13 +24,14 @@ _TREES = {".csv": solutions_to_csv, ".npz": solutions_to_npz}
 
 
 def export_run(
-    run: Run, target: Path, *, images: bool = False, moves: bool = False, control: Control | None = None,
-    observer: Observer | None = None,
+    run: Run, target: Path, *, images: bool = False, moves: bool = False, layers: int | None = None,
+    control: Control | None = None, observer: Observer | None = None,
 ) -> int:  # fmt: skip
     """Write `run` to `target`, replacing it in one step; returns the number of configurations or solutions.
 
     ``.csv`` and ``.parquet`` are tables of configurations (`hakoiri.export.tables`); ``.npz``, ``.graphml`` and
     ``.dot`` hold the moves too (`hakoiri.export.graphs`), with what they are called if `moves`. In the order of keys.
+    With `layers` they hold layers 0 to `layers` alone.
 
     Of a study of boards a row for each component: ``.csv`` and ``.parquet`` (`hakoiri.export.rows`).
 
@@ -54,20 +55,21 @@ def export_run(
         text = f"run {run.name} is no tree, its configurations have no images"
         raise UnanswerableError(text, Step("leave out", "images"))
     ending = _ending(target, [*_TABLES, *_GRAPHS, SUFFIX])
-    stream = Stream(run, control, observer)
+    stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _TABLES[ending](stream, part) if ending in _TABLES else _GRAPHS[ending](stream, part, moves)
 
 
 def export_edges(
-    run: Run, target: Path, *, moves: bool = False, control: Control | None = None, observer: Observer | None = None
-) -> int:
+    run: Run, target: Path, *, moves: bool = False, layers: int | None = None, control: Control | None = None,
+    observer: Observer | None = None,
+) -> int:  # fmt: skip
     """Write the moves of `run` as a table, ``.csv`` or ``.parquet``, else as `export_run`; returns how many."""
     if isinstance(run.puzzle, Placements):
         text = f"run {run.name} is a tree, which has no moves to export"
         raise UnanswerableError(text, Step("leave out", "edges"))
     ending = _ending(target, [*_EDGES])
-    stream = Stream(run, control, observer)
+    stream = Stream(run, control, observer, layers)
     with replaced(target) as part:
         return _EDGES[ending](stream, part, moves)
 

@@ -15,7 +15,7 @@ from hakoiri.api import Run
 from hakoiri.coordinator.session.session import Control, Observer, SilentObserver
 from hakoiri.puzzles.contract import Puzzle
 from hakoiri.puzzles.keys.layout import Key, Keys, ints
-from hakoiri.puzzles.keys.order import less_than, members, order_of
+from hakoiri.puzzles.keys.order import less_than, members, order_of, sort_keys
 from hakoiri.storage.ledger.manifest import Progress
 from hakoiri.storage.results.census import Labels, read_labels
 from hakoiri.worker.layers.kernels import simple_edges, split
@@ -42,12 +42,21 @@ class Edges(NamedTuple):
 class Stream:
     """A run to be written; `label` is what it knows of each configuration. `control` may end it by `StopRun`."""
 
-    def __init__(self, run: Run, control: Control | None = None, observer: Observer | None = None) -> None:
+    def __init__(
+        self, run: Run, control: Control | None = None, observer: Observer | None = None, layers: int | None = None
+    ) -> None:  # fmt: skip
+        """With `layers`, of layers 0 to `layers` alone, and the moves between them."""
         self.run, self._control, self._observer = run, control or Control(), observer or SilentObserver()
         run.require_components()
-        # A run of a kind without configurations says so.
-        self._known = None if run.exhausted else run.configurations()[0]
-        self.count = sum(run.layer_sizes)
+        last = run.store.state.depth
+        self._layers = range(min(last, last if layers is None else layers) + 1)
+        self._known: Keys | None = None
+        if len(self._layers) <= last:
+            self._known = sort_keys(np.concatenate([run.layer(depth) for depth in self._layers]))
+        elif not run.exhausted:
+            # A run of a kind without configurations says so.
+            self._known = run.configurations()[0]
+        self.count = sum(run.layer_sizes[: len(self._layers)])
 
     @property
     def puzzle(self) -> Puzzle:
@@ -106,7 +115,7 @@ class Stream:
     def _ranges(self) -> Iterator[Rows]:
         """The same, cut where blocks of any layer begin."""
         store = self.run.store
-        layers = range(store.state.depth + 1)
+        layers = self._layers
         for depth in layers:
             store.require_whole(depth)
         firsts = sorted(key for depth in layers for key in store.first_keys(depth))

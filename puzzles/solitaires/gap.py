@@ -26,6 +26,7 @@ class Gap(Solitaire):
     any_ace = False
     size_option = "ranks"
     walker = "cards"
+    orders = ("bfs", "dfs", "longest", "tree")
     until = "exhausted"
     hunted = grows = True
 

@@ -200,3 +200,63 @@ def test_any_puzzle_is_solved_by_its_moves_as_cards_are_by_kernels(game: type[So
             path = Dealt.follow(puzzle, puzzle.start, by_layers.goal.moves)
             assert path[-1] in puzzle.goals
             assert by_cards.goal is None or len(path) - 1 == len(by_cards.goal.moves)
+
+
+def moves_of_tree(
+    puzzle: Gap, places: tuple[int, ...], known: dict[tuple[int, ...], tuple[int, int]]
+) -> tuple[int, int]:
+    """By the rules: how many nodes the tree below a position has, and its longest solution (or -1)."""
+    if places not in known:
+        after = [moves_of_tree(puzzle, tuple(moved([*places], *move)), known) for move in puzzle.moves([*places])]
+        own = 0 if puzzle.placing.pack(places) in puzzle.goals else -1
+        longest = max([own, *(moves + 1 for _, moves in after if moves >= 0)])
+        known[places] = 1 + sum(nodes for nodes, _ in after), longest
+    return known[places]
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_without_memory_the_positions_are_the_nodes_of_a_tree(number: int) -> None:
+    puzzle = Gap({"ranks": "4"}, Gap({"ranks": "4"}).random_deal(3, number))
+    nodes, longest = moves_of_tree(puzzle, tuple(puzzle.placing.unpack(puzzle.start)), {})
+    shortest, farthest, tree = (
+        solve(puzzle, puzzle.start, order, "goal", 2**30) for order in ("bfs", "longest", "tree")
+    )
+    assert (tree.positions, tree.exhausted, tree.tree) == (nodes, True, None)
+    assert (len(farthest.goal.moves) if farthest.goal else -1) == longest
+    for found in (farthest, tree):
+        assert (found.goal is None) == (shortest.goal is None)
+        if found.goal is not None:
+            assert_replays(puzzle, found.goal)
+    if tree.goal is not None and shortest.goal is not None:
+        assert len(tree.goal.moves) == len(shortest.goal.moves)
+
+
+def test_a_tree_that_is_stopped_is_estimated() -> None:
+    puzzle = Gap(start="26 31 13 44 21 24 42/17 45 23 25 41 36 11/46 34 14 12 37 32 47/16 43 27 35 22 33 15")
+    nodes, _ = moves_of_tree(puzzle, tuple(puzzle.placing.unpack(puzzle.start)), {})
+    found = solve(puzzle, puzzle.start, "tree", "goal", 1_000)
+    assert (found.positions, found.exhausted) == (1_000, False)
+    assert found.tree is not None and found.tree_error is not None
+    assert abs(found.tree - nodes) < 5 * found.tree_error
+    assert found.tree_error < nodes
+
+
+def test_the_papers_figure_6_has_a_solution_of_6_moves_and_one_of_15() -> None:
+    """Its scan is lost; these are the one row and the three cards that both of its orders need."""
+    puzzle = Gap(
+        start="11 .. 12 .. 13 .. 14 ../21 22 23 24 25 26 27 15/31 32 33 34 35 36 37 16/41 42 43 44 45 46 47 17"
+    )
+    short, long = (solve(puzzle, puzzle.start, order, "goal", 10**6).goal for order in ("bfs", "longest"))
+    assert short is not None and long is not None
+    assert [puzzle.word(card) for card, _ in short.moves] == ["12", "13", "14", "15", "16", "17"]
+    assert len(long.moves) == 15
+    told = "15 14 15 16 13 14 15 16 17 12 13 14 15 16 17"
+    path = puzzle.follow(puzzle.start, puzzle.read_moves(told))
+    assert puzzle.is_goal(puzzle.keys(path[-1:]))[0]
+
+
+def test_the_deal_of_figure_7_has_83521_positions() -> None:
+    """17 for each suit: the one order of a row that has so many."""
+    deal = "/".join(" ".join(f"{suit}{rank}" for rank in "3724651") for suit in "1234")
+    found = solved(Gap(start=deal), "bfs")
+    assert (found.positions, found.exhausted) == (83_521, True)

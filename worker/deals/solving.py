@@ -41,7 +41,8 @@ class Solved:
     their moves are the fewest. `positions` were generated, the start among them; `depth` is the greatest number of
     moves from the start met, breadth first the last layer. `exhausted` says whether the search came to its end, so
     that without a goal there is none. `layers` are the sizes of the layers (breadth first). `seconds` are those of the
-    processor.
+    processor. A search without memory generates one position several times; `tree` estimates how many times in all
+    where it was stopped, and `tree_error` is the standard error.
     """
 
     goal: Goal | None
@@ -51,6 +52,8 @@ class Solved:
     exhausted: bool
     layers: list[int]
     seconds: float = 0.0
+    tree: float | None = None
+    tree_error: float | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from hakoiri.worker.solitaires.solving_kernels import (
     depth_first,
     depth_first_remembering,
 )
+from hakoiri.worker.solitaires.trees import solve_tree
 
 _UNTIL: tuple[Until, ...] = get_args(Until)
 
@@ -37,11 +38,19 @@ def solve(puzzle: Dealt, start: Key, order: SearchOrder, until: Until, cap: int)
     """Search from `start` until `until` or until `cap` positions are generated; for Gap both goals are the same.
 
     Gap depth first looks at all positions, as its paper says: the first goal it meets need not be the nearest. Where
-    the cap stops it, its goal is the first one met.
+    the cap stops it, its goal is the first one met. `longest` does the same for a solution of most moves, `tree`
+    remembers no position (`worker.solitaires.trees`).
     """
     began, game = time.thread_time(), as_solitaire(puzzle)
-    search = _breadth_first if order == "bfs" else _depth_first
-    solved = search(game, np.array(game.placing.unpack(start), dtype=np.uint8), _UNTIL.index(until), cap)
+    places = np.array(game.placing.unpack(start), dtype=np.uint8)
+    if order == "bfs":
+        solved = _breadth_first(game, places, _UNTIL.index(until), cap)
+    elif order == "tree":
+        solved = solve_tree(game, places, cap)
+    elif game.any_ace:
+        solved = _depth_first(game, places, _UNTIL.index(until), cap)
+    else:
+        solved = _depth_first_remembering(game, places, cap, longest=order == "longest")
     return replace(solved, seconds=time.thread_time() - began)
 
 
@@ -66,20 +75,18 @@ def first_positions(
 
 
 def _depth_first(puzzle: Solitaire, start: NDArray[np.uint8], wanted: int, cap: int) -> Solved:
-    if not puzzle.any_ace:
-        return _depth_first_remembering(puzzle, start, cap)
     held, parents, count, depth, goals, exhausted = depth_first(start, puzzle.columns, _hash_table(puzzle), wanted, cap)
     goal, fixed = _goals(held, parents, goals)
     return Solved(goal, fixed, count, depth, exhausted, [])
 
 
-def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: int) -> Solved:
+def _depth_first_remembering(puzzle: Solitaire, start: NDArray[np.uint8], cap: int, longest: bool) -> Solved:
     held, parents, count, depth, goals, exhausted, to_goal = depth_first_remembering(
-        start, puzzle.columns, _hash_table(puzzle), cap
+        start, puzzle.columns, _hash_table(puzzle), cap, -1 if longest else 1
     )
     goal, _ = _goals(held, parents, goals)
     if goal is not None and exhausted:
-        goal = replace(goal, moves=_shortest(puzzle, held[:count], to_goal))
+        goal = replace(goal, moves=_along(puzzle, held[:count], abs(to_goal)))
     return Solved(goal, goal, count, depth, exhausted, [])
 
 
@@ -97,8 +104,8 @@ def _path(places: NDArray[np.uint8], parents: NDArray[np.int32], index: int) -> 
     return moves[::-1]
 
 
-def _shortest(puzzle: Solitaire, places: NDArray[np.uint8], to_goal: NDArray[np.int32]) -> list[Move]:
-    """The moves of a shortest way to the goal, by the reference rules, along decreasing numbers of moves left."""
+def _along(puzzle: Solitaire, places: NDArray[np.uint8], to_goal: NDArray[np.int32]) -> list[Move]:
+    """The moves of a way to the goal, by the reference rules, along decreasing numbers of moves left."""
     left = int(to_goal[0])
     by_left: dict[int, set[bytes]] = {}
     for moves in range(left):

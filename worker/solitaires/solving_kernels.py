@@ -281,13 +281,13 @@ def depth_first(
 
 @jit
 def depth_first_remembering(
-    start: Places, columns: int, table: HashTable, cap: int
+    start: Places, columns: int, table: HashTable, cap: int, step: int
 ) -> tuple[Places, Indices, int, int, Goals, bool, Indices]:
     """The positions of Gap that `start` leads to, each move followed to its end before the next is tried; none twice.
 
     Each position keeps its number of moves to the goal (Ishihata's second program), which is right as no position
-    recurs. Gives (places, parents, how many positions, the greatest depth, goals, whether it came to its end, moves to
-    the goal from each position).
+    recurs. A move counts `step`: 1, or -1 for the most moves, which are less than 0 then. Gives (places, parents, how
+    many positions, the greatest depth, goals, whether it came to its end, moves to the goal from each position).
     """
     places, hashes, parents, slots = _begun(start, table)
     to_goal = np.empty(_FIRST_ROOM, dtype=np.int32)
@@ -308,14 +308,14 @@ def depth_first_remembering(
         if tried[level] == list_moves(cells, blanks, columns, False, moves):
             level -= 1
             if level >= 0:
-                to_goal[stack[level]] = min(to_goal[stack[level]], to_goal[index] + 1)
+                to_goal[stack[level]] = min(to_goal[stack[level]], to_goal[index] + step)
             continue
         card, target = int(moves[tried[level], 0]), int(moves[tried[level], 1])
         tried[level] += 1
         value = hashes[index] ^ table[card, places[index, card]] ^ table[card, target]
         slot = _slot_of(slots, hashes, places, value, index, card, target)
         if slots[slot] != _NONE:
-            to_goal[index] = min(to_goal[index], to_goal[slots[slot]] + 1)
+            to_goal[index] = min(to_goal[index], to_goal[slots[slot]] + step)
             continue
         if count == cap:
             return places, parents, count, deepest, goals, False, to_goal

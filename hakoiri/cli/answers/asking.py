@@ -44,6 +44,9 @@ def layers(
             "--limit", min=1, metavar="K", help="With --depth: draw the first K.", show_default="12; --json: all"
         ),
     ] = None,
+    first: Annotated[
+        int | None, typer.Option("--layers", min=0, metavar="N", help="Show layers 0 to N alone.", show_default="all")
+    ] = None,
     wide: WideOption = False,
     puzzle: OwnFileOption = None,
     data: DataOption = None,
@@ -64,7 +67,7 @@ def layers(
         raise typer.BadParameter("--limit says how many configurations of a layer are drawn: it goes with --depth")
 
     with opened(name, data, puzzle=puzzle) as run:
-        rows = layer_rows(run)
+        rows = layer_rows(run)[: None if first is None else first + 1]
         if not rows:
             raise _without_layers(run)
         if plot is not None:

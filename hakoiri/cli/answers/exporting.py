@@ -29,6 +29,10 @@ def export(
     images: Annotated[
         bool, typer.Option("--images", help="Write every solution of a tree, not one per symmetry class.")
     ] = False,
+    layers: Annotated[
+        int | None,
+        typer.Option("--layers", min=0, metavar="N", help="Write layers 0 to N alone: states within N moves."),
+    ] = None,
     memory: MemoryOption = None,
     puzzle: OwnFileOption = None,
     data: DataOption = None,
@@ -51,10 +55,12 @@ def export(
         kept = "rows" if run.kind.rows is not Job.rows else "configurations"
         what = "solutions" if isinstance(run.puzzle, Placements) else kept
         if target is not None:
-            count = export_run(run, target, images=images, moves=moves, control=control, observer=progress)
+            count = export_run(
+                run, target, images=images, moves=moves, layers=layers, control=control, observer=progress
+            )
             row |= {"file": str(target), what: count}
         if edges is not None:
-            count = export_edges(run, edges, moves=moves, control=control, observer=progress)
+            count = export_edges(run, edges, moves=moves, layers=layers, control=control, observer=progress)
             row |= {"edges_file": str(edges), "edges": count}
     if json:
         print_json({"run": run.name} | row)

@@ -1,7 +1,7 @@
 """``solve`` and ``deal``: single deals of a solitaire, in memory and at once, and deals to try."""
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -49,8 +49,14 @@ def solve(
     ],
     options: PuzzleOptions = None,
     strategy: Annotated[
-        Literal["bfs", "dfs"] | None,
-        typer.Option("--strategy", help="Search breadth first or depth first, and report figures.", show_default="bfs"),
+        str | None,
+        typer.Option(
+            "--strategy",
+            metavar="bfs|dfs|longest|tree",
+            help="Search breadth first or depth first, and report figures; of gap also for a longest solution, or "
+            "depth first without remembering positions.",
+            show_default="bfs",
+        ),
     ] = None,
     shorten: Annotated[
         bool, typer.Option("--shorten", help="Leave redundant moves out of solutions of superpuzz, and list them.")
@@ -89,7 +95,13 @@ def solve(
     rows: list[dict[str, Any]] = []
     for deal in parsed:
         start = game.parse(deal)
-        asked = request(game, start, strategy or "bfs", "fixed" if game.convention == "fixed" else "goal", most)
+        asked = request(
+            game,
+            start,
+            strategy or "bfs",
+            "fixed" if game.convention == "fixed" else "goal",
+            most,
+        )
         found = answered(do_task("solve", game, asked, []))
         row = _row(game, deal, found)
         rows.append(row | ({} if plain else _solution_row(game, deal, start, found, shorten, reach)))
@@ -158,6 +170,7 @@ def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
         "depth": found.depth,
         "exhausted": found.exhausted,
         "seconds": round(found.seconds, 6),
+        **({} if found.tree is None else {"tree": found.tree, "tree_error": found.tree_error}),
     }
 
 
@@ -238,6 +251,12 @@ def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
         cells += [f"{row['positions']:,}", "" if until is None else f"{until:,}", f"{row['depth']:,}"]
         listed.add_row(*cells, f"{row['seconds']:.4f}")
     stdout().print(listed)
+    for number, row in enumerate(rows, 1):
+        if "tree" in row:
+            told = (
+                f"deal {number}: the whole tree has about {row['tree']:.3g} positions ± {row['tree_error']:.2g} (Knuth)"
+            )
+            stdout().print(told)
     for number, row in enumerate(rows, 1):
         if (show or shorten) and row["solution"]:
             _print_solution(number, row, shorten)

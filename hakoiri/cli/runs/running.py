@@ -47,6 +47,9 @@ DiametersOption = Annotated[
     ),
 ]
 UntilGoalOption = Annotated[bool, typer.Option("--until-goal", help="Stop after the first layer that holds a goal.")]
+LayersOption = Annotated[
+    int | None, typer.Option("--layers", min=0, metavar="N", help="Stop after layer N: the states within N moves.")
+]
 MergeMirrorsOption = Annotated[bool, typer.Option("--merge-mirrors", help="Count mirror images as one configuration.")]
 NameOption = Annotated[
     str | None,
@@ -61,6 +64,7 @@ def run(
     whole: WholeOption = False,
     diameters: DiametersOption = None,
     until_goal: UntilGoalOption = False,
+    layers: LayersOption = None,
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
     goal: GoalOption = None,
@@ -86,7 +90,7 @@ def run(
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), workers, memory, chunk, farm_from, deadline, audit)
-    way = _way(spec, whole, until_goal, diameters)
+    way = _way(spec, whole, until_goal, layers, diameters)
     start_run(spec, *way, resources, data, json, name=name, reuse=reuse, wide=wide)
 
 
@@ -96,6 +100,7 @@ def enqueue(
     whole: WholeOption = False,
     diameters: DiametersOption = None,
     until_goal: UntilGoalOption = False,
+    layers: LayersOption = None,
     merge_mirrors: MergeMirrorsOption = False,
     start: FromOption = None,
     goal: GoalOption = None,
@@ -115,7 +120,7 @@ def enqueue(
 
     spec = spec_of(puzzle, options, start, goal, merge_mirrors)
     resources = Resources(redis_url(redis), None, memory, chunk, farm_from, deadline, audit)
-    way = _way(spec, whole, until_goal, diameters)
+    way = _way(spec, whole, until_goal, layers, diameters)
     start_run(spec, *way, resources, data, json, queue=True, name=name, reuse=reuse)
 
 
@@ -163,18 +168,20 @@ def resume(
 
 
 def _way(
-    spec: "PuzzleSpec", whole: bool, until_goal: bool, diameters: str | None
+    spec: "PuzzleSpec", whole: bool, until_goal: bool, layers: int | None, diameters: str | None
 ) -> tuple[str | None, Mapping[str, Any]]:
     """The kind of run and its plan."""
     from hakoiri.coordinator.session.job import Job
 
     if whole:
+        if layers is not None:
+            raise PuzzleError("a whole space has no start and so no layers; leave out --layers")
         from hakoiri.coordinator.graphs.job import Whole
 
         return "whole", Whole.requested(spec, until_goal=until_goal, diameters=diameters or "all").plan
     if diameters is not None:
         raise PuzzleError("--diameters says which components of a whole space are measured: it goes with --whole")
-    return None, Job.requested(spec, until_goal=until_goal).plan
+    return None, Job.requested(spec, until_goal=until_goal, layers=layers).plan
 
 
 def register(app: typer.Typer) -> None:
