@@ -310,6 +310,10 @@ class Placements(Puzzle):
     def images(self, key: Key) -> list[Key]:
         """The images of a solution by the symmetries of the figure, in increasing order."""
 
+    def faults(self, key: Key) -> list[str]:
+        """Why a placing leads to no solution, a sentence for each reason; nothing where none is seen."""
+        return []
+
     @abstractmethod
     def placings(self, keys: Keys) -> Placings:
         """Which number stands on which point, shape (keys, points), uint8; 0 for none."""

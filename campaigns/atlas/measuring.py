@@ -20,7 +20,7 @@ from campaigns.atlas.entries import PYTHON, TO_FILE
 _SPENT, _ANSWER = "spent.json", "answer.json"
 HAKOIRI = (sys.executable, "-m", "hakoiri")
 #: Commands that know no runs.
-_WITHOUT_DATA = {"deal", "generate", "replay", "show", "solve"}
+_WITHOUT_DATA = {"deal", "generate", "replay", "show", "solve", "study magic-star"}
 #: How often a process is looked at, in seconds, and how often what it costs is written down.
 _LOOK, _NOTE = 0.1, 5.0
 
@@ -134,7 +134,7 @@ class Desk:
             return [*self._program, *line[: line.index(TO_FILE)]]
         left = self.folder.parent
         words = [str(left / word) if (left / word).is_file() else word for word in line]
-        if line[0] in _WITHOUT_DATA:
+        if _WITHOUT_DATA & {line[0], " ".join(line[:2])}:
             return [*self._program, *words, "--json"]
         memory = ("--memory", self._memory) if self._memory else ()
         return [*self._program, *words, "--json", "--data", str(self.data), *memory]

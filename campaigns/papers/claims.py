@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from campaigns.atlas.entries import Answer, typed
 
-Verdict = Literal["agrees", "differs", "refuted", "cannot be known", "not run"]
+Verdict = Literal["agrees", "answered", "differs", "refuted", "cannot be known", "not run"]
 #: What answers a claim, from the answers of its commands.
 Ours = Callable[[Sequence[Answer]], Any]
 
@@ -15,8 +15,9 @@ Ours = Callable[[Sequence[Answer]], Any]
 class Claim:
     """A figure or sentence of a paper. `place` says where it is, `paper` is its figure or word, `ours` finds ours.
 
-    They agree if they are equal, or differ by at most `within`. If they need not agree, `otherwise` is the verdict of
-    another figure, and `why` explains it. Without `ours` the paper's figure cannot be checked, and `why` says so.
+    They agree if they are equal, or if `holds` says so of a claim in words. If they need not agree, `otherwise` is the
+    verdict of another figure, and `why` explains it: ``answered`` where the paper asks, or has no figure. Without
+    `ours` the paper's figure cannot be checked, and `why` says so.
     """
 
     place: str
@@ -24,18 +25,17 @@ class Claim:
     paper: Any
     ours: Ours | None = None
     why: str = ""
-    otherwise: Literal["differs", "refuted"] | None = None
-    within: float = 0.0
+    otherwise: Literal["answered", "differs", "refuted"] | None = None
+    holds: Callable[[Sequence[Answer]], bool] | None = None
 
     def row(self, answers: Sequence[Answer]) -> dict[str, Any]:
         """The claim as a row of the results; an unexpected difference has no `why`."""
         if self.ours is None:
             return self.unasked()
         found = self.ours(answers)
-        agrees = found == self.paper or (self.within > 0 and abs(found - self.paper) <= self.within)
+        agrees = self.holds(answers) if self.holds else found == self.paper
         verdict: Verdict = "agrees" if agrees else self.otherwise or "differs"
-        expected = agrees or self.otherwise is not None
-        return self._told(found, verdict, self.why if expected else "")
+        return self._told(found, verdict, "" if not agrees and self.otherwise is None else self.why)
 
     def unasked(self) -> dict[str, Any]:
         """The claim as a row before its commands have run."""

@@ -25,9 +25,10 @@ python -m campaigns.papers --show          # print these tables
 python -m campaigns.papers --publish       # write this page
 ```
 
-**agrees**: the same figure, or within the error that is stated. **differs**: another figure, for the reason given.
-**refuted**: the paper's claim is wrong. **cannot be known**: no command can check it, for the reason given. **not run**:
-the command has not been run for this page yet. The number before a claim is that of its commands below the table.
+**agrees**: the same figure, or what the paper says in words holds. **answered**: the paper asks, or has no figure.
+**differs**: another figure, for the reason given. **refuted**: the paper's claim is wrong. **cannot be known**: no
+command can check it, for the reason given. **not run**: the command has not been run for this page yet. The number
+before a claim is that of its commands below the table.
 """
 
 
@@ -81,7 +82,7 @@ def _told(paper: Mapping[str, Any]) -> Iterator[str]:
         ]
         numbers = "" if not work["commands"] else f"{first}" if first == len(commands) else f"{first}-{len(commands)}"
         rows += [
-            [numbers, row["place"], row["said"], _shown(row["paper"]), _shown(row["ours"]), row["verdict"], row["why"]]
+            [numbers, row["place"], row["said"], *map(_shown, (row["paper"], row["ours"])), row["verdict"], row["why"]]
             for row in work["rows"]
         ]
     yield table(["", "where", "claim", "the paper", "ours", "verdict", "why"], rows)
@@ -90,7 +91,9 @@ def _told(paper: Mapping[str, Any]) -> Iterator[str]:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return ""
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(_shown, value))
     return plain(value)

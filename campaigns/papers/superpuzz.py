@@ -52,16 +52,24 @@ def _table_1(strategy: str, columns: int, paper: tuple[int, int, int]) -> Work:
         (
             Claim(told("one goal"), "mean moves, within the standard errors of both", f"{paper[1]}", alike),
             Claim(
-                told("one goal"), "least / mean / most moves", figures, lambda answers: text(answers, "fixed"),
-                _OTHER_DEALS, "differs",
+                told("one goal"),
+                "least / mean / most moves",
+                figures,
+                lambda answers: text(answers, "fixed"),
+                _OTHER_DEALS,
+                "differs",
             ),
             Claim(
-                told("24 goals"), "least / mean / most moves", figures, lambda answers: text(answers, "first"),
-                "the table fits a search for one goal; the text speaks of 24", "differs",
+                told("24 goals"),
+                "least / mean / most moves",
+                figures,
+                lambda answers: text(answers, "first"),
+                "the table fits a search for one goal; the text speaks of 24",
+                "differs",
             ),
         ),
         short=columns == 4,
-    )  # fmt: skip
+    )
 
 
 def _steps(answers: Sequence[Answer]) -> str:
@@ -71,9 +79,8 @@ def _steps(answers: Sequence[Answer]) -> str:
         means = {"found": goals["moves"], **goals["steps"], "shortest": goals["shortest"]}
         listed = ", ".join(f"{step} {moves['mean']:.1f}" for step, moves in means.items())
         reached = ", ".join(f"{step} {count}" for step, count in goals["shortest_after"].items())
-        told.append(
-            f"{ {'first': '24 goals', 'fixed': 'one goal'}[name] }: {listed}; shortest of {goals['solvable']}: {reached}"
-        )
+        goal = {"first": "24 goals", "fixed": "one goal"}[name]
+        told.append(f"{goal}: {listed}; shortest of {goals['solvable']}: {reached}")
     return "; ".join(told)
 
 
@@ -88,9 +95,9 @@ def _shortened(columns: int) -> Work:
                 f"with {columns} columns: redundant moves can be taken out, and what is left is not the shortest",
                 "has some effect",
                 _steps,
-                "the paper has no figure; mean moves after each step, and how many solutions are shortest ones. With 24 "
-                "goals shortening keeps the goal that was found, which need not be the nearest",
-                "differs",
+                "mean moves after each step, and how many solutions are shortest ones; with 24 goals shortening keeps "
+                "the goal that was found, which need not be the nearest",
+                "answered",
             ),
         ),
         short=False,
@@ -101,8 +108,9 @@ def _reach(answers: Sequence[Answer]) -> str:
     rows = answers[0]["rows"]
     return "; ".join(
         f"{row['reach']:,} positions: mean {row['mean']:.2f}, {row['shortest']} of {row['solutions']} shortest, "
-        f"{row['cpu_seconds']:.1f} CPU s" for row in rows
-    )  # fmt: skip
+        f"{row['cpu_seconds']:.1f} CPU s"
+        for row in rows
+    )
 
 
 def _open_question(columns: int, deals: int) -> Work:
@@ -117,11 +125,76 @@ def _open_question(columns: int, deals: int) -> Work:
                 _reach,
                 "by shortcuts among the first N positions from each position of a solution; all become shortest where "
                 "N is the whole space, which is what a search breadth first costs",
-                "differs",
+                "answered",
             ),
         ),
         short=columns == 4,
     )
+
+
+_ANSWER = "deals"
+_FIGURES = Work(
+    "figure 1",
+    (
+        ("solve", "superpuzz", "--strategy", "dfs", "--shorten", _FIGURE_1),
+        ("solve", "superpuzz", "--strategy", "bfs", "--show", _FIGURE_1),
+        ("replay", "superpuzz", "--shorten", _FIGURE_1, _MOVES),
+        ("solve", "superpuzz", "--strategy", "dfs", "--shorten", "--reach", "1000", _FIGURE_1),
+    ),
+    (
+        Claim(
+            "figure 1", "the depth-first solution", _MOVES, lambda answers: _text(answers[0][_ANSWER][0]["solution"])
+        ),
+        Claim("figure 1", "it leads to a goal", True, field("solved", number=2)),
+        Claim(
+            "section 4",
+            "redundant in it",
+            "(HA, C6) (DA, C6) (C6, HA) (DA, C6)",
+            lambda answers: _cut(answers, "moves"),
+        ),
+        Claim("section 4", "which becomes", "(DA, C6) (C6, HA)", lambda answers: _cut(answers, "instead")),
+        Claim("section 4", "moves left", 22, field("shortened", number=2)),
+        Claim(
+            "section 6",
+            "that is not the least number of moves, which is",
+            "not told",
+            field(_ANSWER, 0, "moves", number=1),
+            "breadth first",
+            "answered",
+        ),
+        Claim(
+            "section 6",
+            "moves left with shortcuts among the first 1,000 positions",
+            "asked",
+            field(_ANSWER, 0, "shortened", number=3),
+            "as few as there are",
+            "answered",
+        ),
+    ),
+)
+_COMPONENTS = Work(
+    "components",
+    (("run", "superpuzz", "--from", _FIGURE_1), ("components", "last", "--strong", "--limit", "1")),
+    (
+        Claim(
+            "section 2",
+            "a strong component is one of six element components, of 2 to 24 positions",
+            "at most 24 positions, distance 4",
+            lambda answers: "{size:,} positions, distance {diameter}".format(**answers[1]["components"][0]),
+            "cards 2, 3, ... follow their aces back and forth, too, so true components are larger",
+            "refuted",
+        ),
+    ),
+    short=False,
+)
+
+
+def _text(words: Sequence[str]) -> str:
+    return " ".join(words)
+
+
+def _cut(answers: Sequence[Answer], what: str) -> str:
+    return _text(answers[2]["redundant"][0][what])
 
 
 SUPERPUZZ = Paper(
@@ -130,42 +203,11 @@ SUPERPUZZ = Paper(
     "A card into each hole that follows its left neighbour. The paper finds solutions depth first, tells what is "
     "redundant in them, and compares them with shortest ones.",
     (
-        Work(
-            "figure 1",
-            (
-                ("solve", "superpuzz", "--strategy", "dfs", "--shorten", _FIGURE_1),
-                ("solve", "superpuzz", "--strategy", "bfs", "--show", _FIGURE_1),
-                ("replay", "superpuzz", "--shorten", _FIGURE_1, _MOVES),
-                ("solve", "superpuzz", "--strategy", "dfs", "--shorten", "--reach", "1000", _FIGURE_1),
-            ),
-            (
-                Claim("figure 1", "the depth-first solution, all its moves", _MOVES, lambda answers: " ".join(answers[0]["deals"][0]["solution"])),
-                Claim("figure 1", "they lead to a goal", "yes", lambda answers: "yes" if answers[2]["solved"] else "no"),
-                Claim("section 4", "redundant in them", "(HA, C6) (DA, C6) (C6, HA) (DA, C6)", lambda answers: " ".join(answers[2]["redundant"][0]["moves"])),
-                Claim("section 4", "becomes", "(DA, C6) (C6, HA)", lambda answers: " ".join(answers[2]["redundant"][0]["instead"])),
-                Claim("section 4", "moves left", 22, field("shortened", number=2)),
-                Claim("section 6", "that is not the least number of moves, which is", "not told", lambda answers: answers[1]["deals"][0]["moves"], "the paper does not tell it", "differs"),
-                Claim("section 6", "moves left with shortcuts among the first 1,000 positions", "to be examined", lambda answers: answers[3]["deals"][0]["shortened"], "here as few as there are", "differs"),
-            ),
-        ),
-        Work(
-            "components",
-            (
-                ("run", "superpuzz", "--from", _FIGURE_1),
-                ("components", "last", "--strong", "--limit", "1"),
-            ),
-            (
-                Claim(
-                    "section 2", "a strong component is one of six element components of 2 to 24 positions", "at most 24 positions, distance 4",
-                    lambda answers: "{size:,} positions, distance {diameter}".format(**answers[1]["components"][0]),
-                    "cards 2, 3, ... follow their aces back and forth, too, so true components are larger", "refuted",
-                ),
-            ),
-            short=False,
-        ),
+        _FIGURES,
+        _COMPONENTS,
         *(_table_1("dfs", columns, paper) for columns, paper in _DEPTH_FIRST.items()),
         *(_table_1("bfs", columns, paper) for columns, paper in _BREADTH_FIRST.items()),
         *(_shortened(columns) for columns in (4, 5)),
-        *(_open_question(columns, deals) for columns, deals in ((4, 200), (5, 200))),
+        *(_open_question(columns, 200) for columns in (4, 5)),
     ),
-)  # fmt: skip
+)

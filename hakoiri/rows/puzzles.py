@@ -51,6 +51,7 @@ def configuration_row(rules: Puzzle, key: int) -> dict[str, Any]:
         "goal": bool(rules.is_goal(keys)[0]),
         "canonical": None if mirror is None else rules.render(mirror),
         "moves": [rules.describe_move(key, successor) for successor in rules.successors(key)],
+        **({"faults": rules.faults(key)} if isinstance(rules, Placements) else {}),
     }
 
 

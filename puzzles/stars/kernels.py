@@ -1,10 +1,11 @@
-"""Magic stars counted: the tree of placings walked depth first, by the order of the paper or by that of the ring."""
+"""Magic stars counted: the tree of placings walked depth first, by any set of ideas or by the fastest."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hakoiri.puzzles.jit import jit, lowest_bit
 from hakoiri.puzzles.keys.numbering import Placings
+from hakoiri.puzzles.stars.ideas import ADDS_UP, CHOOSE, END, EXCEEDS, FITS, FORCE
 
 _FIRST_ROOM = 64
 _ONE = np.uint64(1)
@@ -20,80 +21,110 @@ def _grown(found: Placings) -> Placings:
 
 
 @jit
-def walk_paper(
-    roots: Placings,
-    level: int,
-    end: int,
-    completed: NDArray[np.int64],
-    prune: bool,
-    lines: NDArray[np.int64],
-    most: int,
+def walk_steps(
+    roots: Placings, level: int, end: int, steps: NDArray[np.int64], lines: NDArray[np.int64], most: int
 ) -> tuple[Placings, NDArray[np.int64], int]:
     """(the placings of level `end` below `roots` of `level`, how many each root has, how many numbers were placed).
 
-    Point p gets its number on level p + 1. With `prune` every line is checked as soon as it is complete (`completed`
-    as of `paper_order`). `lines` are those that are checked when the last number is placed, as the paper's first
-    program does; the number that makes one of them wrong counts as placed, but the placing is left out. A root is left
-    as soon as more than `most` numbers are placed below it.
+    `steps` are those of `puzzles.stars.ideas.table_of`. `lines` are checked when the last number is placed, as the
+    paper's first program does; the number that makes one of them wrong counts as placed, but the placing is left out.
+    A root is left as soon as more than `most` numbers are placed below it.
     """
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
     counts = np.zeros(len(roots), dtype=np.int64)
     count = nodes = 0
     for root in range(len(roots)):
         before = count
-        found, count, placed = _below_paper(roots[root], level, end, completed, prune, lines, most, found, count)
+        found, count, placed = _below_steps(roots[root], level, end, steps, lines, most, found, count)
         counts[root] = count - before
         nodes += placed
     return found[:count], counts, nodes
 
 
 @jit
-def _below_paper(
-    root: NDArray[np.uint8], level: int, end: int, completed: NDArray[np.int64], prune: bool,
-    lines: NDArray[np.int64], most: int, found: Placings, count: int,
+def _below_steps(
+    root: NDArray[np.uint8], level: int, end: int, steps: NDArray[np.int64], lines: NDArray[np.int64], most: int,
+    found: Placings, count: int,
 ) -> tuple[Placings, int, int]:  # fmt: skip
     """`found` with what grows on one root added to its first `count` rows, their number then, the numbers placed."""
-    points = len(root)
-    total, nodes, point = 2 * points + 2, 0, level
+    total, nodes, here = 2 * len(root) + 2, 0, level
     numbers = root.astype(np.int64)
-    used = np.zeros(points + 1, dtype=np.bool_)
-    used[numbers] = True
-    while point >= level and nodes <= most:
-        # Take the number away that was here, and try the next.
-        used[numbers[point]] = False
-        number = numbers[point] + 1
-        while number <= points and (
-            used[number] or (prune and not _completes(numbers, number, completed, point, total))
-        ):
-            number += 1
-        if number > points:
-            numbers[point] = 0
-            point -= 1
+    # By level: the numbers that are left to choose, and the unused ones before the step.
+    choices = np.zeros(end + 1, dtype=np.uint64)
+    unused = np.zeros(end + 1, dtype=np.uint64)
+    reverse = np.zeros(end + 1, dtype=np.uint64)
+    unused[here], reverse[here] = _unused(numbers)
+    choices[here] = _fitting(steps[here], numbers, total, unused[here])
+    while here >= level and nodes <= most:
+        if choices[here] == 0:
+            here -= 1
             continue
-        numbers[point], used[number] = number, True
-        nodes += 1
-        if point + 1 < end:
-            point += 1
+        number = int(lowest_bit(choices[here]))
+        choices[here] &= choices[here] - _ONE
+        placed, free, back = _step(steps[here], numbers, number, total, unused[here], reverse[here])
+        if not placed:
+            continue
+        nodes += placed
+        if here + 1 < end:
+            here += 1
+            unused[here], reverse[here] = free, back
+            choices[here] = _fitting(steps[here], numbers, total, free)
         elif _is_magic(numbers, lines, total):
             if count == len(found):
                 found = _grown(found)
-            found[count] = numbers
+            for point in range(len(root)):
+                # On points of later steps numbers of earlier branches may be left.
+                free_here = np.uint64(numbers[point])
+                found[count, point] = 0 if free >> free_here & _ONE else numbers[point]
             count += 1
     return found, count, nodes
 
 
 @jit
-def _completes(numbers: NDArray[np.int64], number: int, completed: NDArray[np.int64], point: int, total: int) -> bool:
-    for index in range(2):
-        there = number
-        for other in range(3):
-            if completed[point, index, other] < 0:
-                there = total
-                break
-            there += numbers[completed[point, index, other]]
-        if there != total:
-            return False
-    return True
+def _fitting(checks: NDArray[np.int64], numbers: NDArray[np.int64], total: int, unused: np.uint64) -> np.uint64:
+    """The unused numbers that complete all lines that a choice completes."""
+    place = 1
+    while checks[place, 0] == FITS:
+        left = total - numbers[checks[place, 1]] - numbers[checks[place, 2]] - numbers[checks[place, 3]]
+        unused &= _ONE << np.uint64(left) if 0 < left <= _TOP else np.uint64(0)
+        place += 1
+    return unused
+
+
+@jit
+def _step(
+    checks: NDArray[np.int64], numbers: NDArray[np.int64], chosen: int, total: int, unused: np.uint64,
+    reverse: np.uint64,
+) -> tuple[int, np.uint64, np.uint64]:  # fmt: skip
+    """How many numbers a step places, 0 if a check fails, and what is unused then, also in reverse."""
+    placed = 0
+    for place in range(len(checks)):
+        kind, first, second = checks[place, 0], checks[place, 1], checks[place, 2]
+        if kind == END:
+            break
+        if kind in (CHOOSE, FORCE):
+            number = chosen
+            if kind == FORCE:
+                number = total - numbers[second] - numbers[checks[place, 3]] - numbers[checks[place, 4]]
+                if number <= 0 or number > len(numbers) or not unused >> np.uint64(number) & _ONE:
+                    return 0, unused, reverse
+            numbers[first] = number
+            unused ^= _ONE << np.uint64(number)
+            reverse ^= _ONE << np.uint64(_TOP - number)
+            placed += 1
+        elif kind == FITS:
+            continue
+        elif kind == ADDS_UP:
+            if numbers[first] + numbers[second] + numbers[checks[place, 3]] + numbers[checks[place, 4]] != total:
+                return 0, unused, reverse
+        elif kind == EXCEEDS:
+            if numbers[first] <= numbers[second]:
+                return 0, unused, reverse
+        else:
+            left = total - numbers[first] - numbers[second]
+            if left <= 0 or _pairs(unused, reverse, left) == 0:
+                return 0, unused, reverse
+    return placed, unused, reverse
 
 
 @jit
@@ -144,7 +175,7 @@ def _choices(
 def walk_ring(
     roots: Placings, level: int, end: int, orders: NDArray[np.int64], most: int
 ) -> tuple[Placings, NDArray[np.int64], int]:
-    """The same as `walk_paper`, by the steps of `orders` (`puzzles.stars.orders.table`), one for each level."""
+    """The same as `walk_steps`, by the steps of `orders` (`puzzles.stars.orders.table`), one for each level."""
     found = np.empty((_FIRST_ROOM, roots.shape[1]), dtype=np.uint8)
     counts = np.zeros(len(roots), dtype=np.int64)
     count = nodes = 0
@@ -163,7 +194,7 @@ def walk_ring(
 def _below_ring(
     root: NDArray[np.uint8], level: int, end: int, steps: NDArray[np.int64], most: int, found: Placings, count: int
 ) -> tuple[Placings, int, int]:
-    """The same as `_below_paper`."""
+    """The same as `_below_steps`."""
     total, nodes, here = 2 * len(root) + 2, 0, level
     numbers = root.astype(np.int64)
     # By level: the numbers that are left to choose, and the unused ones before the step.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from hakoiri.puzzles.keys.layout import Key, Keys, Mask
 from hakoiri.puzzles.keys.numbering import MOST_POINTS, Numbering, Placings
 from hakoiri.puzzles.pictures.shapes import Picture
 from hakoiri.puzzles.stars.figure import draw, draw_star, star
-from hakoiri.puzzles.stars.kernels import least_images, walk_paper, walk_ring
-from hakoiri.puzzles.stars.orders import NONE, Step, paper_order, ring_orders, table
+from hakoiri.puzzles.stars.ideas import CHOOSE, COMBINED, FORCE, Check, places, steps_of, table_of
+from hakoiri.puzzles.stars.kernels import least_images, walk_ring, walk_steps
+from hakoiri.puzzles.stars.orders import NONE, Step, ring_orders, table
 
 GENERATE, PRUNE, FASTEST = "generate", "prune", "prune+symmetry"
 _NOTHING_THERE = "."
@@ -23,21 +25,27 @@ _ALL = 2**62
 _MOST_GENERATED = 8
 
 
+def _points(step: list[Check]) -> list[int]:
+    """The points that a step gives numbers to."""
+    return [check[1] for check in step if check[0] in (CHOOSE, FORCE)]
+
+
 class MagicStar(Placements):
     """The numbers 1 to 2n on the 2n points of the star {n/2}, so that the four of every line add up to 4n + 2.
 
     Points are numbered row by row from the top, for six tips as in figure 7 of Hiroi's article. A text gives the
     numbers in this order, the rows joined by `/`, a dot where none stands. `strategy` is one of the article's three
     programs: `generate` places all numbers and then looks at the lines; `prune` looks at each line when its fourth
-    number comes; `prune+symmetry`, besides, finds one solution of each orbit, in an order that completes lines early
-    and lets the last number of a line follow from the others. `solutions=keep` stores one solution of each orbit.
+    number comes; `symmetry`, besides, finds one solution of each orbit. The article's closing ideas are `order`,
+    `forced` and `ahead`, alone or together (`symmetry+order`). `prune+symmetry` has them all, tries only what fits, and
+    is the fastest. `solutions=keep` stores one solution of each orbit.
     """
 
     name = "magic-star"
     summary = "Magic stars: 1 to 2n on the star {n/2}, every line with the same sum"
     options = {
         "points": Number(6, 5, MOST_POINTS // 2),
-        "strategy": Choice((FASTEST, PRUNE, GENERATE)),
+        "strategy": Choice((FASTEST, PRUNE, GENERATE, *COMBINED)),
         "solutions": Choice(("count", "keep")),
     }
 
@@ -57,15 +65,17 @@ class MagicStar(Placements):
         self.symmetries, self.automorphisms = 2 * self.star.tips, len(self._permutations)
         self._permutation_table = np.array(self._permutations, dtype=np.int64)
         self._lines = np.array(self.star.lines, dtype=np.int64)
-        self._completed = paper_order(self.star)
         self._orders = ring_orders(self.star)
-        self._table = table(self._orders)
-        widths = [step.numbers for step in self._orders[0]] if self._breaks_symmetry else [1] * self.star.points
-        self.levels, self._widths = len(widths), widths
+        self._steps = steps_of(self.star, self.strategy.split("+"), self.strategy != GENERATE)
+        if self.strategy == FASTEST:
+            self._table, self._widths = table(self._orders), [step.numbers for step in self._orders[0]]
+        else:
+            self._table, self._widths = table_of(self._steps), [len(_points(step)) for step in self._steps]
+        self.levels = len(self._widths)
 
     @property
     def _breaks_symmetry(self) -> bool:
-        return self.strategy == FASTEST
+        return "symmetry" in self.strategy
 
     # Kernels
 
@@ -99,10 +109,10 @@ class MagicStar(Placements):
     def _walk(
         self, placings: Placings, level: int, end: int, goals_alone: bool = False, most: int = _ALL
     ) -> tuple[Placings, np.ndarray, int]:
-        if self._breaks_symmetry:
+        if self.strategy == FASTEST:
             return walk_ring(placings, level, end, self._table, most)
         lines = self._lines if goals_alone and self.strategy == GENERATE else self._lines[:0]
-        return walk_paper(placings, level, end, self._completed, self.strategy == PRUNE, lines, most)
+        return walk_steps(placings, level, end, self._table, lines, most)
 
     def _level_of(self, placings: Placings) -> int:
         """The level of some placings, which all have the same."""
@@ -119,14 +129,14 @@ class MagicStar(Placements):
 
     def successors(self, key: Key) -> list[Key]:
         numbers = self._numbering.numbers_of(key)
-        if self._breaks_symmetry:
+        if self.strategy == FASTEST:
             return [self._numbering.key_of(following) for following in self._ring_successors(numbers)]
-        point = numbers.index(0) if 0 in numbers else self.star.points
-        if point == self.star.points or any(numbers[point:]):
-            return []  # All points have numbers, or others than the first, which is no node of this tree.
-        placed = ([*numbers[:point], number, *numbers[point + 1 :]] for number in self._unused(numbers))
-        looks = self.strategy == PRUNE
-        return [self._numbering.key_of(following) for following in placed if not looks or not self._wrong(following)]
+        there = {*np.flatnonzero(numbers)}
+        for level, step in enumerate(self._steps):
+            if there == {point for earlier in self._steps[:level] for point in _points(earlier)}:
+                found = (places(numbers, step, number, self.star.total) for number in self._unused(numbers))
+                return [self._numbering.key_of(following) for following in found if following is not None]
+        return []  # All points have numbers, or others than those of the first steps: no node of this tree.
 
     def _ring_successors(self, numbers: list[int]) -> Iterator[list[int]]:
         for steps in self._orders:
@@ -234,6 +244,27 @@ class MagicStar(Placements):
         numbers, following = self._numbering.numbers_of(before), self._numbering.numbers_of(after)
         placed = [point for point in range(self.star.points) if numbers[point] != following[point]]
         return ", ".join(f"{following[point]} on {point}" for point in placed)
+
+    def faults(self, key: Key) -> list[str]:
+        """The lines that fail: complete with another sum, or no unused numbers complete them."""
+        numbers = self._numbering.numbers_of(key)
+        unused, found = self._unused(numbers), list[str]()
+        for line in self.star.lines:
+            there = [numbers[point] for point in line if numbers[point]]
+            needed, missing = self.star.total - sum(there), len(line) - len(there)
+            if any(sum(chosen) == needed for chosen in combinations(unused, missing)):
+                continue
+            named, sums = " ".join(map(str, line)), " + ".join(map(str, there))
+            if not missing:
+                why = f"{sums} = {sum(there)}, not {self.star.total}"
+            elif missing > 1:
+                why = f"{sums} needs {needed} more, and no {missing} unused numbers add up to it".strip()
+            elif needed in numbers:
+                why = f"{sums} needs {needed}, which is on point {numbers.index(needed)}"
+            else:
+                why = f"{sums} needs {needed}, which is none of 1 to {self.star.points}"
+            found.append(f"line {named}: {why}")
+        return found
 
     def placings(self, keys: Keys) -> Placings:
         return self._numbering.unpack(keys)

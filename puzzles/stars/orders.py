@@ -1,6 +1,4 @@
-"""In which order the three strategies place the numbers of a magic star, as tables for their kernels.
-
-`paper_order`: point after point as they are numbered, a line checked when its fourth number comes.
+"""In which order the fastest strategy places the numbers of a magic star, as tables for its kernel.
 
 `ring_orders`: the lines one after the other around the ring, each next to those that are done, so that every line is
 completed by two new numbers, of which one is chosen and the other follows. It is broken up by where the number 1
@@ -52,16 +50,6 @@ class Step(NamedTuple):
 
 
 Steps = list[Step]
-
-
-def paper_order(star: Star) -> NDArray[np.int64]:
-    """For each point the other three points of the lines that it completes, shape (points, 2, 3), int64."""
-    completed = np.full((star.points, 2, 3), NONE, dtype=np.int64)
-    for point in range(star.points):
-        ending = [line for line in star.lines if max(line) == point]
-        for index, line in enumerate(ending):
-            completed[point, index] = [other for other in line if other != point]
-    return completed
 
 
 def ring_orders(star: Star) -> list[Steps]:

@@ -10,13 +10,16 @@ from hakoiri.puzzles.capabilities import SubtreeCounts
 from hakoiri.puzzles.errors import ConfigurationError, PuzzleError
 from hakoiri.puzzles.keys.layout import Key, ints
 from hakoiri.puzzles.keys.numbering import MOST_POINTS, Numbering
+from hakoiri.puzzles.stars.ideas import COMBINED, IDEAS
 from hakoiri.puzzles.stars.magic_star import FASTEST, GENERATE, PRUNE, MagicStar
 from hakoiri.render.pictures.svg import svg
 from tests.support.stars import ring_solutions
 
 #: Orbits by the symmetries of the figure; published. Solutions are 2n times as many.
 ORBITS = {5: 0, 6: 80, 7: 72, 8: 112}
-STRATEGIES = (FASTEST, PRUNE, GENERATE)
+STRATEGIES = (FASTEST, PRUNE, GENERATE, *COMBINED)
+#: All that breaks no symmetry, and some that do, in every order of points.
+SAMPLED = (FASTEST, PRUNE, GENERATE, "symmetry", "order+ahead", "symmetry+forced", "+".join(IDEAS))
 FIGURE_6 = "1/2 4 12 8/10 6/11 5 3 7/9"
 
 
@@ -39,6 +42,7 @@ def level(puzzle: MagicStar, depth: int) -> list[Key]:
 @pytest.mark.parametrize(
     ("points", "strategy"),
     [(points, strategy) for points in ORBITS for strategy in STRATEGIES[: 2 if points < 8 else 1]]
+    + [(points, strategy) for points in (5, 6) for strategy in COMBINED]
     + [
         (5, GENERATE),
         pytest.param(6, GENERATE, marks=pytest.mark.slow),
@@ -72,12 +76,7 @@ def test_solutions_are_those_of_a_plain_search(points: int) -> None:
 
 @pytest.mark.parametrize(
     ("points", "strategy"),
-    [
-        (points, strategy)
-        for points in (5, 6, 8, 13, 15)
-        for strategy in STRATEGIES
-        if points < 9 or strategy != GENERATE
-    ],
+    [(points, strategy) for points in (5, 6, 8, 13, 15) for strategy in SAMPLED if points < 9 or strategy != GENERATE],
 )
 def test_the_kernel_expands_by_the_plain_rules(points: int, strategy: str) -> None:
     puzzle, chance = made(points, strategy), random.Random(points)
@@ -107,6 +106,9 @@ def test_the_kernel_expands_by_the_plain_rules(points: int, strategy: str) -> No
         (12, FASTEST, 8),
         (6, PRUNE, 7),
         (6, GENERATE, 8),
+        (6, "symmetry", 6),
+        (7, "order+forced", 5),
+        (6, "forced+ahead", 4),
     ],
 )
 def test_a_harvest_is_that_of_the_plain_rules(points: int, strategy: str, depth: int) -> None:
@@ -190,7 +192,7 @@ def test_what_would_take_years_is_refused() -> None:
         made(9, GENERATE)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", SAMPLED)
 def test_a_tree_too_large_to_count_is_seen_at_once(strategy: str) -> None:
     puzzle = made(8, strategy)
     start = puzzle.keys([puzzle.start])
@@ -202,7 +204,7 @@ def test_a_tree_too_large_to_count_is_seen_at_once(strategy: str) -> None:
 
 def test_a_placing_that_is_no_node_leads_nowhere() -> None:
     texts = (FIGURE_6, "./2 4 12 8/10 6/11 5 3 7/9", "5/. . . ./. ./. . . ./.", "1/. . . ./. ./. . . ./2")
-    for strategy in STRATEGIES:
+    for strategy in SAMPLED:
         puzzle = made(6, strategy)
         assert not puzzle.successors(puzzle.parse(texts[0]))
         assert not puzzle.successors(puzzle.parse(texts[1]))
@@ -251,3 +253,68 @@ def test_an_svg_shows_lines_points_and_numbers(points: int) -> None:
     for _, element in elements:
         places = [float(value) for name, value in element.items() if name in ("x1", "y1", "x2", "y2", "cx", "cy")]
         assert all(0 <= place <= picture.width for place in places)
+
+
+def placed_by_the_third_program(points: int) -> tuple[int, int]:
+    """(solutions, numbers placed) of Hiroi's ms3.c, translated word by word; its flags and lines for any star."""
+    figure = made(points).star
+    star, used, solutions, placed = [0] * figure.points, set[int](), 0, 0
+    flags = {*figure.tip} - {0}
+    left, right = sorted((figure.crossing[0], figure.crossing[-1]))
+
+    def is_image(position: int, number: int) -> bool:
+        return (position in flags and star[0] > number) or (position == right and star[left] > number)
+
+    def fits(position: int, number: int) -> bool:
+        lines = [line for line in figure.lines if position in line]
+        there = [[star[point] for point in line if point < position] for line in lines]
+        return all(len(numbers) < 3 or sum(numbers) + number == figure.total for numbers in there)
+
+    def search(position: int) -> None:
+        nonlocal solutions, placed
+        if position == figure.points:
+            solutions += 1
+            return
+        for number in range(1, figure.points + 1):
+            if number not in used and not is_image(position, number) and fits(position, number):
+                placed += 1
+                star[position] = number
+                used.add(number)
+                search(position + 1)
+                used.remove(number)
+
+    search(0)
+    return solutions, placed
+
+
+@pytest.mark.parametrize("points", [5, 6])
+def test_symmetry_is_the_third_program_of_the_paper(points: int) -> None:
+    counted = of_all(made(points, "symmetry"))
+    assert (counted.orbits, counted.nodes) == placed_by_the_third_program(points)
+    assert of_all(made(points)).nodes < counted.nodes < of_all(made(points, PRUNE)).nodes
+
+
+def test_each_idea_places_fewer_numbers() -> None:
+    alone = {strategy: of_all(made(6, strategy)).nodes for strategy in (PRUNE, *COMBINED)}
+    assert all(alone[idea] < alone[PRUNE] for idea in IDEAS)
+    for strategy, nodes in alone.items():
+        if "ahead" not in strategy and strategy != PRUNE:
+            both = "+".join(idea for idea in IDEAS if idea in (*strategy.split("+"), "ahead"))
+            assert alone[both] < nodes
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("1/2 3 4 5/. ./. . . ./.", ["line 1 2 3 4: 2 + 3 + 4 + 5 = 14, not 26"]),
+        ("1/12 11 2 ./. ./. . . ./.", ["line 1 2 3 4: 12 + 11 + 2 needs 1, which is on point 0"]),
+        ("4/1 2 3 ./. ./. . . ./.", ["line 1 2 3 4: 1 + 2 + 3 needs 20, which is none of 1 to 12"]),
+        ("12/1 2 . ./. ./. . . ./.", ["line 1 2 3 4: 1 + 2 needs 23 more, and no 2 unused numbers add up to it"]),
+        (FIGURE_6, []),
+    ],
+)
+def test_what_fails_is_told_line_by_line(text: str, faults: list[str]) -> None:
+    puzzle = made(6)
+    found = puzzle.faults(puzzle.parse(text))
+    assert [fault for fault in found if fault.startswith("line 1 2 3 4")] == faults
+    assert (not found) == (not faults)

@@ -10,7 +10,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from hakoiri.cli.completing import puzzles_beginning
-from hakoiri.cli.deals import families
+from hakoiri.cli.deals import comparing, families
 from hakoiri.cli.driving import refuse_with_queue, start_run
 from hakoiri.cli.options import (
     DataOption,
@@ -43,7 +43,7 @@ class Studies(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command and its arguments; raise `PuzzleError` for ``study PUZZLE``."""
         name = args[0]
-        if not ctx.resilient_parsing and (name in PUZZLES or ".py:" in name):
+        if not ctx.resilient_parsing and name not in self.commands and (name in PUZZLES or ".py:" in name):
             kind = "sizes" if any(re.match("--n(=|$)", word) for word in args) else "deals"
             command = shlex.join(
                 ["hakoiri", "study", kind, name, *(_OLD_SIZES.sub("--sizes", each) for each in args[1:])]
@@ -169,4 +169,5 @@ def register(app: typer.Typer) -> None:
     example = "Example: hakoiri study deals superpuzz --sizes 4..6 --deals 1000 --seed 1"
     studies.command(epilog=example)(deals)
     families.register(studies)
+    comparing.register(studies)
     app.add_typer(studies, name="study")

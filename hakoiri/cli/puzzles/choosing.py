@@ -138,8 +138,10 @@ def show(
         stdout().print(Text(rules.drawing(key)))
     else:
         print_picture(stdout(), row["configuration"], picture)
-    moves = row.pop("moves")
+    moves, faults = row.pop("moves"), row.pop("faults", [])
     stdout().print(facts(row | {"moves": ", ".join(moves) or "none"}))
+    for fault in faults:
+        stdout().print(Text(fault), soft_wrap=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,126 @@
+"""The ideas of Hiroi's article, each of which can be switched by itself, as a list of checks for each step of a search.
+
+Numbers go on one point after another, from 1 up. The article's second program checks a line when its fourth number
+comes. Beyond that there are four ideas; its third program is the first of them alone, its closing exercise the rest:
+
+- ``symmetry``: the least tip is tip 0, and of the two crossings beside it the one to the left has the lesser number, so
+  that one solution of each orbit is left;
+- ``order``: line after line around the ring, so that lines are complete early, not row after row;
+- ``forced``: where three numbers of a line stand the fourth follows at once, out of its turn;
+- ``ahead``: where two numbers of a line stand, two unused ones must be there that complete it.
+
+Which points are placed by a step does not depend on the numbers, so a step is the same for all of its nodes.
+"""
+
+from collections.abc import Collection, Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hakoiri.puzzles.stars.figure import Star
+from hakoiri.puzzles.stars.orders import ring_orders
+
+IDEAS = ("symmetry", "order", "forced", "ahead")
+#: All sets of ideas but none, as they are written.
+COMBINED = tuple("+".join(each) for size in range(1, len(IDEAS) + 1) for each in combinations(IDEAS, size))
+#: What a check does: end of the list; choose a number for a point; it completes a line of three others; put the number
+#: that completes a line; a line adds up; one point's number exceeds another's; two unused numbers complete a line.
+END, CHOOSE, FITS, FORCE, ADDS_UP, EXCEEDS, AHEAD = range(7)
+#: What it does, and the points: for FORCE the new one first, for EXCEEDS the greater one, for FITS the three others.
+Check = tuple[int, ...]
+_WIDTH = 5
+
+
+def steps_of(star: Star, ideas: Collection[str], checks: bool = True) -> list[list[Check]]:
+    """For each step its checks, the choice first. Without `checks`, as in the first program, they are choices alone."""
+    placed, steps = set[int](), list[list[Check]]()
+    for chosen in _order(star, "order" in ideas):
+        if chosen in placed:
+            continue
+        new, step = {chosen}, list[Check]([(CHOOSE, chosen)])
+        if "forced" in ideas:
+            for point, others in _forced(star, placed, new):
+                step.append((FORCE, point, *others))
+        forced = [set(check[1:]) for check in step if check[0] == FORCE]
+        if checks:
+            step += _checked(star, ideas, placed, new, forced)
+            # What the choice alone decides comes first.
+            step.sort(key=lambda check: check[0] > FITS)
+        placed |= new
+        steps.append(step)
+    return steps
+
+
+def _order(star: Star, by_lines: bool) -> list[int]:
+    if not by_lines:
+        return list(range(star.points))
+    steps, _ = ring_orders(star)
+    return [point for step in steps for point in (step.chosen, step.forced) if point >= 0]
+
+
+def _forced(star: Star, placed: set[int], new: set[int]) -> Iterator[tuple[int, list[int]]]:
+    """The points that follow, one after another, which become new."""
+    while True:
+        lacking = [[point for point in line if point not in placed | new] for line in star.lines]
+        found = next((index for index, points in enumerate(lacking) if len(points) == 1), None)
+        if found is None:
+            return
+        (point,) = lacking[found]
+        yield point, [other for other in star.lines[found] if other != point]
+        new.add(point)
+
+
+def _checked(
+    star: Star, ideas: Collection[str], placed: set[int], new: set[int], forced: list[set[int]]
+) -> Iterator[Check]:  # fmt: skip
+    now = placed | new
+    for line in star.lines:
+        if new & {*line} and now >= {*line} and {*line} not in forced:
+            others = [point for point in line if point in placed]
+            yield (FITS, *others) if len(others) == 3 and len(new) == 1 else (ADDS_UP, *line)
+    if "symmetry" in ideas:
+        pairs = [(tip, star.tip[0]) for tip in star.tip[1:]] + [(star.crossing[0], star.crossing[-1])]
+        for pair in pairs:
+            if new & {*pair} and now >= {*pair}:
+                yield EXCEEDS, *pair
+    if "ahead" in ideas:
+        for line in star.lines:
+            there = [point for point in line if point in now]
+            if len(there) == 2 and new & {*there}:
+                yield AHEAD, *there
+
+
+def table_of(steps: list[list[Check]]) -> NDArray[np.int64]:
+    """The checks for the kernel, shape (steps, most checks and an end, 5)."""
+    table = np.full((len(steps), max(map(len, steps)) + 1, _WIDTH), END, dtype=np.int64)
+    for number, step in enumerate(steps):
+        for place, check in enumerate(step):
+            table[number, place, : len(check)] = check
+    return table
+
+
+def places(numbers: list[int], step: list[Check], number: int, total: int) -> list[int] | None:
+    """`numbers` after a step that chooses `number`; ``None`` if a check fails. In plain Python, for the kernel."""
+    found = list(numbers)
+    for kind, *points in step:
+        unused = {*range(1, len(found) + 1)} - {*found}
+        first = points[0]
+        if kind in (CHOOSE, FORCE):
+            wanted = number if kind == CHOOSE else total - sum(found[point] for point in points[1:])
+            if wanted not in unused:
+                return None
+            found[first] = wanted
+        elif _fails(kind, [found[point] for point in points], number, total):
+            return None
+        elif kind == AHEAD:
+            left = total - sum(found[point] for point in points)
+            if not any(left - one in unused and left - one != one for one in unused):
+                return None
+    return found
+
+
+def _fails(kind: int, there: list[int], number: int, total: int) -> bool:
+    if kind == EXCEEDS:
+        return there[0] <= there[1]
+    return (kind == FITS and sum(there) + number != total) or (kind == ADDS_UP and sum(there) != total)
