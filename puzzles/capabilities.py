@@ -282,10 +282,8 @@ class Placements(Puzzle):
     """
 
     undirected = False
-    #: Levels below the start, that of the solutions included.
-    levels: int
-    #: Solutions are to be stored, not only counted.
-    keeps: bool
+    levels: int  # below the start, that of the solutions included
+    keeps: bool  # solutions are stored, not only counted
     #: How many images each solution has by the symmetries of the figure, itself included, and by all automorphisms.
     symmetries: int
     automorphisms: int
@@ -311,7 +309,7 @@ class Placements(Puzzle):
         """The images of a solution by the symmetries of the figure, in increasing order."""
 
     def faults(self, key: Key) -> list[str]:
-        """Why a placing leads to no solution, a sentence for each reason; nothing where none is seen."""
+        """Why a placing leads to no solution, a sentence for each reason that is seen."""
         return []
 
     @abstractmethod

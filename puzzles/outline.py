@@ -73,7 +73,7 @@ def _value(tree: ast.Module, node: ast.expr) -> Any:
         case ast.Name():
             return _named(tree, node.id)
         case ast.Tuple() | ast.List():
-            return [_value(tree, each) for each in node.elts]
+            return list(_values(tree, node.elts))
         case ast.Dict():
             return {
                 _value(tree, key): _value(tree, value) for key, value in zip(node.keys, node.values, strict=True) if key
@@ -83,6 +83,14 @@ def _value(tree: ast.Module, node: ast.expr) -> Any:
         case ast.Call(func=ast.Name(id=kind), args=[*given]):
             return _called(kind, [_value(tree, each) for each in given])
     raise ValueError(ast.dump(node))
+
+
+def _values(tree: ast.Module, nodes: list[ast.expr]) -> Iterator[Any]:
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            yield from _value(tree, node.value)
+        else:
+            yield _value(tree, node)
 
 
 def _called(kind: str, given: list[Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hakoiri.coordinator.plays.plan import PRICE
 from hakoiri.coordinator.session.session import ComputeContext
 from hakoiri.puzzles.capabilities import Arena, Scored
 from hakoiri.worker.plays.met import Met, Words
@@ -19,8 +20,8 @@ from hakoiri.worker.tasks import Arrays, do_task
 
 Array = NDArray[Any]
 
-#: What a point lost costs, in points.
-PRICE = 0.5
+#: The parts of a rising price: at first, and how much more when nothing is left.
+_RISES_FROM, _RISES_BY = 0.7, 0.5
 #: A beam ends when so many layers in turn have brought no better play.
 _IDLE_LAYERS = 100
 #: Fewer moves than these are not worth sending.
@@ -110,8 +111,15 @@ def _renumbered(parents: NDArray[np.int32]) -> tuple[Array, NDArray[np.int32]]:
 class Beam:
     """A beam search under way. `points` and `sequence` are the best play that it has met, `tried` counts its moves."""
 
-    def __init__(self, context: ComputeContext, puzzle: Scored, arena: Arena, seed: int) -> None:
-        """`seed` decides between boards that are worth the same."""
+    def __init__(
+        self, context: ComputeContext, puzzle: Scored, arena: Arena, seed: int, price: float = PRICE,
+        rising: bool = False,
+    ) -> None:  # fmt: skip
+        """`seed` decides between boards that are worth the same. A board is worth its points less `price` a lost one.
+
+        A `rising` price begins with a part of it and exceeds it when the reserve is used up.
+        """
+        self._price, self._rising = price, rising
         self._context, self._puzzle, self._arena, self._seed = context, puzzle, arena, seed
         self.frontier = _first_frontier(Moved(*do_task("move", puzzle, [arena.first], arena.shared)))
         self.trail = Trail([], [])
@@ -168,7 +176,10 @@ class Beam:
         front = self.frontier
         points = front.points[:, None] + front.gains
         lost = front.lost[:, None] + front.takes - front.gains
-        values = points - PRICE * lost
+        price: Any = self._price
+        if self._rising:
+            price = price * (_RISES_FROM + _RISES_BY * (points + lost) / max(1, self._arena.reserve))
+        values = points - price * lost
         # Less than any difference that counts, and the same however the work is cut up.
         mixed = (front.digests[:, :1] ^ np.uint64(self._seed)) * _MIXERS[0] + np.arange(self._moves, dtype=np.uint64)
         mixed = (mixed ^ mixed >> np.uint64(32)) * _MIXERS[1]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hakoiri.coordinator.plays.optimise import BEST, ROUND, Optimisation, Optimised, best_of, rounds_of
-from hakoiri.coordinator.plays.plan import BEAM, SECONDS, OptimisePlan, optimised
+from hakoiri.coordinator.plays.plan import BEAM, PRICE, SECONDS, OptimisePlan, optimised
 from hakoiri.coordinator.session.job import Check, Job, Play, Request, Table, limited
 from hakoiri.coordinator.session.resources import Budget
 from hakoiri.coordinator.session.session import Session
@@ -33,9 +33,9 @@ class Optimise(Job):
     @classmethod
     def requested(  # type: ignore[override]
         cls, spec: PuzzleSpec, *, strategy: str = BEAM, seed: int = 1, width: int | None = None,
-        seconds: float = SECONDS, rounds: int | None = None,
+        seconds: float = SECONDS, rounds: int | None = None, price: float = PRICE, rising: bool = False,
     ) -> Request:  # fmt: skip
-        spec, plan = optimised(spec, strategy, seed, width)
+        spec, plan = optimised(spec, strategy, seed, width, price, rising)
         return Request(spec, plan, limited(seconds, "rounds", rounds))
 
     @classmethod
@@ -45,6 +45,11 @@ class Optimise(Job):
             raise PuzzleError(f"{puzzle.name} has no plays to score")
         OptimisePlan(**plan).check(puzzle)
         return puzzle
+
+    def settled(self) -> bool:
+        """Whether it has as many rounds as it is to have; one by the clock always looks on."""
+        rounds = self.store.limits().get("rounds")
+        return rounds is not None and Optimised.of(self.store.state).rounds >= int(rounds)
 
     def work(self, session: Session) -> None:
         Optimisation(session, self.puzzle).run()

@@ -12,6 +12,8 @@ from hakoiri.puzzles.registry import PuzzleSpec, names_of, puzzle_class
 
 #: The strategy that every scored puzzle has; games are those that it names.
 BEAM = "beam"
+#: What a point lost costs, in points.
+PRICE = 0.5
 #: How long an optimisation goes on where nothing else is said.
 SECONDS = 300.0
 #: The first round of a beam is narrow: a play at once, and what a layer takes.
@@ -26,6 +28,8 @@ _PLANNED = 0.92
 class OptimisePlan:
     """How a board is searched. `width` is that of every beam, or ``None``: fitted to the time.
 
+    `price` is what a lost point costs a board of a beam, `rising` says that it rises (`coordinator.plays.beam.Beam`).
+
     `board` is a text where the puzzle plays boards without a key, else ``None``: the start of the run's puzzle.
     """
 
@@ -33,6 +37,8 @@ class OptimisePlan:
     seed: int = 1
     width: int | None = None
     board: str | None = None
+    price: float = PRICE
+    rising: bool = False
 
     def check(self, puzzle: Scored) -> None:
         require_within("seed", self.seed, 0, MOST_SEED)
@@ -43,10 +49,16 @@ class OptimisePlan:
             raise PuzzleError(f"there is no strategy {self.strategy!r}", Step("give", "strategy", "|".join(strategies)))
         if self.width is not None and self.strategy != BEAM:
             raise PuzzleError("only beams have a width", Step("leave out", "width"), Step("leave out", "strategy"))
+        if self.price < 0:
+            raise PuzzleError(f"a price of {self.price} is below 0", Step("give", "price", "0.5"))
+        if (self.price, self.rising) != (PRICE, False) and self.strategy != BEAM:
+            raise PuzzleError("only beams have a price", Step("leave out", "price"), Step("leave out", "strategy"))
         puzzle.arena(self.board)
 
 
-def optimised(spec: PuzzleSpec, strategy: str, seed: int, width: int | None) -> tuple[PuzzleSpec, dict[str, Any]]:
+def optimised(
+    spec: PuzzleSpec, strategy: str, seed: int, width: int | None, price: float = PRICE, rising: bool = False
+) -> tuple[PuzzleSpec, dict[str, Any]]:
     """The puzzle of an optimisation and its plan; a board that has no key goes into the plan."""
     kind = puzzle_class(spec.name, spec.digest)
     if not issubclass(kind, Scored):
@@ -55,7 +67,10 @@ def optimised(spec: PuzzleSpec, strategy: str, seed: int, width: int | None) -> 
     board = None
     if kind.large_boards and spec.start is not None:
         board, spec = kind.tidy_board(spec.start), PuzzleSpec(spec.name, spec.options, digest=spec.digest)
-    return spec, asdict(OptimisePlan(strategy, seed, width, board))
+    plan = asdict(OptimisePlan(strategy, seed, width, board, price, rising))
+    # The usual value is not part of a run's name.
+    usual = {"price": PRICE, "rising": False}
+    return spec, {name: value for name, value in plan.items() if name not in usual or usual[name] != value}
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,8 @@ NO_PLAY = Best(0, "", 0, 0, 0.0)
 class Round:
     """A beam that came to its end, or some games: its width, result, moves tried and seconds of all rounds.
 
-    `profile` says how much was taken off the reserve after each hundredth of its layers.
+    The number of games is that of the first, and their width is how many they are. `profile` says how much was taken
+    off the reserve after each hundredth of its layers.
     """
 
     number: int

@@ -56,6 +56,7 @@ _PANELS = {
         "solve": "deals.solving",
         "generate": "deals.optimising",
         "optimise": "deals.optimising",
+        "contest": "deals.contesting",
         "replay": "deals.replaying",
     },
     "Serve": {

@@ -21,6 +21,8 @@ COLOURS = "1234"
 SIDES = ("up", "right", "down", "left")
 #: A game has no more moves.
 MOST_MOVES = 30_000
+#: Ends a sequence.
+STOP = "-1"
 _CELLS, _FRAME = "012345", "12345"
 _WORD = 1 << 64
 #: The probabilities of a ball of each colour and of a wall in the three problems of the contest.
@@ -160,8 +162,11 @@ def replay(board: Board, sequence: Sequence[int]) -> Iterator[Tilted]:
 
 
 def parse_sequence(text: str) -> list[int]:
-    """The sides of a sequence of digits 0 to 3, with blanks or not; `PuzzleError` names the one that is wrong."""
-    digits = "".join(text.split())
+    """The sides of a sequence of digits 0 to 3, with blanks or not; `PuzzleError` names the one that is wrong.
+
+    As in the contest, `STOP` ends the game, and what comes after it does not count.
+    """
+    digits = "".join(text.partition(STOP)[0].split())
     for place, digit in enumerate(digits, 1):
         if digit not in "0123":
             raise PuzzleError(f"move {place} is {digit!r}: a digit a move: 0 up, 1 right, 2 down, 3 left")

@@ -59,7 +59,7 @@ class Nakuron(Scored):
     summary = "balls rolled out of a box through holes of their colour"
     undirected = False
     mover = "planes"
-    games = ("cycle", "random", "greedy", "two-step")
+    games = ("cycle", "random", "greedy", "two-step", "sample")
     fixed_games = ("cycle",)
     large_boards = True
     most_successors = len(SIDES)

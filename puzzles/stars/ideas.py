@@ -13,7 +13,6 @@ Which points are placed by a step does not depend on the numbers, so a step is t
 """
 
 from collections.abc import Collection, Iterator
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,23 @@ from hakoiri.puzzles.stars.orders import ring_orders
 
 IDEAS = ("symmetry", "order", "forced", "ahead")
 #: All sets of ideas but none, as they are written.
-COMBINED = tuple("+".join(each) for size in range(1, len(IDEAS) + 1) for each in combinations(IDEAS, size))
+COMBINED = (
+    "symmetry",
+    "order",
+    "forced",
+    "ahead",
+    "symmetry+order",
+    "symmetry+forced",
+    "symmetry+ahead",
+    "order+forced",
+    "order+ahead",
+    "forced+ahead",
+    "symmetry+order+forced",
+    "symmetry+order+ahead",
+    "symmetry+forced+ahead",
+    "order+forced+ahead",
+    "symmetry+order+forced+ahead",
+)
 #: What a check does: end of the list; choose a number for a point; it completes a line of three others; put the number
 #: that completes a line; a line adds up; one point's number exceeds another's; two unused numbers complete a line.
 END, CHOOSE, FITS, FORCE, ADDS_UP, EXCEEDS, AHEAD = range(7)

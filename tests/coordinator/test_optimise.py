@@ -15,7 +15,8 @@ from hakoiri.coordinator.plays.optimise import Optimised, best_of
 from hakoiri.coordinator.plays.plan import BEAM, Best, Round, fitted_width, optimised
 from hakoiri.puzzles.errors import PuzzleError, Step
 from hakoiri.puzzles.nakuron import bound as proving
-from hakoiri.puzzles.nakuron.board import random_board
+from hakoiri.puzzles.nakuron.board import random_board, tilt
+from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
 from hakoiri.puzzles.nakuron.puzzle import Nakuron
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
 from hakoiri.storage.layers.store import RunStore
@@ -23,7 +24,9 @@ from hakoiri.storage.ledger.manifest import State
 from hakoiri.storage.names import BEAM as BEAM_DATABASE
 from hakoiri.storage.names import ROWS
 from hakoiri.storage.results.rows import ResultRows, read_arrays
+from hakoiri.worker.nakuron.tilting import SAMPLE, play_game
 from tests.coordinator.test_best_play import STONES, by_brute_force
+from tests.support.nakuron_boards import KNOWN
 from tests.support.refusals import refused
 from tests.support.runs import StoppingAfter, driven, opened, repaired, verified
 from tests.system.own import written
@@ -179,8 +182,49 @@ def test_the_time_is_kept_and_a_play_found_whatever_it_is(tmp_path: Path, monkey
     assert again.figures.rounds > first.figures.rounds
 
 
+def test_rounds_are_single_games_on_a_small_board_too(tmp_path: Path) -> None:
+    """Greedy reaches 16 on this board in its first game, by the published sheet; many more games find more."""
+    spec, plan = optimised(PuzzleSpec("nakuron", {}, KNOWN[0].text), "greedy", 1, None)
+
+    def after(rounds: int) -> Found:
+        return look(driven(tmp_path, spec, "optimise", plan, {"seconds": None, "rounds": rounds}))
+
+    first = after(1)
+    assert (first.best.score, first.figures.rounds) == (16, 1)
+    assert [after(rounds).figures.rounds for rounds in (3, 200, 200)] == [3, 200, 200]
+    tried = after(200).figures.moves_tried
+    whole = look(driven(tmp_path / "other", spec, "optimise", plan, {"seconds": None, "rounds": 200}))
+    assert (whole.figures.moves_tried, whole.best.score) == (tried, after(200).best.score)
+
+
+def test_the_sample_program_may_stay_where_it_is() -> None:
+    """It takes the best of all four sides, of equal ones the first, and so may never move again."""
+    board = random_board(12, 2, 3)
+    game = play_game(SAMPLE, 1, 0, ground_of(board), field_of(board))
+    rows, sides = board.rows, list[int]()
+    for _ in game.sequence:
+        scores = [tilt(rows, board.frame, side).score for side in range(4)]
+        sides.append(scores.index(max(scores)))
+        rows = tilt(rows, board.frame, sides[-1]).rows
+    assert sides == game.sequence
+
+
+def test_a_price_of_a_lost_ball_makes_another_beam(tmp_path: Path) -> None:
+    spec = PuzzleSpec("nakuron", {}, BOARD.text())
+    plans = [optimised(spec, BEAM, 1, 10, *value)[1] for value in ((0.5, False), (0.0, False), (0.5, True))]
+    assert plans[0] == optimised(spec, BEAM, 1, 10)[1]
+    limits, spec_of_all = {"seconds": None, "rounds": 1}, optimised(spec, BEAM, 1, 10)[0]
+    found = [look(driven(tmp_path, spec_of_all, "optimise", plan, limits)) for plan in plans]
+    assert len({each.directory for each in found}) == 3
+    assert all(played(each.best) == each.best.score for each in found)
+    with refused(PuzzleError, "only beams have a price", Step("leave out", "price"), Step("leave out", "strategy")):
+        driven(tmp_path, spec_of_all, "optimise", optimised(spec, "greedy", 1, None, 0.2)[1], limits)
+
+
 def test_what_cannot_be(tmp_path: Path) -> None:
-    with refused(PuzzleError, "no strategy 'luck'", Step("give", "strategy", "cycle|random|greedy|two-step|beam")):
+    with refused(
+        PuzzleError, "no strategy 'luck'", Step("give", "strategy", "cycle|random|greedy|two-step|sample|beam")
+    ):
         optimise(tmp_path, "luck", rounds=1)
     with refused(PuzzleError, "only beams have a width", Step("leave out", "width"), Step("leave out", "strategy")):
         optimise(tmp_path, "greedy", 3, rounds=1)

@@ -170,6 +170,8 @@ def test_other_walls_or_frames_are_no_configuration() -> None:
 
 def test_sequences() -> None:
     assert parse_sequence(" 012\n3 ") == [0, 1, 2, 3]
+    # The contest's code for the end of a game: what follows does not count.
+    assert parse_sequence("01 2 -1 3 x") == parse_sequence("012-1-1-1") == [0, 1, 2]
     with pytest.raises(PuzzleError, match="move 3 is '4'"):
         parse_sequence("014")
     with pytest.raises(PuzzleError, match="30,001 moves"):

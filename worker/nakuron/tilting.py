@@ -28,7 +28,7 @@ from hakoiri.worker.plays.moving import Array, Arrays, Game, Moved, best_answer
 _IDLE_MOVES = 1_000
 Bytes = NDArray[np.uint8]
 #: The strategies that play one game after another, by their places in `puzzles.nakuron.puzzle.Nakuron.games`.
-CYCLE, RANDOM, GREEDY, TWO_STEP = range(4)
+CYCLE, RANDOM, GREEDY, TWO_STEP, SAMPLE = range(5)
 #: Odd constants of a multiplicative hash, one for each of its two halves.
 _ONE, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF = np.uint64(32)
@@ -183,7 +183,8 @@ def _play(
                     tilt(field, other, ground, scratch, after)
                     tilts += 1
                     scores[other] += _most_right(after, other, ground.holes)
-            side = _best_side(scores, last, ties_at_random, state)
+            # The sample program of the contest also tries the side that the box lies on.
+            side = _best_side(scores, -1 if strategy == SAMPLE else last, ties_at_random, state)
         right, total = drops(field, ground.holes[side])
         tilt(field, side, ground, scratch, after)
         field, after = after, field

@@ -1,4 +1,4 @@
-"""``study magic-star``: the ways of searching that a paper proposes, side by side."""
+"""``study magic-star`` and ``study nakuron``: the ways of searching that papers propose, side by side."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hakoiri.puzzles.stars.magic_star import MagicStar
 
 _FEWEST, _MOST = 5, 9
+#: Those of the boards of the contest.
+_SETTINGS = (1, 2, 3)
 #: With more points the first program takes hours.
 _MOST_GENERATED = 6
 #: Levels that are made before the subtrees are counted, so that Ctrl-C need not wait for all of them.
@@ -41,13 +43,7 @@ def magic_star(
         for strategy in [*([GENERATE] if generate and points <= _MOST_GENERATED else []), PRUNE, *COMBINED, FASTEST]:
             stderr().print(f"{points} points, {strategy}", style="dim")
             rows += _rows(points, strategy)
-    if json:
-        print_json({"puzzle": "magic-star", "rows": rows})
-        return
-    listed = table(*rows[0], numbers=tuple(rows[0]))
-    for row in rows:
-        listed.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
-    stdout().print(listed)
+    _show("magic-star", rows, json)
 
 
 def _rows(points: int, strategy: str) -> list[dict[str, Any]]:
@@ -82,6 +78,79 @@ def _counted(puzzle: "MagicStar", root: "Key", named: str) -> dict[str, Any]:
     }
 
 
+def nakuron(
+    size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
+    boards: Annotated[
+        int, typer.Option("--boards", min=1, metavar="K", help="Boards of each setting: seeds 1 to K.")
+    ] = 2,
+    width: Annotated[int, typer.Option("--width", min=1, metavar="W", help="Width of the beams.")] = 30,
+    prices: Annotated[
+        str, typer.Option("--prices", metavar="P,P", help="Prices of a lost ball, joined by commas; ^ for rising ones.")
+    ] = "0,0.3,0.4,0.5,0.6,0.5^",
+    json: JsonOption = False,
+) -> None:
+    """Play boards by each strategy and by beams of each price.
+
+    A game of each strategy, and a beam on one thread until 100 layers have brought nothing. A rising price begins with
+    0.7 of it and ends with 1.2.
+    """
+    rows = []
+    for named in [*_games(), *(f"beam {width}, price {price}" for price in prices.split(","))]:
+        for setting in _SETTINGS:
+            stderr().print(f"setting {setting}, {named}", style="dim")
+            rows.append(_mean(setting, named, [_play(size, setting, seed, named) for seed in range(1, boards + 1)]))
+    _show("nakuron", rows, json)
+
+
+def _games() -> tuple[str, ...]:
+    from hakoiri.puzzles.nakuron.puzzle import Nakuron
+
+    return Nakuron.games
+
+
+def _mean(setting: int, named: str, plays: "list[tuple[int, int, float]]") -> dict[str, Any]:
+    score, moves, seconds = (sum(each) / len(plays) for each in zip(*plays, strict=True))
+    figures = {"mean score": round(score, 1), "least": min(plays)[0], "mean moves": round(moves, 1)}
+    return {"setting": setting, "strategy": named, "boards": len(plays), **figures, "CPU s": round(seconds, 2)}
+
+
+def _play(size: int, setting: int, seed: int, named: str) -> tuple[int, int, float]:
+    """Score, moves and CPU seconds of one play."""
+    from hakoiri.coordinator.executors.opening import open_context
+    from hakoiri.coordinator.plays.beam import Beam
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.session import Control, SilentObserver
+    from hakoiri.puzzles.nakuron.board import random_board
+    from hakoiri.puzzles.nakuron.kernels import field_of, ground_of
+    from hakoiri.puzzles.nakuron.puzzle import Nakuron
+    from hakoiri.puzzles.registry import PuzzleSpec
+    from hakoiri.worker.nakuron.tilting import load_tilting_kernels, play_game
+
+    load_tilting_kernels()
+    board, began = random_board(size, setting, seed), time.process_time()
+    if named in Nakuron.games:
+        game = play_game(Nakuron.games.index(named), 1, 0, ground_of(board), field_of(board))
+        return game.score, len(game.sequence), time.process_time() - began
+    _, width, _, price = named.replace(",", "").split()
+    puzzle, value = Nakuron(), (float(price.rstrip("^")), price.endswith("^"))
+    with open_context(puzzle, PuzzleSpec("nakuron"), Resources(workers=1), Control(), SilentObserver()) as context:
+        beam = Beam(context, puzzle, puzzle.arena(board.text()), 1, *value)
+        while not beam.finished:
+            beam.step(int(width))
+    return beam.points, len(beam.sequence), time.process_time() - began
+
+
+def _show(puzzle: str, rows: list[dict[str, Any]], json: bool) -> None:
+    if json:
+        print_json({"puzzle": puzzle, "rows": rows})
+        return
+    listed = table(*rows[0], numbers=tuple(rows[0]))
+    for row in rows:
+        listed.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
+    stdout().print(listed)
+
+
 def register(studies: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
+    studies.command("nakuron", epilog="Example: hakoiri study nakuron --size 40 --boards 3 --width 10")(nakuron)
     studies.command("magic-star", epilog="Example: hakoiri study magic-star --points 5..7")(magic_star)

@@ -54,9 +54,15 @@ def optimise(
         ),
     ] = None,
     strategy: Annotated[
-        str, typer.Option("--strategy", metavar="NAME", help="One of cycle, random, greedy, two-step, beam.")
+        str, typer.Option("--strategy", metavar="NAME", help="One of cycle, random, greedy, two-step, sample, beam.")
     ] = "beam",
     seed: Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the search.")] = 1,
+    price: Annotated[
+        float, typer.Option("--price", min=0.0, metavar="P", help="Points that a lost ball costs a board of a beam.")
+    ] = 0.5,
+    rising: Annotated[
+        bool, typer.Option("--rising", help="Let the price rise from 0.7 P to 1.2 P while the box empties.")
+    ] = False,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -78,7 +84,9 @@ def optimise(
     from hakoiri.coordinator.session.resources import Resources
 
     spec = spec_of(puzzle, options, start, None)
-    asked = Optimise.requested(spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds)
+    asked = Optimise.requested(
+        spec, strategy=strategy, seed=seed, width=width, seconds=time, rounds=rounds, price=price, rising=rising
+    )
     resources = Resources(redis_url(redis), workers, memory)
     start_run(asked.spec, "optimise", asked.plan, resources, data, json, queue=queue, limits=asked.limits)
 
@@ -101,7 +109,7 @@ def generate(
     """
     from hakoiri.puzzles.nakuron.board import random_board
 
-    _require_large_boards(puzzle)
+    require_large_boards(puzzle)
     board = random_board(size, setting, seed)
     if json:
         figures = {"size": size, "setting": setting, "seed": seed, "balls": board.balls}
@@ -145,7 +153,8 @@ def show_board(text: str, plot: Path | None, json: bool) -> None:
     stdout().print(facts(row))
 
 
-def _require_large_boards(puzzle: str) -> None:
+def require_large_boards(puzzle: str) -> None:
+    """Raise `PuzzleError` for a puzzle without boards to play."""
     from hakoiri.puzzles.capabilities import Scored
     from hakoiri.puzzles.errors import PuzzleError
     from hakoiri.puzzles.registry import puzzle_class

@@ -30,7 +30,8 @@ def replay(
         str,
         typer.Argument(
             metavar="MOVES|FILE",
-            help="'(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left).",
+            help="'(D6, H4) (S3, D6)' of superpuzz, cards of gap, sides of nakuron (0 up, 1 right, 2 down, 3 left; "
+            "-1 ends them).",
         ),
     ],
     options: PuzzleOptions = None,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hakoiri.worker.solitaires.shortening import Shortened
 
 _BYTES = 250
+#: An estimate of the positions that a search without memory generates.
+_TREE = "tree"
 #: Deals that a message names.
 _MOST_NAMED = 10
 ReachOption = Annotated[
@@ -170,7 +172,7 @@ def _row(game: "Dealt", text: str, found: "Solved") -> dict[str, Any]:
         "depth": found.depth,
         "exhausted": found.exhausted,
         "seconds": round(found.seconds, 6),
-        **({} if found.tree is None else {"tree": found.tree, "tree_error": found.tree_error}),
+        **({} if found.tree is None else {_TREE: found.tree, "tree_error": found.tree_error}),
     }
 
 
@@ -252,7 +254,7 @@ def _print_rows(rows: list[dict[str, Any]], show: bool, shorten: bool) -> None:
         listed.add_row(*cells, f"{row['seconds']:.4f}")
     stdout().print(listed)
     for number, row in enumerate(rows, 1):
-        if "tree" in row:
+        if row.get(_TREE):
             told = (
                 f"deal {number}: the whole tree has about {row['tree']:.3g} positions ± {row['tree_error']:.2g} (Knuth)"
             )

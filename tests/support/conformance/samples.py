@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hakoiri.puzzles.conformance.pool import Case
 from hakoiri.puzzles.nakuron.board import random_board
 from hakoiri.puzzles.registry import PuzzleSpec, with_own_file
+from hakoiri.puzzles.stars.ideas import COMBINED
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -91,6 +92,7 @@ SAMPLES = (
     Sample("magic-star", "points=6 strategy=prune"),
     Sample("magic-star", "points=6 strategy=generate"),
     Sample("magic-star", "points=8 strategy=generate"),
+    *(Sample("magic-star", f"points=6 strategy={ideas}") for ideas in COMBINED),
     Sample("magic-star", "points=12"),
     Sample("magic-star", "points=15"),
     Sample("nakuron"),

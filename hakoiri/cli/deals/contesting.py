@@ -1,0 +1,130 @@
+"""``contest``: strategies of Nakuron as teams of the Supercomputing Contest of 2011, by its rules."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hakoiri.cli.deals.optimising import GameArgument, require_large_boards
+from hakoiri.cli.driving import answering
+from hakoiri.cli.options import DataOption, JsonOption, MemoryOption, parse_time
+from hakoiri.puzzles.errors import PuzzleError
+from hakoiri.puzzles.keys.seeds import MOST_SEED
+from hakoiri.render.tables import print_json, stderr, stdout, table
+
+if TYPE_CHECKING:
+    from hakoiri.coordinator.plays.contest import Entered
+    from hakoiri.coordinator.session.job import Request
+    from hakoiri.coordinator.session.resources import Resources
+    from hakoiri.coordinator.session.session import Control
+
+_TEAMS = "cycle,random,greedy,sample,two-step,beam"
+
+
+def contest(
+    puzzle: GameArgument,
+    boards: Annotated[int, typer.Option("--boards", min=1, metavar="K", help="Number of boards of each setting.")] = 1,
+    size: Annotated[int, typer.Option("--size", min=1, max=256, metavar="N", help="Rows and columns.")] = 250,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S", help="Seed of the first board of each setting.")
+    ] = 1,
+    teams: Annotated[
+        str, typer.Option("--teams", metavar="NAMES", help="Strategies, joined by commas; beam:W is of width W.")
+    ] = _TEAMS,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            "--time", parser=parse_time, metavar="TIME", help="Time for each play of setting 1; 2 and 3 have twice and "
+            "three times as much.", show_default="5m",
+        ),
+    ] = None,
+    data: DataOption = None,
+    memory: MemoryOption = None,
+    json: JsonOption = False,
+) -> None:  # fmt: skip
+    """Let strategies compete by the rules of the contest.
+
+    Each team plays each board on one core; 11 points for the best play of a board, 10 for the next, down to 1, and a
+    bonus of 1 and 2 for the winner of settings 2 and 3. If interrupted, run the same command again to continue.
+    """
+    from hakoiri.coordinator.plays.contest import MINUTES, standings
+    from hakoiri.coordinator.session.resources import Resources
+
+    require_large_boards(puzzle)
+    resources, minute = Resources(workers=1, memory=memory), 60.0 if time is None else time / MINUTES[1]
+    contests = [dict[int, dict[str, "Entered"]]() for _ in range(boards)]
+    with answering("; run the same command again to continue") as (control, _):
+        for number, problems in enumerate(contests, seed):
+            for setting, minutes in MINUTES.items():
+                problems[setting] = {}
+                for team in teams.split(","):
+                    asked = _asked(puzzle, (size, setting, number), team, minutes * minute)
+                    play = problems[setting][team] = _played(asked, resources, data, control)
+                    stderr().print(f"board {number}, setting {setting}, {team}: {play.score:,} in {play.moves:,} moves")
+    rows = _rows(seed, contests)
+    if json:
+        print_json({"puzzle": puzzle, "size": size, "plays": rows, "teams": [asdict(t) for t in standings(contests)]})
+        return
+    for listed in (rows, [asdict(team) for team in standings(contests)]):
+        shown = table(*listed[0], numbers=tuple(listed[0]))
+        for row in listed:
+            shown.add_row(*(f"{value:,}" if isinstance(value, int) else f"{value}" for value in row.values()))
+        stdout().print(shown)
+
+
+def _asked(puzzle: str, board: tuple[int, int, int], team: str, seconds: float) -> "Request":
+    """The run of a team on a board of a size, setting and seed."""
+    from hakoiri.coordinator.plays.job import Optimise
+    from hakoiri.puzzles.nakuron.board import random_board
+    from hakoiri.puzzles.registry import PuzzleSpec
+
+    strategy, _, width = team.partition(":")
+    if width and not width.isdigit():
+        raise PuzzleError(f"the width of team {team!r} is not a number")
+    spec = PuzzleSpec(puzzle, {}, random_board(*board).text())
+    return Optimise.requested(spec, strategy=strategy, width=int(width) if width else None, seconds=seconds)
+
+
+def _played(asked: "Request", resources: "Resources", data: Path | None, control: "Control") -> "Entered":
+    """The best play of a run, which is made or continued unless it is complete; raises `StopRun`."""
+    from hakoiri.coordinator.errors import StopRun
+    from hakoiri.coordinator.plays.contest import Entered
+    from hakoiri.coordinator.plays.optimise import best_of
+    from hakoiri.coordinator.runs.catalogue import data_directory
+    from hakoiri.coordinator.runs.create import make_planned, plan_run
+    from hakoiri.coordinator.runs.drive import drive
+    from hakoiri.coordinator.session.session import SilentObserver
+    from hakoiri.storage.layers.store import RunStore
+
+    # Contests of other times are other contests: their plays are better or worse.
+    where = data_directory(data) / f"contest-{asked.limits['seconds']:g}s"
+    manifest = plan_run(where, asked.spec, "optimise", asked.plan, resources)
+    directory = where / manifest.run
+    if not directory.exists():
+        where.mkdir(parents=True, exist_ok=True)
+        make_planned(where, manifest, False, asked.limits)
+    state = drive(directory, resources, control, SilentObserver())
+    if state.status != "complete":
+        raise StopRun(state.status, state.reason)
+    with RunStore(directory) as store:
+        best = best_of(store, asked.limits["seconds"])
+    return Entered(best.score, best.moves, best.seconds)
+
+
+def _rows(seed: int, contests: "list[dict[int, dict[str, Entered]]]") -> list[dict[str, Any]]:
+    """A row for each play: its rank and its points."""
+    from hakoiri.coordinator.plays.contest import points, ranks
+
+    return [
+        {"board": number, "setting": setting, "team": team, **asdict(play)}
+        | {"rank": ranks(plays)[team], "points": points(setting, plays)[team]}
+        for number, problems in enumerate(contests, seed)
+        for setting, plays in problems.items()
+        for team, play in plays.items()
+    ]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog="Example: hakoiri contest nakuron --boards 2 --size 40 --time 5s")(contest)
