@@ -24,11 +24,17 @@ from campaigns.mutants.sites import Mutant, mutants
 from campaigns.mutants.trying import Copy
 
 #: Seconds of processor time that the tests of one mutant may take together where nothing is changed.
-_MOST_SECONDS = 6.0
+_MOST_SECONDS, _MOST_AGAIN_SECONDS = 6.0, 25.0
 
 
 def campaign(
-    wanted: list[Mutant], copy: Copy, tests: Choice | None, given: list[str], limit: float, minutes: float
+    wanted: list[Mutant],
+    copy: Copy,
+    tests: Choice | None,
+    given: list[str],
+    most: float,
+    limit: float,
+    minutes: float,
 ) -> Iterator[tuple[dict[str, Any], float]]:
     """The rows of mutants as they are tried, each with its seconds, until the time is up.
 
@@ -40,7 +46,7 @@ def campaign(
             return
         began = time.monotonic()
         own = given or judgements.get(mutant.name, {}).get("tests", [])
-        chosen = own + [test for test in tests.of(mutant, _MOST_SECONDS) if test not in own] if tests else own
+        chosen = own + [test for test in tests.of(mutant, most) if test not in own] if tests else own
         outcome = copy.outcome(mutant, chosen, limit)
         row = {"mutant": mutant.name, "line": mutant.line, "kernel": mutant.is_kernel, "tests": len(chosen)}
         yield row | {"outcome": outcome}, time.monotonic() - began
@@ -53,7 +59,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no mutant after that time")
     parser.add_argument("--limit", type=float, default=60, help="seconds of processor time for the tests of one mutant")
     parser.add_argument("--seed", type=int, default=1, help="which mutants")
-    parser.add_argument("--again", action="store_true", help="only those that were not noticed")
+    parser.add_argument("--again", action="store_true", help="only those that were not noticed, with more tests")
     parser.add_argument("--only", metavar="WORDS", help="only those with these words in their names")
     parser.add_argument("--tests", nargs="+", default=[], help="these tests, instead of those that enter the function")
     parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"), help="where outcomes are written down")
@@ -77,13 +83,14 @@ def main() -> int:
         wanted = [mutant for mutant in wanted if mutant.name in survivors]
     elif not asked.only:
         wanted = [mutant for mutant in wanted if not books.has({"mutant": mutant.name})]
+    most = _MOST_AGAIN_SECONDS if asked.again else _MOST_SECONDS
     copy = Copy(asked.place)
     tests = None
     if not asked.tests:
         copy.note_entered()
         tests = read_entered(copy.tree, copy.entered)
     left = 0
-    for row, seconds in campaign(wanted, copy, tests, asked.tests, asked.limit, asked.minutes):
+    for row, seconds in campaign(wanted, copy, tests, asked.tests, most, asked.limit, asked.minutes):
         print(
             f"{row['outcome']}: {row['mutant']} (line {row['line']}, {row['tests']} tests, {seconds:.1f} s)", flush=True
         )

@@ -91,19 +91,26 @@ class Entered:
 
 
 class Choice(NamedTuple):
-    """The tests of each function, the shortest first, and who names whom."""
+    """The tests of each function, and who names whom."""
 
     tests: dict[str, list[str]]
     seconds: dict[str, float]
+    #: How many functions a test enters: one that enters few is about these.
+    entered: dict[str, int]
     #: By the last part of a function's name: the functions that name it.
     named_in: dict[str, set[str]]
     kernels: set[str]
 
     def of(self, mutant: Mutant, most_seconds: float) -> list[str]:
-        """The shortest tests that enter a mutant's function, up to so many seconds together, and at least one."""
+        """The tests that enter a mutant's function, up to so many seconds together, and at least one.
+
+        In turn the one that enters the fewest other functions, and the shortest.
+        """
         function, total = f"{mutant.file} {mutant.function}", 0.0
         chosen: list[str] = []
-        for test in sorted(self._entering(function, set()), key=self.seconds.__getitem__):
+        found = self._entering(function, set())
+        orders = (sorted(found, key=order.__getitem__) for order in (self.entered, self.seconds))
+        for test in dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))):
             total += max(self.seconds[test], _LEAST_SECONDS)
             if chosen and total > most_seconds:
                 break
@@ -121,11 +128,12 @@ class Choice(NamedTuple):
 
 def read_entered(root: Path, folder: Path) -> Choice:
     """What `Entered` has written into files of a folder, by function."""
-    tests, seconds, named_in = defaultdict[str, list[str]](list), dict[str, float](), defaultdict[str, set[str]](set)
+    tests, named_in = defaultdict[str, list[str]](list), defaultdict[str, set[str]](set)
+    seconds, entered = dict[str, float](), dict[str, int]()
     kernels = set[str]()
     noted = (json.loads(file.read_text(encoding="utf-8")).items() for file in sorted(folder.glob("*.json")))
     for test, row in chain.from_iterable(noted):
-        seconds[test] = row["seconds"]
+        seconds[test], entered[test] = row["seconds"], len(row["functions"])
         for function in row["functions"]:
             tests[function].append(test)
     for room in ROOMS:
@@ -137,4 +145,4 @@ def read_entered(root: Path, folder: Path) -> Choice:
                     if isinstance(node, ast.Name | ast.Attribute):
                         called = node.id if isinstance(node, ast.Name) else node.attr
                         named_in[called].add(f"{path.relative_to(root)} {name}")
-    return Choice(tests, seconds, named_in, kernels)
+    return Choice(tests, seconds, entered, named_in, kernels)

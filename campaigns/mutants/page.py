@@ -27,9 +27,10 @@ python -m campaigns.mutants --place /tmp/mutants --again    # survivors again, w
 python -m campaigns.mutants --publish                       # this page
 ```
 
-Only the shortest tests that enter a function in their own process are run, up to a few seconds of processor time
-together, so a survivor may still be noticed by a longer test or by one that starts commands. Compiled functions are not
-entered by Python: the tests of the functions that use them are run.
+Only tests that enter a function in their own process are run, those that enter few other functions and the shortest
+ones, up to six seconds of processor time together (25 for survivors), so a survivor may still be noticed by a longer
+test or by one that starts commands. Compiled functions are not entered by Python: the tests of the functions that use
+them are run.
 
 """
 _JUDGED_BEGINS = """

@@ -23,7 +23,7 @@ from campaigns.mutants.sites import ROOT, Mutant
 _ONCE = ("lmdb", "msgpack", "networkx", "numba", "numpy", "pytest", "redis", "rich", "rq", "scipy.sparse")
 _PYTEST = ("-n0", "-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider")
 #: Seconds on the wall for one of the processor, at most: the machine may be busy.
-_WALL = 2
+_WALL = 6
 Outcome = Literal["noticed", "too long", "survived", "not entered"]
 
 
@@ -50,7 +50,7 @@ class Copy:
                 self._pytest([str(path.relative_to(self.tree)), "--maxfail=99"], 900, partial(Entered, self.tree, into))
 
     def outcome(self, mutant: Mutant, tests: Sequence[str], seconds: float) -> Outcome:
-        """The outcome of tests that may take so many seconds of processor time, and twice that on the wall."""
+        """The outcome of tests that may take so many seconds of processor time, and six times that on the wall."""
         if not tests:
             return "not entered"
         path = self.tree / mutant.file

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lmdb
@@ -30,7 +31,7 @@ from hakoiri.coordinator.session.tuning import Tuning
 from hakoiri.coordinator.spaces import listing
 from hakoiri.coordinator.spaces.wanted import check_wanted, wanted_of
 from hakoiri.puzzles.errors import PuzzleError, Step
-from hakoiri.puzzles.keys.layout import LAYOUTS, Keys, ints
+from hakoiri.puzzles.keys.layout import LAYOUTS, U32, Keys, Layout, ints
 from hakoiri.puzzles.registry import PUZZLES, PuzzleSpec
 from hakoiri.storage.errors import DamagedError
 from hakoiri.storage.layers.store import RunStore
@@ -505,3 +506,17 @@ def test_moves_without_a_way_back_do_not_balance() -> None:
     assert balance(keys, *there_and_back) == 0
     assert balance(keys, keys[[1, 2, 1]], np.array([1, 1, 1], dtype=np.uint16)) != 0
     assert ints(fold(keys, *there_and_back, undirected=True)) == ints(pairs_of(keys[1:], keys[[0, 0]]))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_to_measure_a_component_takes_more_memory_than_its_graph(layout: Layout) -> None:
+    counting = census.Census.__new__(census.Census)
+    vars(counting).update(_store=SimpleNamespace(layout=layout), _found=SimpleNamespace(edges=30, configurations=10))
+    assert counting._bytes_of(1_000) > 1_000 * counting._graph_bytes
+
+
+def test_components_are_found_by_their_numbers_wherever_these_begin() -> None:
+    """Components 5, 6 and 7, of which 6 and 7 are measured together."""
+    keys = U32.pack([10, 11, 20, 21, 22, 30])
+    ordered = measuring.Ordered(keys, np.array([0, 2, 5, 6]), 5)
+    assert [part.tolist() for part in measuring._batch_arrays(ordered, range(6, 8))] == [[20, 21, 22, 30], [0, 3]]

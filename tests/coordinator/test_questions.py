@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -256,6 +257,28 @@ def test_more_may_be_alike_than_when_bounds_were_kept() -> None:
             settling.go_on({"lower": bounds, "upper": bounds, "searched": kept})
             searched = np.unpackbits(settling.arrays()["searched"], count=len(keys))
             assert all((searched[image] == searched).all() for image in images)
+
+
+def test_the_least_memory_for_eccentricities_is_enough() -> None:
+    """To the byte: what is refused below is done with it."""
+    spec = PuzzleSpec("hanoi", {"discs": "2"})
+    puzzle = spec.build()
+    keys = np.sort(np.concatenate(list(puzzle.configurations())))
+
+    def fits(memory: int) -> bool:
+        with local_context(puzzle, Resources(workers=1)) as context:
+            graph = build_graph(context, keys)
+            given = replace(context, budget=replace(context.budget, memory=memory))
+            try:
+                return Settling(given, keys, graph).plan[0] == 1
+            except OverBudgetError:
+                return False
+
+    below, enough = 0, 1 << 24
+    while enough - below > 1:
+        middle = (below + enough) // 2
+        below, enough = (below, middle) if fits(middle) else (middle, enough)
+    assert below > 0
 
 
 class Watching(SilentObserver):
