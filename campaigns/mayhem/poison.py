@@ -23,11 +23,13 @@ _FILES = {FILES: f"{OWN_FILE}:{POISON_FILE}"}
 _LIMIT_MB = 400
 #: A run is given up after so many sessions at most.
 _MOST_SESSIONS = 6
+#: Workers without memory are killed 25 times before a chunk is given up.
+_MOST_SESSION_SECONDS = 600.0
 #: Good runs that take about a second, and are given to workers where there are any.
 _GOOD = [WORKS[name] for name in ("explore", "directed", "own puzzle")]
 #: Each chunk is one configuration, for a worker.
 _FARMED = ("--chunk", "1", "--farm-from", "1")
-_ENDLESS, _HUNGRY = "Endless", "Hungry"
+_ENDLESS, _HUNGRY, _GREEDY = "Endless", "Hungry", "Greedy"
 
 
 class Poisoned:
@@ -89,11 +91,11 @@ class Poisoned:
             self.scene.finish(service)
 
     def give_up(self, *line: str) -> None:
-        """The poisonous run fails after some sessions more, if it was not cancelled."""
+        """The poisonous run fails after some sessions more, if it was not cancelled; for want of memory it may wait."""
         for _ in range(_MOST_SESSIONS):
-            if self.status(0) in ("failed", "cancelled"):
+            if self.status(0) in ("failed", "cancelled", *["interrupted"] * (self.poison == _GREEDY)):
                 return
-            self.scene.finish(self.start(*line))
+            self.scene.finish(self.start(*line), seconds=_MOST_SESSION_SECONDS)
         self.scene.outcome.faults.append(f"the poisonous run is {self.status(0)} after {_MOST_SESSIONS} sessions")
 
     def judge(self) -> None:

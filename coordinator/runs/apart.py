@@ -87,10 +87,10 @@ def main(directory: str, settings: str) -> None:
         drive(Path(directory), Resources(redis=os.environ[_REDIS] or None, **fields), control, _Log(), awaited=True)
     except (RunHeldError, GoneError):
         sys.exit(_HELD)
-    except HakoiriError as error:
+    except (HakoiriError, MemoryError) as error:
         with Ledger(Path(directory)) as ledger:
             told = ledger.state.reason
-        if told != str(error):
+        if str(error) not in told:
             _Log().note(f"run {Path(directory).name}: {error}")
         sys.exit(1)
 

@@ -53,6 +53,10 @@ class Waits(Poison):
         open(os.environ["POISON_WAITS"], "w").close()
         time.sleep(0.3)
 
+class Greedy(Poison):
+    def act(self):
+        bytearray(1 << 60)
+
 class Endless(Poison):
     def act(self):
         open(os.environ["POISON_WAITS"], "w").close()
@@ -142,6 +146,14 @@ def test_no_service_ends_with_a_puzzle_and_a_good_run_is_not_kept_waiting(poison
         "Leaves": "failed", "Crashes": "failed", "Good": "complete"
     }  # fmt: skip
     assert serve().json["runs"] == []
+
+
+def test_a_puzzle_that_asks_for_too_much_memory_is_told_in_a_line(poison: Path, hakoiri: Hakoiri) -> None:
+    hakoiri.json("enqueue", f"{poison}:Greedy")
+    served = hakoiri("coordinator", "--threads", "--burst", env={"HAKOIRI_PUZZLE_FILES": str(poison)})
+    assert "Traceback" not in served.stderr
+    assert "MemoryError" in served.stderr
+    assert hakoiri.state().status == "interrupted"
 
 
 @pytest.mark.parametrize(("name", "in_time"), [("Endless", True), pytest.param("InC", False, marks=pytest.mark.slow)])
