@@ -4,6 +4,7 @@ import ctypes
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -69,7 +70,8 @@ def _stand_still_when(*stages: Callable[[Ledger], bool]) -> None:
 
 
 def limit_files(size: int) -> None:
-    """Let no file grow beyond `size` bytes: the write itself fails."""
+    """Let no file grow beyond `size` bytes: the write itself fails. No bytecode is kept, for it would be cut off."""
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
