@@ -50,7 +50,7 @@ def _failovers(scene: Scene, fail: Callable[[redis.Redis, Random], None]) -> Non
 class Failovers(Disturbed):
     """A trial is a farmed run of one kind, and one kind of failover."""
 
-    name, usual, short = "failover", 32, (1,)
+    name, usual, short = "failover", 32, (9,)
     headings = ("Redis", "run")
     ways: ClassVar = {
         "is a replica for seconds": partial(_failovers, fail=be_replica),

@@ -56,6 +56,15 @@ By disks that fail:
   SIGBUS, and `serve` with it: LMDB maps its lock file, which had holes.
 - There, the lock of a run could not be let go: what was not written of the holder's name was tried again.
 
+By poisonous puzzles:
+
+- One that never answers could not be cancelled where a coordinator by threads, or the server on the web, drove its run:
+  all other runs waited for ever.
+- One that asks for more memory than there is was told with a traceback in the log of a service.
+
+Not mended yet: workers in a control group with little memory are killed for it by a large run that a coordinator
+outside of the group drives without `--memory` (see Memory); a coordinator takes more memory as time goes on (see Soak).
+
 By trouble with Redis:
 
 - A worker whose result did not fit into Redis any more, or whose connection was cut for good, told nobody: its chunk

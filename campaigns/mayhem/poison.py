@@ -175,7 +175,7 @@ _ALL = (*POISONS, _HUNGRY)
 class Poison(Part):
     """A trial is a poisonous puzzle, and who computes its moves."""
 
-    name, usual, short = "poison", 4 * len(_ALL), (1,)
+    name, usual, short = "poison", 4 * len(_ALL), (2,)
     headings = ("who computes its moves", "the puzzle")
     measures: ClassVar = {
         "harms": Measure("poisonous runs"),
