@@ -70,7 +70,8 @@ class Buckets:
         return bucket.parts
 
     def _marked(self, low: Key, high: Key) -> Callable[[], Window] | None:
-        return partial(self._marks.between, low, high) if self._marks else None
+        marks = self._marks
+        return partial(marks.between, low, high) if marks and marks.covers(low, high) else None
 
     def between(self, number: int, low: Key, high: Key) -> Found:
         """The keys of a range with low <= key < high; they stay."""
@@ -87,15 +88,24 @@ class Buckets:
         sample = sort_keys(np.concatenate([*held, marked, *(packed.firsts for packed in self._spill.read(number))]))
         return sorted({cut for cut in ints(sample[:: max(1, len(sample) // pieces)]) if low < cut < high})
 
-    def held(self, marked: bool) -> list[int]:
-        """The ranges that have keys in memory, those that are `marked` counted or not."""
-        return [number for number, bucket in enumerate(self._buckets) if bucket.parts or (marked and self._marks)]
+    def held(self) -> list[int]:
+        """The ranges that have keys in memory besides those that are marked."""
+        return [number for number, bucket in enumerate(self._buckets) if bucket.parts]
+
+    def marked(self) -> list[int]:
+        """The ranges that can have keys that are marked."""
+        marks = self._marks
+        return [number for number, bounds in enumerate(self.bounds) if marks and marks.covers(*bounds)]
 
     def take_held(self, numbers: list[int], marked: bool) -> Iterator[Found]:
         """The keys in memory of some ranges; removes them, but those that are marked."""
         for number in numbers:
             window = self._marked(*self.bounds[number]) if marked else None
             yield Found(self._take_parts(number), [], window)
+
+    @property
+    def has_marks(self) -> bool:
+        return self._marks is not None
 
     def clear_marks(self) -> None:
         """Remove the keys that are marked."""

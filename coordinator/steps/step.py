@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 
 from hakoiri.coordinator.errors import StopRun
 from hakoiri.coordinator.session.session import Session
@@ -20,7 +20,7 @@ from hakoiri.coordinator.steps.buckets import Buckets
 from hakoiri.coordinator.steps.inspection import inspected_expansion
 from hakoiri.coordinator.steps.pace import Pace
 from hakoiri.coordinator.steps.partial import Partial
-from hakoiri.coordinator.steps.window import HeldLayer, Layer, Source, StoredLayer
+from hakoiri.coordinator.steps.window import HeldLayer, Layer, Source, StoredLayer, Unread
 from hakoiri.puzzles.keys.layout import Key, Keys
 from hakoiri.puzzles.keys.order import sort_keys
 from hakoiri.storage.layers.spill import Spill
@@ -160,38 +160,56 @@ class LayerStep:
 
     def _expand_some(self, begin: int) -> Iterator[int]:
         """Expand from key number `begin` until the layer ends or a checkpoint is due; the size of each chunk done."""
-        sizes: dict[int, int] = {}
         size = self._shares.chunk_size(self._current.size, self._branching, pace=self._seconds_each)
-
-        def chunks() -> Iterator[Iterable[Keys]]:
-            for number, unread in enumerate(self._current.unread(begin, size)):
-                sizes[number] = unread.size
-                yield unread.batches
-                if self._checkpoint_is_due:
-                    return
-
+        coming = _Coming(self._current.unread(begin, size))
         expand = partial(expand_chunk, self._puzzle, self._marks, self._partition.table)
-        for number, (keys, ends) in self._context.local.each("expand", expand, chunks()):
-            self._buckets.add_scattered(keys, ends)
-            if self._buckets.held_bytes > self._shares.bucket_bytes:
-                # IMPORTANT: what is marked stays, for threads go on marking.
-                self._spill_held(marked=False)
-            yield sizes.pop(number)
+        while coming.following is not None:
+            if self._marks and self._marks.part:
+                self._spill_held(self._buckets.marked())
+                self._buckets.clear_marks()
+                self._marks.move(coming.following.first)
+            sizes: dict[int, int] = {}
+            for number, (keys, ends) in self._context.local.each("expand", expand, self._chunks(coming, sizes)):
+                self._buckets.add_scattered(keys, ends)
+                if self._buckets.held_bytes > self._shares.bucket_bytes:
+                    # IMPORTANT: what is marked stays, for threads go on marking.
+                    self._spill_held(self._buckets.held(), marked=False)
+                yield sizes.pop(number)
+            if self._checkpoint_is_due:
+                return
+
+    def _chunks(self, coming: "_Coming", sizes: dict[int, int]) -> Iterator[Iterable[Keys]]:
+        """Some keys at a time, until a checkpoint is due, or they leave the part that is marked."""
+        end = self._marks.end if self._marks and self._marks.part else None
+        number = count()
+        while (unread := coming.following) is not None and (end is None or unread.first < end):
+            sizes[next(number)] = unread.size
+            coming.pass_over()
+            yield unread.batches
+            if self._checkpoint_is_due:
+                return
 
     @property
     def _checkpoint_is_due(self) -> bool:
         return time.monotonic() - self._durable_at > self._context.tuning.checkpoint
 
     def _spill_all(self) -> None:
-        self._spill_held(marked=True)
+        self._spill_held(sorted({*self._buckets.held(), *self._buckets.marked()}))
         self._buckets.clear_marks()
 
-    def _spill_held(self, marked: bool) -> None:
-        numbers = self._buckets.held(marked)
+    def _spill_held(self, numbers: list[int], marked: bool = True) -> None:
+        """Put the keys in memory of some ranges on disk, those that are marked, too, or not."""
         code = partial(code_range, self._layout, self._depth)
-        for number, coded in self._context.local.each("merge", code, self._buckets.take_held(numbers, marked)):
+        found = zip(numbers, self._buckets.take_held(numbers, marked), strict=True)
+        works = (Work(each, self._nearby(*self._buckets.bounds[number]), keep=False) for number, each in found)
+        for place, coded in self._context.local.each("merge", code, works):
             if len(coded.firsts):
-                self._spill.append(numbers[number], coded)
+                self._spill.append(numbers[place], coded)
+
+    def _nearby(self, low: Key, high: Key) -> Iterable[Keys]:
+        """Known keys in a range that are worth taking off before it is merged, when all are: those that moves lead back to."""
+        known = self._known[1:] if self._puzzle.undirected and self._buckets.has_marks else []
+        return chain.from_iterable([layer.between(low, high) for layer in known])
 
     # Second half: merge
 
@@ -267,3 +285,14 @@ class LayerStep:
         self._session.tell(
             Progress(stored + self._partial.size, headline=headline, step_left=left, most_left=most_left, disk=disk)
         )
+
+
+class _Coming:
+    """Keys that are yet to be expanded; `following` are the next of them."""
+
+    def __init__(self, unread: Iterator[Unread]) -> None:
+        self._unread = unread
+        self.following = next(unread, None)
+
+    def pass_over(self) -> None:
+        self.following = next(self._unread, None)

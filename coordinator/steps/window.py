@@ -11,7 +11,7 @@ from hakoiri.puzzles.keys.layout import Key, Keys, key_at, layout_of
 from hakoiri.puzzles.keys.order import slice_between
 from hakoiri.storage.layers.coded import Coded, code_keys, count_of
 from hakoiri.storage.layers.store import RunStore
-from hakoiri.storage.names import BLOCKS
+from hakoiri.storage.names import BLOCKS, split_block_key
 from hakoiri.worker.layers.kernels import difference
 
 #: From how many places a sample is taken, and how many keys from each.
@@ -39,9 +39,13 @@ class Blocks(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """So many keys, in batches in increasing order that are decoded when they are asked for, once."""
+    """So many keys, in batches in increasing order that are decoded when they are asked for, once.
+
+    None is below `first`.
+    """
 
     size: int
+    first: Key
     batches: Iterable[Keys]
 
     def keys(self) -> Keys:
@@ -104,7 +108,7 @@ class HeldLayer:
                 yield from np.array_split(rest, -(-len(rest) // size))
 
     def unread(self, begin: int, size: int) -> Iterator[Unread]:
-        return (Unread(len(keys), [keys]) for keys in self.chunks(begin, size))
+        return (Unread(len(keys), key_at(keys, 0), [keys]) for keys in self.chunks(begin, size))
 
     def between(self, low: Key, high: Key) -> list[Keys]:
         near = zip(self._pieces, self._bounds, strict=True)
@@ -152,14 +156,17 @@ class StoredLayer:
                 waiting.append(entry)
                 count += held
                 while count - begin >= size:
-                    yield Unread(size, self._read(waiting, begin, size))
+                    yield self._unread(waiting, begin, size)
                     begin += size
                     # What is left is in the last block, if anything is.
                     begin, count, waiting = begin - count + held, held, waiting[-1:]
                 if begin == count:
                     begin, count, waiting = 0, 0, []
         if waiting:
-            yield Unread(count - begin, self._read(waiting, begin, count - begin))
+            yield self._unread(waiting, begin, count - begin)
+
+    def _unread(self, entries: list[_Entry], begin: int, size: int) -> Unread:
+        return Unread(size, split_block_key(entries[0][0])[1], self._read(entries, begin, size))
 
     def _read(self, entries: list[_Entry], begin: int, size: int) -> Iterator[Keys]:
         """The keys of some blocks from number `begin` on, `size` of them."""

@@ -21,7 +21,7 @@ from hakoiri.coordinator.runs.verify import verify_directory
 from hakoiri.coordinator.session import resources as resources_module
 from hakoiri.coordinator.session.resources import Resources
 from hakoiri.coordinator.session.session import Control, Session, SilentObserver
-from hakoiri.coordinator.steps import pace
+from hakoiri.coordinator.steps import pace, step
 from hakoiri.coordinator.steps.buckets import Buckets
 from hakoiri.coordinator.steps.farmed import FarmedStep
 from hakoiri.coordinator.steps.shelf import Ahead
@@ -120,6 +120,22 @@ def test_the_layers_are_those_of_a_plain_search(
     assert_as_expected(directory, options)
     assert waypoints(manner, layout, keys, directed) <= set(calls)
     assert manner != "farmed" or "_put_away" not in calls, "older layers are merged here"
+
+
+@pytest.mark.parametrize("manner", ["chunks", "starving", "durable"])
+@pytest.mark.parametrize("directed", ["no", "yes"])
+def test_bitmaps_of_a_part_move_on_with_the_keys(
+    directed: str, manner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one of all keys would not fit: what is marked of a part is put away before the next begins."""
+    options, some = {"layout": "u32", "keys": "low", "directed": directed}, step.marks_for
+    resources = MANNERS[manner].take(monkeypatch, "u32")
+    monkeypatch.setattr(step, "marks_for", lambda sample, expected, _, threads: some(sample, expected, 16, threads))
+    calls = spied(monkeypatch, (Marks, "move"), (Spill, "append"))
+    directory = new_run(tmp_path, options)
+    driven(directory, resources)
+    assert_as_expected(directory, options)
+    assert min(calls["move"], calls["append"]) > 10
 
 
 def test_configurations_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,10 @@ def test_chunks_are_the_keys_in_order(make: Maker, layout: Layout) -> None:
         chunks = [ints(chunk) for chunk in layer.chunks(begin, size)]
         assert [key for chunk in chunks for key in chunk] == keys[begin:]
         assert all(0 < len(chunk) <= size for chunk in chunks)
-        unread = [(each.size, each.batches) for each in layer.unread(begin, size)]
+        unread = []
+        for each in layer.unread(begin, size):
+            assert each.first <= keys[begin + sum(size for size, _ in unread)]
+            unread.append((each.size, each.batches))
         assert [(size, [key for batch in batches for key in ints(batch)]) for size, batches in unread] == [
             (len(chunk), chunk) for chunk in chunks
         ]

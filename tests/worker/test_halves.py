@@ -69,6 +69,18 @@ def test_how_many_are_marked_and_where_is_known_about() -> None:
     assert sum(200_000 <= key < 400_000 for key in sample) > 0.8 * len(sample)
 
 
+def test_marks_of_a_part_move_on() -> None:
+    marks = Marks(1_000, 10, 1, part=True)
+    assert (marks.end, marks.covers(0, 1_000), marks.covers(0, 1_001)) == (1_640, False, True)
+    assert (marks.covers(1_639, 5_000), marks.covers(1_640, 5_000)) == (True, False)
+    keys = U32.pack([1_100, 1_700])
+    assert ints(marks.mark(keys)) == [1_700]
+    marks.clear()
+    marks.move(1_700)
+    assert ints(marks.mark(keys)) == [1_100]
+    assert marked_in(marks, 0, 1 << 32) == [1_700]
+
+
 def test_marks_are_made_where_keys_are_dense() -> None:
     dense, sparse = U32.pack(list(range(10_000, 90_000, 50))), U32.pack(list(range(0, 1 << 30, 1 << 20)))
     one = marks_for(dense, 20_000, 1 << 20, 1)
@@ -78,7 +90,13 @@ def test_marks_are_made_where_keys_are_dense() -> None:
         marks = marks_for(dense, 20_000, room * one.bytes, threads)
         assert marks is not None
         assert marks.bytes == count * one.bytes
-    assert marks_for(dense, 20_000, one.bytes - 1, 4) is None, "no room"
+    assert not one.part
+    for room, threads, parts, count in ((0.6, 2, 2, 1), (0.6, 4, 4, 2), (0.1, 1, 10, 1)):
+        marks = marks_for(dense, 20_000, int(room * one.bytes), threads)
+        assert marks is not None
+        assert marks.part
+        assert marks.bytes == pytest.approx(count * one.bytes / parts, rel=0.02)
+    assert marks_for(dense, 20_000, one.bytes // 100, 4) is None, "hardly any room"
     assert marks_for(dense, 1_000, 1 << 20, 4) is None, "too few for the span"
     assert marks_for(sparse, 20_000, 1 << 30, 4) is None
     assert marks_for(U32.empty(0), 0, 1 << 20, 4) is None
@@ -124,8 +142,8 @@ def test_a_range_is_merged_of_whatever_was_found(keep: bool, span: int, all_keys
     assert summary.tolist() == [len(expected), goals, *lanes_by_the_book(expected, PUZZLE.layout)]
     assert keys.tolist() == (expected if keep else [])
     assert keys.dtype == np.uint32
-    whole = code_range(U32, DEPTH, Found([dots.copy()], [], None))
-    assert keys_of_coded(whole, U32) == sorted(set(dots.tolist()))
+    whole = code_range(U32, DEPTH, Work(Found([dots.copy()], [], None), known[:1], False))
+    assert keys_of_coded(whole, U32) == sorted(set(dots.tolist()) - set(known[0].tolist()))
 
 
 def test_a_range_in_which_nothing_was_found_is_empty() -> None:

@@ -73,9 +73,9 @@ def merge_range(puzzle: Puzzle, depth: Depth, work: Work) -> Merged:
     return Merged(summary, code_keys(depth, keys), _own(keys if work.keep else keys[:0]))
 
 
-def code_range(layout: Layout, depth: Depth, found: Found) -> Coded:
-    """What was found in a range, sorted, without duplicates, as blocks of layer `depth`."""
-    return code_keys(depth, _less(found, [], layout))
+def code_range(layout: Layout, depth: Depth, work: Work) -> Coded:
+    """What was found in a range and is not known, sorted, without duplicates, as blocks of layer `depth`."""
+    return code_keys(depth, _less(work.found, work.known, layout))
 
 
 def _less(found: Found, known: Iterable[Keys], layout: Layout) -> Keys:

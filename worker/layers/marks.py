@@ -14,13 +14,18 @@ _MARGIN = 32
 _LOOKS = 1 << 12
 #: Threads for each bitmap, for a thread marks less than it expands, and the most bitmaps: all of them are put together.
 _SHARED_BY, _MOST = 2, 16
+#: With more parts too many keys lie in another part than what leads to them.
+_MOST_PARTS = 64
 
 
 class Marks:
-    """Some bitmaps of one stretch of the key space, from `base` on. Each is lent to one thread at a time."""
+    """Some bitmaps of one stretch of the key space, from `base` on. Each is lent to one thread at a time.
 
-    def __init__(self, base: Key, words: int, count: int) -> None:
-        self._base = base
+    Where there is no room for all of the key space, they are of a `part` of it, and move on with the keys expanded.
+    """
+
+    def __init__(self, base: Key, words: int, count: int, part: bool = False) -> None:
+        self._base, self.part = base, part
         self._maps = [np.zeros(words, dtype=np.uint64) for _ in range(count)]
         self._free = SimpleQueue[Words]()
         for each in self._maps:
@@ -38,6 +43,19 @@ class Marks:
             return set_within(words, keys, self._base)
         finally:
             self._free.put(words)
+
+    @property
+    def end(self) -> Key:
+        """The first key beyond."""
+        return self._base + len(self._maps[0]) * WORD_BITS
+
+    def move(self, base: Key) -> None:
+        """Begin at another key, or a little before it. Nothing may be marked."""
+        self._base = base // WORD_BITS * WORD_BITS
+
+    def covers(self, low: Key, high: Key) -> bool:
+        """Whether any key with low <= key < high can be marked."""
+        return low < self.end and high > self._base
 
     def about(self, low: Key, high: Key) -> int:
         """About how many keys with low <= key < high are marked, those in several bitmaps counted in each."""
@@ -78,13 +96,17 @@ class Marks:
 def marks_for(sample: Keys, expected: int, most_bytes: int, threads: int) -> Marks | None:
     """Marks for so many threads, in `most_bytes`, for successors that lie where those of a sorted sample do.
 
-    ``None`` if there is no room, or some `expected` ones are too few for the span of the sample.
+    ``None`` if some `expected` ones are too few for the span of the sample, or there is hardly any room.
     """
     if sample.ndim > 1 or not len(sample):
         return None
     least, last = int(sample[0]), int(sample[-1])
     margin = (last - least) // _MARGIN + WORD_BITS
     base = max(0, least - margin)
-    words = -(-(last + margin - base) // WORD_BITS)
-    count = min(most_bytes // (8 * words), -(-threads // _SHARED_BY), _MOST)
-    return Marks(base, words, count) if count and words * WORD_BITS < DENSE_SPAN * expected else None
+    words, wanted = -(-(last + margin - base) // WORD_BITS), min(-(-threads // _SHARED_BY), _MOST)
+    if words * WORD_BITS >= DENSE_SPAN * expected:
+        return None
+    if 8 * words <= most_bytes:
+        return Marks(base, words, min(most_bytes // (8 * words), wanted))
+    parts = -(-8 * words * wanted // max(1, most_bytes))
+    return Marks(base, -(-words // parts), wanted, part=True) if parts <= _MOST_PARTS else None
