@@ -207,7 +207,7 @@ class LayerStep:
                 self._spill.append(numbers[place], coded)
 
     def _nearby(self, low: Key, high: Key) -> Iterable[Keys]:
-        """Known keys in a range that are worth taking off before it is merged, when all are: those that moves lead back to."""
+        """Known keys in a range that moves lead back to, taken off before it is written; the merge takes off all."""
         known = self._known[1:] if self._puzzle.undirected and self._buckets.has_marks else []
         return chain.from_iterable([layer.between(low, high) for layer in known])
 
