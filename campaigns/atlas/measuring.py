@@ -20,7 +20,7 @@ from campaigns.atlas.entries import PYTHON, TO_FILE
 _SPENT, _ANSWER = "spent.json", "answer.json"
 HAKOIRI = (sys.executable, "-m", "hakoiri")
 #: Commands that know no runs.
-_WITHOUT_DATA = {"deal", "generate", "replay", "show", "solve", "study magic-star"}
+_WITHOUT_DATA = {"deal", "generate", "replay", "show", "solve", "study magic-star", "study nakuron"}
 #: How often a process is looked at, in seconds, and how often what it costs is written down.
 _LOOK, _NOTE = 0.1, 5.0
 

@@ -73,8 +73,13 @@ class Deal:
     @classmethod
     def of(cls, size: int, number: int, figures: dict[str, Any]) -> "Deal":
         """The inverse of `figures`; ``KeyError`` or ``TypeError`` for other figures."""
-        first, fixed = (None if figures[which] is None else Solution(**figures[which]) for which in ("first", "fixed"))
+        first, fixed = (_solution(figures[which]) for which in ("first", "fixed"))
         return cls(size, number, **{**figures, "first": first, "fixed": fixed})
+
+
+def _solution(figures: Mapping[str, Any] | None) -> Solution | None:
+    # Rows of solutions that were not shortened had a place for that once.
+    return None if figures is None else Solution(**{name: figures[name] for name in figures if name != "shortened"})
 
 
 StudyResult = Mapping[int, Sequence[Deal]]

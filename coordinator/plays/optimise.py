@@ -84,8 +84,7 @@ class Optimisation:
         self._beam_at = self._kept_at + _FIRST_BEAM_SECONDS
         self._unfinished = 0
         self._arena = puzzle.arena(self._plan.board)
-        known = Optimised.of(self._store.state).bound
-        self._bound = puzzle.bound(self._plan.board) if known is None else known
+        self._bound = Optimised.of(self._store.state).bound
         self._span = self._left()
 
     def run(self) -> None:
@@ -98,6 +97,9 @@ class Optimisation:
         finally:
             if not self._store.poisoned:
                 self._commit()
+        if self._bound is None:
+            # Last, so that plays have all of the time.
+            self._bound = self._puzzle.bound(self._plan.board)
         if self._bound < self._best.score:
             raise TaskError(f"a play scores {self._best.score:,}, and the bound of all of them is {self._bound:,}")
         self._commit(status="complete")
