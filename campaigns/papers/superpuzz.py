@@ -19,6 +19,10 @@ _OTHER_DEALS = (
 )
 #: Deals where there was no time for 1,000.
 _DEALS = {("bfs", 7): 400, ("dfs", 8): 200, ("bfs", 8): 90}
+_FEW = (
+    "only 200 deals, those that the cap ended left out, and a few very long solutions make much of such a mean: the "
+    "paper's longest alone adds 30"
+)
 _CAPS = {4: "10M", 5: "10M", 6: "10M", 7: "20M", 8: "20M"}
 #: Standard errors that two means of 1,000 deals each may be apart, with a probability of a thousandth.
 _ERRORS = 3.3
@@ -59,7 +63,15 @@ def _table_1(strategy: str, columns: int, paper: tuple[int, int, int]) -> Work:
         f"table 1 {strategy} {columns}",
         ((*line, "--strategy", strategy, "--cap", _CAPS[columns]),),
         (
-            Claim(told("one goal"), "mean moves, within the standard errors of both", f"{paper[1]}", mean, holds=alike),
+            Claim(
+                told("one goal"),
+                "mean moves, within the standard errors of both",
+                f"{paper[1]}",
+                mean,
+                _FEW if (strategy, columns) == ("dfs", 8) else "",
+                "differs" if (strategy, columns) == ("dfs", 8) else None,
+                alike,
+            ),
             Claim(
                 told("one goal"),
                 "least / mean / most moves",
