@@ -131,6 +131,7 @@ NAKURON = Paper(
                     "ranking", "the winner", "not told", _teams, "strategies as teams, 2, 4 and 6 seconds", "answered"
                 ),
             ),
+            short=False,
         ),
         _study("strategies, small", 40, "--boards", "2", "--width", "10", short=True),
         _study("strategies", 250, "--boards", "1", "--width", "10", "--prices", "0,0.3,0.5,0.5^", short=False),

@@ -149,7 +149,7 @@ def _open_question(columns: int, deals: int) -> Work:
                 "answered",
             ),
         ),
-        short=columns == 4,
+        short=False,
     )
 
 
